@@ -1,0 +1,104 @@
+"""Every exception that safeexec raises at its caller.
+
+What guest code does wrong is data (a `Result`); what the caller, the policy or the machine does wrong is one of these:
+
+    SandboxError
+    ├── PolicyError            a policy cannot be found, read or obeyed (also a ValueError)
+    ├── ProtectionError        the machine cannot give what the policy requires
+    ├── ProtocolError          a process of the sandbox broke the protocol; its session is ended
+    ├── SandboxClosed          the sandbox is closed, or its zygote died
+    ├── SandboxBusy            no session became free before the deadline
+    ├── SessionClosed          the session is closed, or could not be restored
+    ├── SessionBusy            another thread or task is using the session right now
+    ├── CheckpointError        no such checkpoint, or no room for another one
+    ├── WorkspaceError         a path leaves the workspace, or is not a regular file
+    ├── StateFileError         a saved state is damaged, foreign or newer
+    ├── ToolError              a host tool is declared wrongly, or failed
+    ├── PluginError            a plugin failed to load or a call of it failed; carries the guest's traceback
+    ├── ExpressionError        `evaluate` refused or failed; carries column and caret (also a ValueError)
+    └── StepFailed             `Result.check()` on a result that is not ok; carries the result
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from safeexec.results import Result
+
+
+class SandboxError(Exception):
+    """Base of all exceptions of this library."""
+
+
+class PolicyError(SandboxError, ValueError):
+    """A policy cannot be found, read or obeyed. The message names file, line and dotted path where there are any."""
+
+
+class ProtectionError(SandboxError):
+    """The machine cannot give what the policy requires. The message names the missing mechanism and what would accept less."""
+
+
+class ProtocolError(SandboxError):
+    """A process of the sandbox sent something that the protocol does not allow."""
+
+
+class SandboxClosed(SandboxError):
+    """The sandbox was closed, or its zygote died; `Sandbox.reopen()` starts a new one."""
+
+
+class SandboxBusy(SandboxError):
+    """All sessions are in use and none became free before the deadline."""
+
+
+class SessionClosed(SandboxError):
+    """The session was closed, or its state could not be restored."""
+
+
+class SessionBusy(SandboxError):
+    """A step of this session is running in another thread or task."""
+
+
+class CheckpointError(SandboxError):
+    """No checkpoint of that name, a name in use, or no room for another one."""
+
+
+class WorkspaceError(SandboxError):
+    """A path leaves the workspace, or is not a regular file, or the policy has no workspace."""
+
+
+class StateFileError(SandboxError):
+    """A saved state is damaged, signed by another host, or written by a newer version."""
+
+
+class ToolError(SandboxError):
+    """A host tool is declared in a way that cannot cross the boundary, or failed with an exception of its own kind."""
+
+
+class PluginError(SandboxError):
+    """A plugin could not be loaded, or a call of one of its exports failed.
+
+    `traceback` is the guest's traceback as text (guest frames only), `result` the `Result` of the failed call or None.
+    """
+
+    def __init__(self, message: str, *, traceback: str = "", result: Result | None = None) -> None:
+        super().__init__(message)
+        self.traceback = traceback
+        self.result = result
+
+
+class ExpressionError(SandboxError, ValueError):
+    """An expression was refused or failed. `column` counts from 1; `caret` is the source line with a caret line under it."""
+
+    def __init__(self, message: str, *, column: int | None = None, caret: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+        self.caret = caret
+
+
+class StepFailed(SandboxError):
+    """`Result.check()` was called on a result that is not ok; `result` holds it."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result

@@ -1,0 +1,64 @@
+"""What the host tells zygote and child to enforce: numbers, names and paths; no YAML, no policy objects.
+
+The host decides (`host.plan`), the zygote and the child apply. Everything here is plain data that crosses by msgspec.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
+    """Which names of one module guest code may use.
+
+    `names` None means: every public name that the facade table of the module has judged allowed.
+    `refused` names are taken away from either. `rule` is where the policy says so (``profile.yaml:12``).
+    """
+
+    names: frozenset[str] | None = None
+    refused: frozenset[str] = frozenset()
+    rule: str = ""
+
+
+class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Layer 1 as data: what the compiler, the builtins and the facades enforce in a child.
+
+    `mode` ``python`` compiles any source with the real builtins and the real import (kernel confinement only).
+    """
+
+    mode: Literal["restricted", "python"] = "restricted"
+    profile: str = ""
+    refused_constructs: dict[str, str] = {}
+    """Language construct (see `compiler.names.CONSTRUCTS`) → rule (``profile.yaml:7``)."""
+    builtins: frozenset[str] = frozenset()
+    """Names of the builtins that guest code may use."""
+    imports: dict[str, ImportPlan] = {}
+    """Module name (dotted) → its names."""
+    allowed_attributes: frozenset[str] = frozenset()
+    """Attribute names that the compiler refuses by default and this policy allows."""
+    refused_attributes: dict[str, str] = {}
+    """Further attribute names (or ``module.name``) that this policy refuses → rule."""
+    hints: dict[str, str] = {}
+    """The policy's own hint per refused name (module, ``module.name``, builtin, attribute, construct)."""
+    rules: dict[str, str] = {}
+    """Where each part of the policy is written: dotted path (``imports``, ``builtins``, ``language``, …) → ``profile.yaml:12``."""
+    tools: tuple[str, ...] = ()
+    """Names of the host tools, for hints (`requests` → the tool that fetches)."""
+    workspace: Literal["none", "read-only", "read-write"] = "none"
+
+
+class LimitsPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers a child is held to. Bytes and seconds, never kilobytes or minutes."""
+
+    memory_bytes: int
+    cpu_seconds: int
+    output_bytes: int
+    file_bytes: int
+    processes: int
+    threads: int
+    open_files: int
+    source_bytes: int
+    value_bytes: int
+    value_depth: int
