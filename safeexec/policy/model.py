@@ -1,50 +1,283 @@
-"""The policy as frozen objects: what guest code may do, and the limits that hold it."""
+"""The policy as frozen objects: what guest code may do, and the limits that hold it.
+
+A `Policy` is fully resolved: `extends` is already applied. Every number says its unit in its name, and the descriptions here
+are the ones that the JSON Schema, the reference in `policies/README.md` and the error messages use.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta, Struct
+
+if TYPE_CHECKING:
+    from safeexec.policy.diff import Difference
+    from safeexec.policy.explain import Answer
+    from safeexec.protocol.plan import LanguagePlan, LimitsPlan
+
+Mode = Literal["restricted", "python"]
+Workspace = Literal["none", "read-only", "read-write"]
+Checkpoints = Literal["idle", "before-step", "off"]
+OnError = Literal["keep", "restore"]
+
+PROTECTIONS = (
+    "rlimits",
+    "no-new-privs",
+    "seccomp",
+    "landlock",
+    "user-namespace",
+    "mount-namespace",
+    "pid-namespace",
+    "network-namespace",
+    "ipc-namespace",
+    "uts-namespace",
+    "cgroup",
+)
+"""The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Numbers that hold for a whole session (all its processes together), unless the name says otherwise."""
 
-    wall_seconds: float = 5.0
-    """Default deadline of one step, seconds by the host's clock."""
-    max_wall_seconds: float = 60.0
-    """The largest `timeout=` that a caller may ask for."""
-    cpu_seconds: float = 60.0
-    """CPU time of one step."""
-    memory_mb: int = 256
-    """Memory beyond what the zygote already uses, in MiB."""
-    output_kb: int = 256
-    """stdout and stderr kept per step, each, in KiB; sixteen times as much ends the step."""
-    processes: int = 0
-    """Processes that guest code itself may start."""
-    threads: int = 0
-    """Threads that guest code may start."""
-    open_files: int = 64
-    workspace_mb: int = 64
-    workspace_files: int = 1000
-    step_source_kb: int = 256
-    value_kb: int = 16384
-    """Size of one value that crosses to the host."""
-    value_depth: int = 64
-    checkpoints: int = 16
-    """Named checkpoints of one session."""
-    checkpoint_memory_mb: int = 1024
-    branches: int = 32
+    wall_seconds: Annotated[float, Meta(gt=0, le=86400, description="Default deadline of one step, seconds by the host's clock.")] = 5.0
+    max_wall_seconds: Annotated[float, Meta(gt=0, le=86400, description="The largest `timeout=` a caller may ask for, seconds.")] = 60.0
+    cpu_seconds: Annotated[float, Meta(gt=0, le=86400, description="CPU time of one step, seconds, all threads together.")] = 60.0
+    memory_mb: Annotated[int, Meta(ge=16, le=1 << 20, description="Memory beyond what the preloaded modules use, MiB.")] = 256
+    output_kb: Annotated[
+        int, Meta(ge=1, le=1 << 20, description="stdout and stderr kept per step, each, KiB. Sixteen times as much ends the step.")
+    ] = 256
+    processes: Annotated[int, Meta(ge=0, le=256, description="Processes that guest code itself may start.")] = 0
+    threads: Annotated[int, Meta(ge=0, le=256, description="Threads that guest code may have alive at once.")] = 0
+    open_files: Annotated[int, Meta(ge=16, le=4096, description="Open file descriptors.")] = 64
+    workspace_mb: Annotated[int, Meta(ge=0, le=1 << 20, description="Bytes of all files in the workspace, MiB.")] = 64
+    workspace_files: Annotated[int, Meta(ge=0, le=1 << 20, description="Files and directories in the workspace.")] = 1000
+    step_source_kb: Annotated[int, Meta(ge=1, le=16384, description="Source text of one step, KiB.")] = 256
+    value_kb: Annotated[int, Meta(ge=1, le=1 << 20, description="One value that crosses to the host, KiB; larger ones arrive opaque.")] = 16384
+    value_depth: Annotated[int, Meta(ge=1, le=256, description="Nesting of one value that crosses to the host.")] = 64
+    checkpoints: Annotated[int, Meta(ge=0, le=1024, description="Named checkpoints of one session.")] = 16
+    checkpoint_memory_mb: Annotated[int, Meta(ge=0, le=1 << 20, description="Memory of all checkpoints of one session, MiB.")] = 1024
+    branches: Annotated[int, Meta(ge=0, le=1024, description="Living branches of one session.")] = 32
 
 
-class Filesystem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    workspace: Literal["none", "read-only", "read-write"] = "none"
+class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Some names of a larger set: all of them (`names` None) or those in `names`, without those in `refused`."""
+
+    names: tuple[str, ...] | None = None
+    refused: tuple[str, ...] = ()
+
+    def __contains__(self, name: object) -> bool:
+        return (self.names is None or name in self.names) and name not in self.refused
+
+
+ALL = Selection()
+
+
+class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The language layer. Mode ``python`` switches it off: any source, real builtins, real imports, the kernel alone."""
+
+    mode: Annotated[Mode, Meta(description="`restricted`, or `python`: no language layer, kernel confinement only.")] = "restricted"
+    constructs: Selection = ALL
+
+
+class Attributes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    allow: tuple[str, ...] = ()
+    """Attribute names that the compiler refuses by default and this policy allows."""
+    refuse: tuple[str, ...] = ()
+    """Further attribute names, or ``module.name``, that this policy refuses."""
+
+
+class Filesystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    workspace: Annotated[Workspace, Meta(description="The session's own directory: `none`, `read-only` or `read-write`.")] = "none"
     read: tuple[str, ...] = ()
-    """Further paths of the host that guest code may read."""
+    """Further absolute paths of the host that guest code may read."""
 
 
-class Determinism(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    seed: int = 0
-    clock: str = "real"
-    """`real`, or the ISO 8601 instant at which the clock stands still."""
-    hash_seed: int = 0
+class Determinism(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two runs of a program print the same bytes."""
+
+    seed: Annotated[int, Meta(ge=0, description="Seed of `random`, numpy's generators, `uuid4` and `secrets`.")] = 0
+    clock: Annotated[
+        str, Meta(description="`real`, or the ISO 8601 instant at which the clock stands, as `2025-01-01T00:00:00+00:00`.")
+    ] = "real"
+    hash_seed: Annotated[int, Meta(ge=0, le=4294967295, description="PYTHONHASHSEED: the order of sets of strings.")] = 0
+
+
+class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which of the host's tools guest code may call, and how often."""
+
+    allow: Selection = ALL
+    max_calls: Annotated[int, Meta(ge=0, le=1_000_000, description="Tool calls of one step.")] = 1000
+    timeout_seconds: Annotated[float, Meta(gt=0, le=86400, description="Deadline of one tool call, seconds.")] = 60.0
+    approval: tuple[str, ...] = ()
+    """Tools whose every call the host's `approval` callback must allow; ``*`` means each of them."""
+    clock: Annotated[
+        Literal["stops", "runs"], Meta(description="Whether the step's deadline stands still while a tool runs in the host.")
+    ] = "stops"
+
+    def needs_approval(self, tool: str) -> bool:
+        """Whether each call of `tool` goes through the host's approval callback."""
+        return tool in self.approval or "*" in self.approval
+
+
+class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
+    """One policy, resolved and frozen. Equality, hash and `digest` look at what it allows, not at where that is written."""
+
+    name: str = "policy"
+    description: str = ""
+    language: Language = Language()
+    builtins: tuple[str, ...] = ()
+    imports: Mapping[str, Selection] = {}
+    """Module (dotted) → its names."""
+    attributes: Attributes = Attributes()
+    limits: Limits = Limits()
+    filesystem: Filesystem = Filesystem()
+    checkpoints: Checkpoints = "idle"
+    on_error: OnError = "keep"
+    determinism: Determinism | None = None
+    tools: Tools = Tools()
+    require: tuple[str, ...] = ()
+    """Kernel mechanisms without which no sandbox starts; ``a or b`` is met by either."""
+    hints: Mapping[str, str] = {}
+    """The policy's own hint per refused name."""
+    socketpair: bool = False
+    """AF_UNIX socket pairs inside the process, which asyncio's event loop needs."""
+    danger_allow_executable_mappings: bool = False
+    """Executable memory mappings after lockdown, which extension modules that are imported lazily need."""
+    danger_allow_commands: tuple[str, ...] = ()
+    """Programs that `sandbox.command` may run."""
+    origins: Mapping[str, str] = {}
+    """Dotted path of a setting → where it is written (``standard.yaml:41``)."""
+    files: tuple[str, ...] = ()
+    """The YAML files this policy was read from, the most derived one first."""
+
+    def __post_init__(self) -> None:
+        for field in ("imports", "hints", "origins"):
+            value = getattr(self, field)
+            if not isinstance(value, MappingProxyType):
+                msgspec.structs.force_setattr(self, field, MappingProxyType(dict(value)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and self.content() == other.content()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return _from_bytes, (msgspec.msgpack.encode(self, enc_hook=_plain),)
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.name!r} {self.digest[:12]}>"
+
+    def content(self) -> dict[str, Any]:
+        """What the policy says, as plain JSON types in a stable order: no origins, no file names."""
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_plain, order="deterministic")
+        for field in ("origins", "files"):
+            del plain[field]
+        for field in ("builtins", "require", "danger_allow_commands"):
+            plain[field] = sorted(plain[field])
+        return plain
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the resolved content: the same on every machine, whatever files it was written in."""
+        from hashlib import sha256
+
+        return sha256(msgspec.json.encode(self.content(), order="deterministic")).hexdigest()
+
+    # Reading and writing
+
+    @classmethod
+    def load(cls, name: str | Path | Policy) -> Policy:
+        """The policy of a shipped profile, of one in `SAFEEXEC_POLICY_PATH`, or of a YAML file.
+
+        Raises `PolicyError`, which lists every mistake with file, line, column and dotted path.
+        """
+        if isinstance(name, Policy):
+            return name
+        from safeexec.policy.profiles import load
+
+        return load(name)
+
+    @classmethod
+    def from_yaml(cls, text: str, *, name: str = "policy", filename: str = "<policy>") -> Policy:
+        """A policy from YAML text; `extends` may name any profile. Raises `PolicyError`."""
+        from safeexec.policy.profiles import from_text
+
+        return from_text(text, name=name, filename=filename)
+
+    def replace(self, **changes: Any) -> Policy:
+        """A copy with other settings: ``replace(limits={"memory_mb": 512})``, ``replace(memory_mb=512)``, ``replace(checkpoints="off")``.
+
+        Sections take a struct or a mapping of the keys that change; the names of limits may be given directly.
+        Raises `PolicyError` for unknown names and impossible values.
+        """
+        from safeexec.policy.edit import replaced
+
+        return replaced(self, changes)
+
+    def to_yaml(self) -> str:
+        """The whole policy as YAML that `from_yaml` reads back to an equal one (no `extends`)."""
+        from safeexec.policy.edit import to_yaml
+
+        return to_yaml(self)
+
+    def diff(self, other: Policy) -> list[Difference]:
+        """What `other` says differently, setting by setting."""
+        from safeexec.policy.diff import differences
+
+        return differences(self, other)
+
+    # What enforces it
+
+    def language_plan(self, tools: Collection[str] = ()) -> LanguagePlan:
+        """Layer 1 as data, for the compiler, the builtins and the facades of a child."""
+        from safeexec.policy.plans import language_plan
+
+        return language_plan(self, tools)
+
+    def limits_plan(self) -> LimitsPlan:
+        """The numbers a child is held to, in bytes and seconds."""
+        from safeexec.policy.plans import limits_plan
+
+        return limits_plan(self.limits)
+
+    def missing_protection(self, active: Collection[str]) -> tuple[str, ...]:
+        """The entries of `require` that the mechanisms in `active` do not meet."""
+        return tuple(entry for entry in self.require if not any(one.strip() in active for one in entry.split(" or ")))
+
+    def origin(self, path: str) -> str:
+        """Where the setting at a dotted path is written (``standard.yaml:41``), or the nearest section above it; "" if nowhere."""
+        while path:
+            if found := self.origins.get(path):
+                return found
+            path = path.rpartition(".")[0]
+        return ""
+
+    # What people and models read
+
+    def why(self, name: str) -> Answer:
+        """Whether `name` (module, attribute, builtin, construct, system call) is allowed, by which line, and what else to use."""
+        from safeexec.policy.explain import why
+
+        return why(self, name)
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
+        """What guest code may use, short enough for a system prompt. `tools`: functions, or a mapping of names to functions."""
+        from safeexec.policy.card import card
+
+        return card(self, format=format, tools=tools)
+
+
+def _plain(value: object) -> object:
+    """msgspec's encoders do not know mapping proxies."""
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise NotImplementedError(f"{type(value).__name__} is no part of a policy")
+
+
+def _from_bytes(data: bytes) -> Policy:
+    return msgspec.msgpack.decode(data, type=Policy)

@@ -1,0 +1,1 @@
+"""The shipped profiles: YAML files that people read. Code finds them through `Policy.load`."""

@@ -1,0 +1,94 @@
+"""Mistakes that the shape of a policy file cannot show: names that do not exist, paths and instants that are none."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safeexec.policy.loader import Source
+from safeexec.policy.mistakes import Mistake, nearest
+from safeexec.policy.model import PROTECTIONS
+
+BUILTINS = frozenset(dir(builtins)) | {"PythonFinalizationError", "reveal_type"}
+"""Builtin names of all supported versions of Python (PythonFinalizationError is new in 3.13)."""
+
+
+def check_names(source: Source) -> list[Mistake]:
+    """The mistakes among the names in one file."""
+    content = source.content
+    found: list[Mistake] = []
+    for path, name in _written(content.get("builtins"), "builtins"):
+        if name not in BUILTINS:
+            found.append(source.mistake(path, f"Python has no builtin {name}{nearest(name, BUILTINS)}"))
+    for path, name in _written(content.get("require"), "require"):
+        for one in name.split(" or "):
+            if one.strip() not in PROTECTIONS:
+                expected = nearest(one, PROTECTIONS) or f"; known are {', '.join(PROTECTIONS)}"
+                found.append(source.mistake(path, f"no mechanism is called {one.strip()!r}{expected}"))
+    found += _constructs(source)
+    found += _imports(source)
+    found += _attributes(source)
+    found += _rest(source)
+    return found
+
+
+def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Each name in a list or in an edit, with its path."""
+    if isinstance(value, list):
+        yield from ((f"{path}[{index}]", name) for index, name in enumerate(value))
+    elif isinstance(value, dict):
+        for verb in ("except", "add", "remove", "submodules"):
+            yield from ((f"{path}.{verb}[{index}]", name) for index, name in enumerate(value.get(verb, ())))
+
+
+def _constructs(source: Source) -> Iterable[Mistake]:
+    written = list(_written(source.content.get("language", {}).get("constructs"), "language.constructs"))
+    if not written:
+        return
+    from safeexec.compiler.names import CONSTRUCTS
+
+    for path, name in written:
+        if name not in CONSTRUCTS:
+            hint = nearest(name, CONSTRUCTS) or f"; known are {', '.join(CONSTRUCTS)}"
+            yield source.mistake(path, f"no construct is called {name!r}{hint}")
+
+
+def _imports(source: Source) -> Iterable[Mistake]:
+    for module, entry in source.content.get("imports", {}).items():
+        if not all(part.isidentifier() for part in module.split(".")):
+            yield source.mistake(f"imports.{module}", "a module is written as in an import statement, such as numpy or os.path")
+        for path, name in _written(entry, f"imports.{module}"):
+            parts = name.split(".") if ".submodules[" in path else [name]
+            if not all(part.isidentifier() for part in parts):
+                yield source.mistake(path, f"{name!r} is no name")
+
+
+def _attributes(source: Source) -> Iterable[Mistake]:
+    for key, value in source.content.get("attributes", {}).items():
+        for path, name in _written(value, f"attributes.{key}"):
+            if not all(part.isidentifier() for part in name.split(".")):
+                yield source.mistake(path, f"{name!r} is no attribute name")
+            elif key == "allow" and "." in name:
+                yield source.mistake(path, "only bare attribute names are allowed here; a module's names belong under imports")
+
+
+def _rest(source: Source) -> Iterable[Mistake]:
+    content = source.content
+    for path, name in _written(content.get("filesystem", {}).get("read"), "filesystem.read"):
+        if not name.startswith("/") or ".." in name.split("/"):
+            yield source.mistake(path, f"expected an absolute path without .., found {name!r}")
+    for path, name in _written(content.get("danger_allow_commands"), "danger_allow_commands"):
+        if not name.strip() or " " in name:
+            yield source.mistake(path, f"expected the name or path of one program without arguments, found {name!r}")
+    for name, text in content.get("hints", {}).items():
+        if not text.strip() or len(text) > 500:
+            yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
+    clock = (content.get("determinism") or {}).get("clock", "real")
+    if clock != "real":
+        from datetime import datetime
+
+        try:
+            datetime.fromisoformat(clock)
+        except ValueError:
+            yield source.mistake("determinism.clock", f"expected real or an ISO 8601 instant such as 2025-01-01T00:00:00+00:00, found {clock!r}")

@@ -1,0 +1,231 @@
+"""YAML text → a checked document with the place of every key.
+
+YAML is read with its marks (`yaml.compose`), so that each mistake can name file, line, column and dotted path. The usual file is
+right: it is validated in one go; only if that fails are the parts looked at one by one, to report every mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+from msgspec import UnsetType
+
+from safeexec.policy.document import Document
+from safeexec.policy.mistakes import Mark, Mistake, fail, nearest
+
+if TYPE_CHECKING:
+    from yaml.nodes import MappingNode, Node, ScalarNode
+
+MAX_BYTES = 256 * 1024
+"""Characters of the longest policy file that is read."""
+
+UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One file, read and checked: its plain content and where each dotted path is written."""
+
+    file: str
+    """The name errors and rules use: the file's own name without its directory."""
+    path: str
+    """Where the file is, or the empty string for text without a file."""
+    content: dict[str, Any]
+    marks: dict[str, Mark]
+
+    def mistake(self, path: str, text: str) -> Mistake:
+        """A mistake at the place where `path`, or the nearest thing above it, is written."""
+        at = path
+        while at and at not in self.marks:
+            at = re.sub(r"(\.[^.\[]*|\[\d+\]|^[^.\[]*)$", "", at)
+        return Mistake(self.file, self.marks.get(at), path, text)
+
+    def rule(self, path: str) -> str:
+        """``standard.yaml:41`` for the place of `path`."""
+        mark = self.marks.get(path)
+        return f"{self.file}:{mark.line}" if mark else self.file
+
+
+def read(text: str, *, file: str, path: str = "") -> Source:
+    """The checked content of one policy file. Raises `PolicyError` that lists every mistake."""
+    if len(text) > MAX_BYTES:
+        raise fail([Mistake(file, None, "", f"the file has {len(text)} characters; a policy has at most {MAX_BYTES}")])
+    mistakes: list[Mistake] = []
+    marks: dict[str, Mark] = {}
+    node = _compose(text, file)
+    if node is None:
+        raise fail([Mistake(file, None, "", "the file is empty; expected keys such as description, extends, imports, limits")])
+    content = _Builder(file, marks, mistakes).build(node, "")
+    source = Source(file, path, content if isinstance(content, dict) else {}, marks)
+    if not isinstance(content, dict):
+        mistakes.append(Mistake(file, Mark(1, 1), "", f"expected a mapping of keys, found {_kind(content)}"))
+    if not mistakes:
+        try:
+            msgspec.convert(content, Document)
+        except msgspec.ValidationError:
+            pass
+        else:
+            return source
+    _check(content, Document, "", source, mistakes)
+    if not mistakes:
+        raise AssertionError(f"{file} is invalid, but no part of it is")
+    raise fail(mistakes)
+
+
+def _compose(text: str, file: str) -> Node | None:
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.compose(text, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        at = error.problem_mark or error.context_mark
+        mark = Mark(at.line + 1, at.column + 1) if at else None
+        raise fail([Mistake(file, mark, "", f"not YAML: {error.problem or error.context}")]) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise fail([Mistake(file, None, "", f"not YAML: {error}")]) from None
+
+
+class _Builder:
+    """Turns YAML nodes into plain values, and notes where each path is written."""
+
+    def __init__(self, file: str, marks: dict[str, Mark], mistakes: list[Mistake]) -> None:
+        self.file, self.marks, self.mistakes = file, marks, mistakes
+        self.seen: set[int] = set()
+
+    def build(self, node: Node, path: str) -> Any:
+        if node.id == "scalar":
+            return _scalar(node)
+        if id(node) in self.seen:
+            # An alias: the nodes of a "billion laughs" file are few, its expansion is not.
+            self._mistake(node, path, "anchors and aliases are not read in a policy; write the value out")
+            return None
+        self.seen.add(id(node))
+        if node.id == "mapping":
+            return self._mapping(node, path)
+        values = []
+        for index, item in enumerate(node.value):
+            where = f"{path}[{index}]"
+            self.marks[where] = Mark(item.start_mark.line + 1, item.start_mark.column + 1)
+            values.append(self.build(item, where))
+        return values
+
+    def _mapping(self, node: MappingNode, path: str) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = key_node.value if key_node.id == "scalar" else None
+            where = f"{path}.{key}" if path else str(key)
+            if key is None:
+                self._mistake(key_node, path, "a key must be a plain word")
+            elif key in values:
+                self._mistake(key_node, where, f"the key is written twice, first in line {self.marks[where].line}")
+            else:
+                self.marks[where] = Mark(key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+                values[key] = self.build(value_node, where)
+        return values
+
+    def _mistake(self, node: Node, path: str, text: str) -> None:
+        self.mistakes.append(Mistake(self.file, Mark(node.start_mark.line + 1, node.start_mark.column + 1), path, text))
+
+
+_INT = re.compile(r"[-+]?[0-9][0-9_]*\Z")
+
+
+def _scalar(node: ScalarNode) -> Any:
+    """One value by the rules of YAML 1.2: `on`, `off`, `yes` and `no` are words (``checkpoints: off``), 010 is ten."""
+    text = node.value
+    tag = node.tag.rpartition(":")[2]
+    if tag == "null":
+        return None
+    if tag == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if tag == "int" and _INT.match(text):
+        return int(text)
+    if tag == "float":
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _check(value: Any, expected: Any, path: str, source: Source, mistakes: list[Mistake]) -> None:
+    """Adds each way in which `value` is not of the type `expected`."""
+    arms = [arm for arm in _arms(expected) if arm is not UnsetType]
+    if value is None and NoneType in arms:
+        return
+    struct = next((arm for arm in arms if isinstance(arm, type) and issubclass(arm, msgspec.Struct)), None)
+    mapping = next((arm for arm in arms if get_origin(arm) is dict), None)
+    sequence = next((arm for arm in arms if get_origin(arm) is list), None)
+    if isinstance(value, dict) and struct is not None:
+        fields = _fields(struct)
+        for key, item in value.items():
+            where = f"{path}.{key}" if path else key
+            if key in fields:
+                _check(item, fields[key], where, source, mistakes)
+            else:
+                hint = nearest(key, fields) or f"; the keys here are {', '.join(fields)}"
+                mistakes.append(source.mistake(where, f"unknown key{hint}"))
+    elif isinstance(value, dict) and mapping is not None:
+        for key, item in value.items():
+            _check(item, get_args(mapping)[1], f"{path}.{key}", source, mistakes)
+    elif isinstance(value, list) and sequence is not None:
+        for index, item in enumerate(value):
+            _check(item, get_args(sequence)[0], f"{path}[{index}]", source, mistakes)
+    else:
+        try:
+            msgspec.convert(value, expected)
+        except msgspec.ValidationError as error:
+            mistakes.append(source.mistake(path, _complaint(value, arms, path, str(error))))
+
+
+def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
+    """What was expected and what was found, in words of the policy language."""
+    bare = [get_args(arm)[0] if get_origin(arm) is Annotated else arm for arm in arms]
+    words = [word for arm in bare if get_origin(arm) is Literal for word in get_args(arm)]
+    unit = UNITS.get(path.rpartition("_")[2])
+    if error.startswith("Expected `") and (">" in error or "<" in error):
+        # The type is right and the value is out of range: msgspec says which bound.
+        return f"expected {error.removeprefix('Expected ').partition(' - at')[0].replace('`', '')}{f' ({unit})' if unit else ''}, found {value!r}"
+    parts = [" or ".join(words)] if words else []
+    for arm in bare:
+        if get_origin(arm) is list:
+            parts.append("a list of names")
+        elif get_origin(arm) is dict:
+            parts.append("a mapping")
+        elif isinstance(arm, type) and issubclass(arm, msgspec.Struct):
+            parts.append(f"a mapping with {', '.join(_fields(arm))}")
+        elif arm in (int, float):
+            parts.append(unit or ("a whole number" if arm is int else "a number"))
+        elif arm is not NoneType and get_origin(arm) is not Literal:
+            parts.append({str: "text", bool: "true or false"}.get(arm, str(arm)))
+    hint = nearest(value, words) if isinstance(value, str) and words else ""
+    return f"expected {', or '.join(parts)}; found {_kind(value)}{hint}"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return f"a mapping ({', '.join(map(str, list(value)[:3]))})"
+    if isinstance(value, list):
+        return "a list"
+    return repr(value) if isinstance(value, (int, float)) else f"the text {value!r}"
+
+
+@lru_cache(maxsize=64)
+def _fields(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+
+
+def _arms(expected: Any) -> list[Any]:
+    """The alternatives of a type, unions flattened; an annotation stays on what it annotates, except around a union."""
+    if get_origin(expected) is Annotated:
+        inner = get_args(expected)[0]
+        return _arms(inner) if get_origin(inner) in (Union, UnionType) or get_origin(inner) is dict or get_origin(inner) is list else [expected]
+    if get_origin(expected) in (Union, UnionType):
+        return [one for arm in get_args(expected) for one in _arms(arm)]
+    return [expected]

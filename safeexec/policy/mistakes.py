@@ -1,0 +1,44 @@
+"""Mistakes of a policy file: collected, so that all are reported at once, each with its place and the nearest valid word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from safeexec.errors import PolicyError
+
+
+class Mark(NamedTuple):
+    """A place in a file; line and column count from 1."""
+
+    line: int
+    column: int
+
+
+class Mistake(NamedTuple):
+    """One thing that is wrong: `path` is dotted (``limits.wall_seconds``), `text` says what was expected."""
+
+    file: str
+    mark: Mark | None
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.mark.line}:{self.mark.column}" if self.mark else self.file
+        return f"{place}: {self.path}: {self.text}" if self.path else f"{place}: {self.text}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` for the known word that looks most like `word`, or the empty string."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def fail(mistakes: list[Mistake]) -> PolicyError:
+    """The one error for all that is wrong."""
+    unique = list(dict.fromkeys(mistakes))
+    if len(unique) == 1:
+        return PolicyError(str(unique[0]))
+    return PolicyError(f"{len(unique)} mistakes:\n" + "\n".join(f"  {mistake}" for mistake in unique))

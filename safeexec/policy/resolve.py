@@ -1,0 +1,181 @@
+"""Applies a chain of policy files, the base first, to one `Policy`: what `extends` means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from safeexec.policy.checks import check_names
+from safeexec.policy.loader import Source
+from safeexec.policy.mistakes import Mistake, fail, nearest
+from safeexec.policy.model import ALL, Attributes, Filesystem, Language, Policy, Selection, Tools
+
+NOTHING = Selection(names=())
+
+SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
+LISTS = ("builtins", "require", "danger_allow_commands")
+
+
+def resolve(name: str, chain: Sequence[Source]) -> Policy:
+    """The policy that the files of `chain`, base first, make together. Raises `PolicyError` that lists every mistake."""
+    draft = _Draft()
+    for source in chain:
+        draft.apply(source)
+    policy = draft.policy(name, tuple(source.path or source.file for source in reversed(chain)))
+    mistakes = draft.mistakes
+    for source in chain:
+        mistakes += check_names(source)
+    mistakes += _contradictions(policy, chain[-1])
+    if mistakes:
+        raise fail(mistakes)
+    return policy
+
+
+def _contradictions(policy: Policy, source: Source) -> list[Mistake]:
+    """What only the whole shows."""
+    limits = policy.limits
+    found = []
+    if limits.wall_seconds > limits.max_wall_seconds:
+        text = f"wall_seconds ({limits.wall_seconds:g}) is more than max_wall_seconds ({limits.max_wall_seconds:g})"
+        found.append(source.mistake("limits.wall_seconds", text))
+    return found
+
+
+class _Draft:
+    """The settings so far, and where each is written."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.sections: dict[str, dict[str, Any]] = {"language": {}, "attributes": {}, "filesystem": {}, "tools": {}, "limits": {}}
+        self.determinism: dict[str, Any] | None = None
+        self.imports: dict[str, Selection] = {}
+        self.hints: dict[str, str] = {}
+        self.origins: dict[str, str] = {}
+        self.mistakes: list[Mistake] = []
+
+    def policy(self, name: str, files: tuple[str, ...]) -> Policy:
+        """The frozen result."""
+        from safeexec.policy.model import Determinism, Limits
+
+        sections = self.sections
+        return Policy(
+            name=name,
+            **self.values,
+            language=Language(**sections["language"]),
+            attributes=Attributes(**sections["attributes"]),
+            filesystem=Filesystem(**sections["filesystem"]),
+            tools=Tools(**sections["tools"]),
+            limits=Limits(**sections["limits"]),
+            determinism=None if self.determinism is None else msgspec.convert(self.determinism, Determinism),
+            imports=self.imports,
+            hints=self.hints,
+            origins=self.origins,
+            files=files,
+        )
+
+    def apply(self, source: Source) -> None:
+        """Lays one file over what its parents say."""
+        for key, value in source.content.items():
+            if key == "extends":
+                continue
+            self.origins[key] = source.rule(key)
+            if key in SCALARS:
+                self.values[key] = value
+            elif key in LISTS:
+                self.values[key] = self._names(self.values.get(key, ()), value, key, source)
+            elif key == "imports":
+                for module, entry in value.items():
+                    self._module(module, entry, source)
+            elif key == "hints":
+                for name, hint in value.items():
+                    self.hints[name] = hint
+                    self.origins[f"hints.{name}"] = source.rule(f"hints.{name}")
+            elif key == "determinism":
+                self.determinism = None if value is None else {**(self.determinism or {}), **value}
+            else:
+                self._section(key, value, source)
+
+    def _section(self, section: str, values: dict[str, Any], source: Source) -> None:
+        settings = self.sections[section]
+        for key, value in values.items():
+            path = f"{section}.{key}"
+            self.origins[path] = source.rule(path)
+            if path in ("language.constructs", "tools.allow"):
+                settings[key] = self._selection(settings.get(key, ALL), value, path, source)
+            elif isinstance(value, (list, dict)):
+                settings[key] = self._names(settings.get(key, ()), value, path, source)
+            else:
+                settings[key] = value
+
+    def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: Source) -> tuple[str, ...]:
+        """A plain list replaces; an edit changes."""
+        if isinstance(value, list):
+            self._forget(path)
+            return tuple(dict.fromkeys(value))
+        removed = value.get("remove", ())
+        for index, name in enumerate(removed):
+            if name not in inherited:
+                self.mistakes.append(
+                    source.mistake(f"{path}.remove[{index}]", f"{name} is not in the inherited list{nearest(name, inherited)}")
+                )
+        self._edited(path, value, source)
+        kept = [name for name in inherited if name not in removed]
+        return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
+
+    def _selection(self, inherited: Selection, value: Any, path: str, source: Source) -> Selection:
+        """``all``, ``none``, a list, all except some, or an edit of the inherited choice."""
+        if not isinstance(value, dict):
+            self._forget(path)
+            return ALL if value == "all" else NOTHING if value == "none" else Selection(names=tuple(dict.fromkeys(value)))
+        chosen = inherited
+        if "except" in value:
+            self._forget(path)
+            chosen = Selection(refused=tuple(dict.fromkeys(value["except"])))
+        add, remove = value.get("add", ()), value.get("remove", ())
+        self._edited(path, value, source)
+        if chosen.names is None:
+            refused = [name for name in chosen.refused if name not in add]
+            return Selection(refused=tuple(dict.fromkeys([*refused, *remove])))
+        for index, name in enumerate(remove):
+            if name not in chosen.names:
+                self.mistakes.append(
+                    source.mistake(f"{path}.remove[{index}]", f"{name} is not among the inherited names{nearest(name, chosen.names)}")
+                )
+        names = [name for name in chosen.names if name not in remove]
+        return Selection(names=tuple(dict.fromkeys([*names, *add])))
+
+    def _module(self, module: str, entry: Any, source: Source) -> None:
+        """One line of `imports`."""
+        path = f"imports.{module}"
+        inherited = self.imports.get(module)
+        self.origins[path] = source.rule(path)
+        if entry == "none":
+            for name in [known for known in self.imports if known == module or known.startswith(module + ".")]:
+                del self.imports[name]
+                self.origins[f"imports.{name}"] = source.rule(path)
+            return
+        if isinstance(entry, dict):
+            if inherited is None and "remove" in entry and "except" not in entry:
+                self.mistakes.append(
+                    source.mistake(f"{path}.remove", f"{module} is not inherited, so nothing can be removed; write except instead")
+                )
+            for submodule in entry.get("submodules", ()):
+                self.imports[f"{module}.{submodule}"] = ALL
+                self.origins[f"{path}.{submodule}"] = source.rule(f"{path}.submodules")
+            if inherited is None:
+                inherited = NOTHING if "add" in entry else ALL
+        self.imports[module] = self._selection(inherited or ALL, entry, path, source)
+
+    def _edited(self, path: str, value: dict[str, Any], source: Source) -> None:
+        for verb in ("add", "remove", "except"):
+            for index, name in enumerate(value.get(verb, ())):
+                self.origins[f"{path}.{name}"] = source.rule(f"{path}.{verb}[{index}]")
+
+    def _forget(self, path: str) -> None:
+        """A plain value stands for itself: the lines of earlier edits no longer explain anything."""
+        if path.startswith("imports."):
+            return
+        for known in [known for known in self.origins if known.startswith(path + ".")]:
+            del self.origins[known]
