@@ -57,7 +57,9 @@ def _constructs(source: Source) -> Iterable[Mistake]:
 def _imports(source: Source) -> Iterable[Mistake]:
     for module, entry in source.content.get("imports", {}).items():
         if not all(part.isidentifier() for part in module.split(".")):
-            yield source.mistake(f"imports.{module}", "a module is written as in an import statement, such as numpy or os.path")
+            yield source.mistake(
+                f"imports.{module}", "a module is written as in an import statement, such as numpy or os.path"
+            )
         for path, name in _written(entry, f"imports.{module}"):
             parts = name.split(".") if ".submodules[" in path else [name]
             if not all(part.isidentifier() for part in parts):
@@ -70,7 +72,9 @@ def _attributes(source: Source) -> Iterable[Mistake]:
             if not all(part.isidentifier() for part in name.split(".")):
                 yield source.mistake(path, f"{name!r} is no attribute name")
             elif key == "allow" and "." in name:
-                yield source.mistake(path, "only bare attribute names are allowed here; a module's names belong under imports")
+                yield source.mistake(
+                    path, "only bare attribute names are allowed here; a module's names belong under imports"
+                )
 
 
 def _rest(source: Source) -> Iterable[Mistake]:
@@ -91,4 +95,7 @@ def _rest(source: Source) -> Iterable[Mistake]:
         try:
             datetime.fromisoformat(clock)
         except ValueError:
-            yield source.mistake("determinism.clock", f"expected real or an ISO 8601 instant such as 2025-01-01T00:00:00+00:00, found {clock!r}")
+            yield source.mistake(
+                "determinism.clock",
+                f"expected real or an ISO 8601 instant such as 2025-01-01T00:00:00+00:00, found {clock!r}",
+            )

@@ -34,7 +34,9 @@ class Source(msgspec.Struct, frozen=True):
     path: str
     """Where the file is, or the empty string for text without a file."""
     content: dict[str, Any]
+    """What the file says, without the settings that are wrong."""
     marks: dict[str, Mark]
+    mistakes: list[Mistake] = []
 
     def mistake(self, path: str, text: str) -> Mistake:
         """A mistake at the place where `path`, or the nearest thing above it, is written."""
@@ -50,29 +52,34 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def read(text: str, *, file: str, path: str = "") -> Source:
-    """The checked content of one policy file. Raises `PolicyError` that lists every mistake."""
+    """The content of one policy file, with its mistakes. Raises `PolicyError` where the text is not YAML."""
     if len(text) > MAX_BYTES:
         raise fail([Mistake(file, None, "", f"the file has {len(text)} characters; a policy has at most {MAX_BYTES}")])
     mistakes: list[Mistake] = []
     marks: dict[str, Mark] = {}
     node = _compose(text, file)
     if node is None:
-        raise fail([Mistake(file, None, "", "the file is empty; expected keys such as description, extends, imports, limits")])
+        raise fail(
+            [Mistake(file, None, "", "the file is empty; expected keys such as description, extends, imports, limits")]
+        )
     content = _Builder(file, marks, mistakes).build(node, "")
-    source = Source(file, path, content if isinstance(content, dict) else {}, marks)
     if not isinstance(content, dict):
-        mistakes.append(Mistake(file, Mark(1, 1), "", f"expected a mapping of keys, found {_kind(content)}"))
-    if not mistakes:
-        try:
-            msgspec.convert(content, Document)
-        except msgspec.ValidationError:
-            pass
-        else:
-            return source
-    _check(content, Document, "", source, mistakes)
-    if not mistakes:
-        raise AssertionError(f"{file} is invalid, but no part of it is")
-    raise fail(mistakes)
+        raise fail([Mistake(file, Mark(1, 1), "", f"expected a mapping of keys, found {_kind(content)}")])
+    return checked(Source(file, path, content, marks, mistakes))
+
+
+def checked(source: Source) -> Source:
+    """`source` with every mistake in its shape noted, and the settings that are wrong taken out."""
+    try:
+        msgspec.convert(source.content, Document)
+    except msgspec.ValidationError:
+        fields = _fields(Document)
+        for key in list(source.content):
+            before = len(source.mistakes)
+            _check({key: source.content[key]}, Document, "", source, source.mistakes)
+            if len(source.mistakes) > before or key not in fields:
+                del source.content[key]
+    return source
 
 
 def _compose(text: str, file: str) -> Node | None:
@@ -225,7 +232,11 @@ def _arms(expected: Any) -> list[Any]:
     """The alternatives of a type, unions flattened; an annotation stays on what it annotates, except around a union."""
     if get_origin(expected) is Annotated:
         inner = get_args(expected)[0]
-        return _arms(inner) if get_origin(inner) in (Union, UnionType) or get_origin(inner) is dict or get_origin(inner) is list else [expected]
+        return (
+            _arms(inner)
+            if get_origin(inner) in (Union, UnionType) or get_origin(inner) is dict or get_origin(inner) is list
+            else [expected]
+        )
     if get_origin(expected) in (Union, UnionType):
         return [one for arm in get_args(expected) for one in _arms(arm)]
     return [expected]

@@ -1,7 +1,7 @@
 """The policy as frozen objects: what guest code may do, and the limits that hold it.
 
-A `Policy` is fully resolved: `extends` is already applied. Every number says its unit in its name, and the descriptions here
-are the ones that the JSON Schema, the reference in `policies/README.md` and the error messages use.
+A `Policy` is fully resolved: `extends` is already applied. Every number says its unit in its name. The docstrings of the
+settings here and in `document` are the descriptions in the JSON Schema and in the reference, `policies/README.md`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ import msgspec
 from msgspec import Meta, Struct
 
 if TYPE_CHECKING:
-    from safeexec.policy.diff import Difference
     from safeexec.policy.explain import Answer
+
+    from safeexec.policy.diff import Difference
     from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 
 Mode = Literal["restricted", "python"]
 Workspace = Literal["none", "read-only", "read-write"]
 Checkpoints = Literal["idle", "before-step", "off"]
 OnError = Literal["keep", "restore"]
+
+Seconds = Annotated[float, Meta(gt=0, le=86400)]
+Count = Annotated[int, Meta(ge=0, le=1 << 20)]
+Size = Annotated[int, Meta(ge=1, le=1 << 20)]
 
 PROTECTIONS = (
     "rlimits",
@@ -43,24 +48,38 @@ PROTECTIONS = (
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Numbers that hold for a whole session (all its processes together), unless the name says otherwise."""
 
-    wall_seconds: Annotated[float, Meta(gt=0, le=86400, description="Default deadline of one step, seconds by the host's clock.")] = 5.0
-    max_wall_seconds: Annotated[float, Meta(gt=0, le=86400, description="The largest `timeout=` a caller may ask for, seconds.")] = 60.0
-    cpu_seconds: Annotated[float, Meta(gt=0, le=86400, description="CPU time of one step, seconds, all threads together.")] = 60.0
-    memory_mb: Annotated[int, Meta(ge=16, le=1 << 20, description="Memory beyond what the preloaded modules use, MiB.")] = 256
-    output_kb: Annotated[
-        int, Meta(ge=1, le=1 << 20, description="stdout and stderr kept per step, each, KiB. Sixteen times as much ends the step.")
-    ] = 256
-    processes: Annotated[int, Meta(ge=0, le=256, description="Processes that guest code itself may start.")] = 0
-    threads: Annotated[int, Meta(ge=0, le=256, description="Threads that guest code may have alive at once.")] = 0
-    open_files: Annotated[int, Meta(ge=16, le=4096, description="Open file descriptors.")] = 64
-    workspace_mb: Annotated[int, Meta(ge=0, le=1 << 20, description="Bytes of all files in the workspace, MiB.")] = 64
-    workspace_files: Annotated[int, Meta(ge=0, le=1 << 20, description="Files and directories in the workspace.")] = 1000
-    step_source_kb: Annotated[int, Meta(ge=1, le=16384, description="Source text of one step, KiB.")] = 256
-    value_kb: Annotated[int, Meta(ge=1, le=1 << 20, description="One value that crosses to the host, KiB; larger ones arrive opaque.")] = 16384
-    value_depth: Annotated[int, Meta(ge=1, le=256, description="Nesting of one value that crosses to the host.")] = 64
-    checkpoints: Annotated[int, Meta(ge=0, le=1024, description="Named checkpoints of one session.")] = 16
-    checkpoint_memory_mb: Annotated[int, Meta(ge=0, le=1 << 20, description="Memory of all checkpoints of one session, MiB.")] = 1024
-    branches: Annotated[int, Meta(ge=0, le=1024, description="Living branches of one session.")] = 32
+    wall_seconds: Seconds = 5.0
+    """Default deadline of one step, seconds by the host's clock."""
+    max_wall_seconds: Seconds = 60.0
+    """The largest `timeout=` a caller may ask for, seconds."""
+    cpu_seconds: Seconds = 60.0
+    """CPU time of one step, seconds, all threads together."""
+    memory_mb: Annotated[int, Meta(ge=16, le=1 << 20)] = 256
+    """Memory beyond what the preloaded modules use, MiB."""
+    output_kb: Size = 256
+    """stdout and stderr kept per step, each, KiB. Sixteen times as much ends the step."""
+    processes: Annotated[int, Meta(ge=0, le=256)] = 0
+    """Processes that guest code itself may start."""
+    threads: Annotated[int, Meta(ge=0, le=256)] = 0
+    """Threads that guest code may have alive at once."""
+    open_files: Annotated[int, Meta(ge=16, le=4096)] = 64
+    """Open file descriptors."""
+    workspace_mb: Count = 64
+    """Bytes of all files in the workspace, MiB."""
+    workspace_files: Count = 1000
+    """Files and directories in the workspace."""
+    step_source_kb: Annotated[int, Meta(ge=1, le=16384)] = 256
+    """Source text of one step, KiB."""
+    value_kb: Size = 16384
+    """One value that crosses to the host, KiB; larger ones arrive opaque."""
+    value_depth: Annotated[int, Meta(ge=1, le=256)] = 64
+    """Nesting of one value that crosses to the host."""
+    checkpoints: Count = 16
+    """Named checkpoints of one session."""
+    checkpoint_memory_mb: Count = 1024
+    """Memory of all checkpoints of one session, MiB."""
+    branches: Count = 32
+    """Living branches of one session."""
 
 
 class Selection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -77,13 +96,16 @@ ALL = Selection()
 
 
 class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The language layer. Mode ``python`` switches it off: any source, real builtins, real imports, the kernel alone."""
+    """The language layer. Mode ``python`` switches it off: any source, real builtins and imports, the kernel alone."""
 
-    mode: Annotated[Mode, Meta(description="`restricted`, or `python`: no language layer, kernel confinement only.")] = "restricted"
+    mode: Mode = "restricted"
+    """`restricted`, or `python`: no language layer, kernel confinement only."""
     constructs: Selection = ALL
 
 
 class Attributes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Attribute names, on whatever object."""
+
     allow: tuple[str, ...] = ()
     """Attribute names that the compiler refuses by default and this policy allows."""
     refuse: tuple[str, ...] = ()
@@ -91,7 +113,10 @@ class Attributes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Filesystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    workspace: Annotated[Workspace, Meta(description="The session's own directory: `none`, `read-only` or `read-write`.")] = "none"
+    """Files. Everything that is not named here does not exist for guest code."""
+
+    workspace: Workspace = "none"
+    """The session's own directory: `none`, `read-only` or `read-write`."""
     read: tuple[str, ...] = ()
     """Further absolute paths of the host that guest code may read."""
 
@@ -99,24 +124,26 @@ class Filesystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Determinism(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two runs of a program print the same bytes."""
 
-    seed: Annotated[int, Meta(ge=0, description="Seed of `random`, numpy's generators, `uuid4` and `secrets`.")] = 0
-    clock: Annotated[
-        str, Meta(description="`real`, or the ISO 8601 instant at which the clock stands, as `2025-01-01T00:00:00+00:00`.")
-    ] = "real"
-    hash_seed: Annotated[int, Meta(ge=0, le=4294967295, description="PYTHONHASHSEED: the order of sets of strings.")] = 0
+    seed: Annotated[int, Meta(ge=0)] = 0
+    """Seed of `random`, numpy's generators, `uuid4` and `secrets`."""
+    clock: str = "real"
+    """`real`, or the ISO 8601 instant at which the clock stands, as `2025-01-01T00:00:00+00:00`."""
+    hash_seed: Annotated[int, Meta(ge=0, le=4294967295)] = 0
+    """PYTHONHASHSEED: the order of sets of strings."""
 
 
 class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which of the host's tools guest code may call, and how often."""
 
     allow: Selection = ALL
-    max_calls: Annotated[int, Meta(ge=0, le=1_000_000, description="Tool calls of one step.")] = 1000
-    timeout_seconds: Annotated[float, Meta(gt=0, le=86400, description="Deadline of one tool call, seconds.")] = 60.0
+    max_calls: Count = 1000
+    """Tool calls of one step."""
+    timeout_seconds: Seconds = 60.0
+    """Deadline of one tool call, seconds."""
     approval: tuple[str, ...] = ()
     """Tools whose every call the host's `approval` callback must allow; ``*`` means each of them."""
-    clock: Annotated[
-        Literal["stops", "runs"], Meta(description="Whether the step's deadline stands still while a tool runs in the host.")
-    ] = "stops"
+    clock: Literal["stops", "runs"] = "stops"
+    """Whether the step's deadline stands still while a tool runs in the host."""
 
     def needs_approval(self, tool: str) -> bool:
         """Whether each call of `tool` goes through the host's approval callback."""
@@ -124,7 +151,7 @@ class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """One policy, resolved and frozen. Equality, hash and `digest` look at what it allows, not at where that is written."""
+    """One policy, resolved and frozen. Equality, hash and `digest` look at what it says, not at where that is written."""
 
     name: str = "policy"
     description: str = ""
@@ -210,9 +237,10 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
         return from_text(text, name=name, filename=filename)
 
     def replace(self, **changes: Any) -> Policy:
-        """A copy with other settings: ``replace(limits={"memory_mb": 512})``, ``replace(memory_mb=512)``, ``replace(checkpoints="off")``.
+        """A copy with `changes` laid over it, by the rules of a file that extends this policy.
 
-        Sections take a struct or a mapping of the keys that change; the names of limits may be given directly.
+        ``replace(limits={"memory_mb": 512})`` or shorter ``replace(memory_mb=512)``, ``replace(imports={"random": "none"})``,
+        ``replace(builtins={"remove": ["print"]})``, ``replace(checkpoints="off")``. Sections may also be structs.
         Raises `PolicyError` for unknown names and impossible values.
         """
         from safeexec.policy.edit import replaced
@@ -250,7 +278,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
         return tuple(entry for entry in self.require if not any(one.strip() in active for one in entry.split(" or ")))
 
     def origin(self, path: str) -> str:
-        """Where the setting at a dotted path is written (``standard.yaml:41``), or the nearest section above it; "" if nowhere."""
+        """Where a dotted path, or the nearest section above it, is written (``standard.yaml:41``); "" if nowhere."""
         while path:
             if found := self.origins.get(path):
                 return found
@@ -260,13 +288,13 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
     # What people and models read
 
     def why(self, name: str) -> Answer:
-        """Whether `name` (module, attribute, builtin, construct, system call) is allowed, by which line, and what else to use."""
+        """Whether a module, attribute, builtin, construct or system call is allowed, by which line, and what else to use."""
         from safeexec.policy.explain import why
 
         return why(self, name)
 
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
-        """What guest code may use, short enough for a system prompt. `tools`: functions, or a mapping of names to functions."""
+        """What guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""
         from safeexec.policy.card import card
 
         return card(self, format=format, tools=tools)

@@ -31,10 +31,7 @@ def language_plan(policy: Policy, tools: Collection[str] = ()) -> LanguagePlan:
             for module, chosen in policy.imports.items()
         },
         allowed_attributes=frozenset(policy.attributes.allow),
-        refused_attributes={
-            name: policy.origin(f"attributes.refuse.{name}" if "." not in name else "attributes.refuse")
-            for name in policy.attributes.refuse
-        },
+        refused_attributes={name: policy.origin(f"attributes.refuse.{name}") for name in policy.attributes.refuse},
         hints=dict(policy.hints),
         rules=dict(policy.origins),
         tools=tuple(name for name in tools if name in policy.tools.allow),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from safeexec.errors import PolicyError
 from safeexec.policy.loader import Source, read
-from safeexec.policy.mistakes import Mistake, fail, nearest
+from safeexec.policy.mistakes import fail, nearest
 from safeexec.policy.model import Policy
 from safeexec.policy.resolve import resolve
 
@@ -113,7 +113,9 @@ def _read(path: Path) -> Source:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise PolicyError(f"{path}: not UTF-8 text: byte {error.start} is {path.read_bytes()[error.start]:#04x}") from None
+        raise PolicyError(
+            f"{path}: not UTF-8 text: byte {error.start} is {path.read_bytes()[error.start]:#04x}"
+        ) from None
     except OSError as error:
         raise PolicyError(f"{path}: cannot be read: {error.strerror}") from None
     return read(text, file=path.name, path=str(path))
@@ -128,15 +130,11 @@ def _chain(source: Source) -> list[Source]:
         try:
             path = find(parent, relative_to=directory)
         except PolicyError as error:
-            raise fail([child.mistake("extends", str(error))]) from None
+            child.mistakes.append(child.mistake("extends", str(error)))
+            break
         line = [*(one.path for one in chain)]
         if any(one and os.path.samefile(one, path) for one in line) or len(chain) >= MAX_DEPTH:
             names = " → ".join([*(one.file for one in reversed(chain)), path.name])
             raise fail([child.mistake("extends", f"the profiles extend each other in a circle: {names}")])
         chain.insert(0, _read(path))
     return chain
-
-
-def unreadable(path: Path, mistake: str) -> Mistake:
-    """A mistake of a whole file."""
-    return Mistake(path.name, None, "", mistake)

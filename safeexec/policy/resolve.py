@@ -6,34 +6,41 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from safeexec.policy.checks import check_names
 from safeexec.policy.loader import Source
 from safeexec.policy.mistakes import Mistake, fail, nearest
-from safeexec.policy.model import ALL, Attributes, Filesystem, Language, Policy, Selection, Tools
+from safeexec.policy.model import ALL, Attributes, Determinism, Filesystem, Language, Limits, Policy, Selection, Tools
 
 NOTHING = Selection(names=())
 
 SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
+SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
 LISTS = ("builtins", "require", "danger_allow_commands")
 
 
-def resolve(name: str, chain: Sequence[Source]) -> Policy:
-    """The policy that the files of `chain`, base first, make together. Raises `PolicyError` that lists every mistake."""
-    draft = _Draft()
+def resolve(name: str, chain: Sequence[Source], *, start: Policy | None = None) -> Policy:
+    """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
+
+    Raises `PolicyError` that lists every mistake of every file.
+    """
+    draft = _Draft(start)
+    mistakes: list[Mistake] = []
     for source in chain:
         draft.apply(source)
-    policy = draft.policy(name, tuple(source.path or source.file for source in reversed(chain)))
-    mistakes = draft.mistakes
-    for source in chain:
+        mistakes += source.mistakes
         mistakes += check_names(source)
-    mistakes += _contradictions(policy, chain[-1])
+    files = tuple(source.path or source.file for source in reversed(chain))
+    policy = draft.policy(name, files + (start.files if start else ()))
+    mistakes += draft.mistakes
+    mistakes += contradictions(policy, chain[-1])
     if mistakes:
         raise fail(mistakes)
     return policy
 
 
-def _contradictions(policy: Policy, source: Source) -> list[Mistake]:
+def contradictions(policy: Policy, source: Source) -> list[Mistake]:
     """What only the whole shows."""
     limits = policy.limits
     found = []
@@ -46,19 +53,18 @@ def _contradictions(policy: Policy, source: Source) -> list[Mistake]:
 class _Draft:
     """The settings so far, and where each is written."""
 
-    def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
-        self.sections: dict[str, dict[str, Any]] = {"language": {}, "attributes": {}, "filesystem": {}, "tools": {}, "limits": {}}
-        self.determinism: dict[str, Any] | None = None
-        self.imports: dict[str, Selection] = {}
-        self.hints: dict[str, str] = {}
-        self.origins: dict[str, str] = {}
+    def __init__(self, start: Policy | None) -> None:
+        start = start or Policy()
+        self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
+        self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
+        self.determinism = asdict(start.determinism) if start.determinism else None
+        self.imports: dict[str, Selection] = dict(start.imports)
+        self.hints: dict[str, str] = dict(start.hints)
+        self.origins: dict[str, str] = dict(start.origins)
         self.mistakes: list[Mistake] = []
 
     def policy(self, name: str, files: tuple[str, ...]) -> Policy:
         """The frozen result."""
-        from safeexec.policy.model import Determinism, Limits
-
         sections = self.sections
         return Policy(
             name=name,
@@ -67,7 +73,7 @@ class _Draft:
             attributes=Attributes(**sections["attributes"]),
             filesystem=Filesystem(**sections["filesystem"]),
             tools=Tools(**sections["tools"]),
-            limits=Limits(**sections["limits"]),
+            limits=msgspec.convert(sections["limits"], Limits),
             determinism=None if self.determinism is None else msgspec.convert(self.determinism, Determinism),
             imports=self.imports,
             hints=self.hints,
@@ -118,7 +124,9 @@ class _Draft:
         for index, name in enumerate(removed):
             if name not in inherited:
                 self.mistakes.append(
-                    source.mistake(f"{path}.remove[{index}]", f"{name} is not in the inherited list{nearest(name, inherited)}")
+                    source.mistake(
+                        f"{path}.remove[{index}]", f"{name} is not in the inherited list{nearest(name, inherited)}"
+                    )
                 )
         self._edited(path, value, source)
         kept = [name for name in inherited if name not in removed]
@@ -128,7 +136,9 @@ class _Draft:
         """``all``, ``none``, a list, all except some, or an edit of the inherited choice."""
         if not isinstance(value, dict):
             self._forget(path)
-            return ALL if value == "all" else NOTHING if value == "none" else Selection(names=tuple(dict.fromkeys(value)))
+            return (
+                ALL if value == "all" else NOTHING if value == "none" else Selection(names=tuple(dict.fromkeys(value)))
+            )
         chosen = inherited
         if "except" in value:
             self._forget(path)
@@ -141,7 +151,10 @@ class _Draft:
         for index, name in enumerate(remove):
             if name not in chosen.names:
                 self.mistakes.append(
-                    source.mistake(f"{path}.remove[{index}]", f"{name} is not among the inherited names{nearest(name, chosen.names)}")
+                    source.mistake(
+                        f"{path}.remove[{index}]",
+                        f"{name} is not among the inherited names{nearest(name, chosen.names)}",
+                    )
                 )
         names = [name for name in chosen.names if name not in remove]
         return Selection(names=tuple(dict.fromkeys([*names, *add])))
@@ -159,7 +172,9 @@ class _Draft:
         if isinstance(entry, dict):
             if inherited is None and "remove" in entry and "except" not in entry:
                 self.mistakes.append(
-                    source.mistake(f"{path}.remove", f"{module} is not inherited, so nothing can be removed; write except instead")
+                    source.mistake(
+                        f"{path}.remove", f"{module} is not inherited, so nothing can be removed; write except instead"
+                    )
                 )
             for submodule in entry.get("submodules", ()):
                 self.imports[f"{module}.{submodule}"] = ALL

@@ -1,0 +1,55 @@
+"""What two policies say differently, setting by setting, in the words of a policy file."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from safeexec.policy.edit import document
+from safeexec.policy.model import Policy
+
+
+class Difference(NamedTuple):
+    """One setting: `before` and `after` as in a policy file, None where a policy says nothing; for lists, what goes and comes."""
+
+    path: str
+    before: Any
+    after: Any
+    rule: str
+    """Where the second policy says so (``mine.yaml:7``), or the empty string."""
+
+    def __str__(self) -> str:
+        where = f"   ({self.rule})" if self.rule else ""
+        if isinstance(self.before, list) and isinstance(self.after, list):
+            gone = [f"-{name}" for name in self.before if name not in self.after]
+            come = [f"+{name}" for name in self.after if name not in self.before]
+            return f"{self.path}: {' '.join(gone + come)}{where}"
+        return f"{self.path}: {_short(self.before)} → {_short(self.after)}{where}"
+
+
+def differences(before: Policy, after: Policy) -> list[Difference]:
+    """Every setting that differs, in the order of the policy language."""
+    found: list[Difference] = []
+    _compare(document(before), document(after), "", after, found)
+    return found
+
+
+def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy, found: list[Difference]) -> None:
+    for key in [*old, *(key for key in new if key not in old)]:
+        where = f"{path}.{key}" if path else key
+        one, other = old.get(key), new.get(key)
+        if one == other or (isinstance(one, list) and isinstance(other, list) and set(one) == set(other)):
+            continue
+        if isinstance(one, dict) and isinstance(other, dict) and "except" not in {*one, *other}:
+            _compare(one, other, where, policy, found)
+        else:
+            found.append(Difference(where, one, other, policy.origin(where)))
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_short(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

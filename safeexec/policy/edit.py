@@ -1,0 +1,70 @@
+"""A policy with other settings, and a policy as YAML: both go through the same checks as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from safeexec.errors import PolicyError
+from safeexec.policy.loader import Source, checked
+from safeexec.policy.mistakes import nearest
+from safeexec.policy.model import Limits, Policy, Selection
+from safeexec.policy.resolve import resolve
+
+WRITTEN_HERE = "replace()"
+"""The file name in the rule of a setting that a program changed."""
+
+
+def replaced(policy: Policy, changes: dict[str, Any]) -> Policy:
+    """`policy` with `changes` laid over it, by the rules of a file that extends it: settings, sections, or names of limits."""
+    content: dict[str, Any] = {}
+    name = changes.pop("name", policy.name)
+    for key, value in changes.items():
+        if key in Limits.__struct_fields__ and (key != "checkpoints" or isinstance(value, int)):
+            content.setdefault("limits", {})[key] = value
+        elif key not in Policy.__struct_fields__ or key in ("origins", "files"):
+            known = [*Policy.__struct_fields__, *Limits.__struct_fields__]
+            raise PolicyError(f"a policy has no setting {key!r}{nearest(key, known)}")
+        elif isinstance(value, dict) and isinstance(content.get(key), dict):
+            content[key].update(_spelt(value))
+        else:
+            content[key] = _spelt(value)
+    return resolve(name, [checked(Source(WRITTEN_HERE, "", content, {}, []))], start=policy)
+
+
+def _spelt(value: Any) -> Any:
+    """A value as a policy file spells it."""
+    if isinstance(value, Selection):
+        return _written(value)
+    if isinstance(value, msgspec.Struct):
+        return {key: _spelt(item) for key, item in msgspec.structs.asdict(value).items()}
+    if isinstance(value, Mapping):
+        return {key: _spelt(item) for key, item in value.items()}
+    return list(value) if isinstance(value, (tuple, set, frozenset)) else value
+
+
+def document(policy: Policy) -> dict[str, Any]:
+    """The content of a policy file without `extends` that says all that `policy` says."""
+    fields = (field for field in Policy.__struct_fields__ if field not in ("name", "origins", "files"))
+    return {field: _spelt(getattr(policy, field)) for field in fields}
+
+
+def _written(chosen: Selection) -> Any:
+    """A selection in the words of a policy file."""
+    if chosen.names is not None:
+        return [name for name in chosen.names if name not in chosen.refused] or "none"
+    return {"except": list(chosen.refused)} if chosen.refused else "all"
+
+
+def to_yaml(policy: Policy) -> str:
+    """YAML that reads back to an equal policy; the profile's name is the file's name and stays out."""
+    import yaml
+
+    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(
+        yaml.dump(
+            document(policy), Dumper=dumper, sort_keys=False, width=120, allow_unicode=True, default_flow_style=None
+        )
+    )

@@ -1,0 +1,68 @@
+"""The JSON Schema of a policy file, for editors: generated from the document's types and their docstrings.
+
+Write it with ``python -m safeexec.policy.schema > policies/schema.json``; a test shows that the shipped file is current.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from typing import Any
+
+import msgspec
+
+from safeexec.policy import document, model
+
+
+def descriptions() -> dict[str, dict[str, str]]:
+    """Class → setting → the docstring under it in the source."""
+    found: dict[str, dict[str, str]] = {}
+    for module in (model, document):
+        for node in ast.parse(inspect.getsource(module)).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = dict(_documented(node))
+    return found
+
+
+def _documented(node: ast.ClassDef) -> list[tuple[str, str]]:
+    pairs = zip(node.body, node.body[1:], strict=False)
+    return [
+        (before.target.id.rstrip("_"), inspect.cleandoc(after.value.value))
+        for before, after in pairs
+        if isinstance(before, ast.AnnAssign)
+        and isinstance(before.target, ast.Name)
+        and isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+        and isinstance(after.value.value, str)
+    ]
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a policy file."""
+    parts = msgspec.json.schema(document.Document)["$defs"]
+    texts = descriptions()
+    for name, part in parts.items():
+        # No key is required, and a default belongs to the profile that is extended, not to the file.
+        part.pop("required", None)
+        for key, setting in part.get("properties", {}).items():
+            setting.pop("default", None)
+            if text := texts[name].get(key):
+                part["properties"][key] = {"description": text, **setting}
+    root = parts.pop("Document")
+    del root["title"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "safeexec policy",
+        **root,
+        "$defs": parts,
+    }
+
+
+def text() -> str:
+    """The file as it is shipped."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(text(), end="")
