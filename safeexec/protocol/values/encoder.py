@@ -1,0 +1,455 @@
+"""Value → bytes, in the process that owns the value: exact builtin types by their own C methods, the rest opaque."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from typing import Any
+
+import msgspec
+
+from safeexec.protocol.values import format as f
+from safeexec.protocol.values.format import Encoded, Opaque
+from safeexec.text import short_repr, type_name
+
+_pack = msgspec.msgpack.Encoder().encode
+_SCALARS = frozenset({type(None), bool, int, float, str})
+_STR_ONLY = frozenset({str})
+_FEW = 1000
+"""A container of so few items that does not fit is written item by item: large items become opaque, others stay."""
+_INLINE = {None: Encoded(f.NONE), True: Encoded(f.TRUE), False: Encoded(f.FALSE)}
+_mro = type.__dict__["__mro__"].__get__
+
+
+class _TooBig(Exception):
+    """The budget of bytes or nodes is used up."""
+
+
+def encode(value: Any, *, max_bytes: int, max_depth: int, arrays: bool = False, text: str | None = None) -> Encoded:
+    """`value` as bytes, at most about `max_bytes` of them and `max_depth` containers deep. Raises nothing.
+
+    Parts that do not fit become `Opaque` and set `truncated`. `arrays`: numpy arrays, DataFrames and Series cross by
+    content. `text` is the repr of the whole value where the caller has it already: an opaque value needs no second one.
+    """
+    kind = type(value)
+    if kind is int:
+        if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+            return Encoded(f.TAG_INT.pack(f.INT, value))
+    elif kind is float:
+        return Encoded(f.TAG_FLOAT.pack(f.FLOAT, value))
+    elif value is None or kind is bool:
+        return _INLINE[value]
+    elif kind is str and len(value) <= max_bytes:
+        data = _packed([value])
+        if data is not None and len(data) <= max_bytes + 16:
+            return Encoded(data)
+    return _encode_slowly(value, max_bytes, max_depth, arrays, text)
+
+
+def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, text: str | None) -> Encoded:
+    writer = Writer(max_bytes, min(max_depth, f.MAX_DEPTH), arrays, text)
+    try:
+        writer.put(value, 0)
+    except _TooBig:
+        return Encoded(_opaque(value, text), True)
+    except Exception:  # noqa: BLE001  (the guest's metaclass or a library's accessor raised)
+        return Encoded(_opaque(value, text), writer.truncated)
+    return Encoded(b"".join(writer.parts), writer.truncated)
+
+
+def _text(value: str) -> bytes:
+    data = value.encode("utf-8", "surrogatepass")
+    return f.LENGTH.pack(len(data)) + data
+
+
+def _opaque(value: Any, text: str | None = None) -> bytes:
+    if type(value) is Opaque:
+        return f.OPAQUE + _text(value.type) + _text(value.repr)
+    text = short_repr(value, f.MAX_TEXT) if text is None else text[: f.MAX_TEXT]
+    return f.OPAQUE + _text(type_name(type(value))[:200]) + _text(text)
+
+
+class Writer:
+    """The parts of one encoded value, and the budgets that are left."""
+
+    __slots__ = ("arrays", "in_key", "left", "max_depth", "nodes", "open", "parts", "text", "truncated", "work")
+
+    def __init__(self, max_bytes: int, max_depth: int, arrays: bool, text: str | None = None) -> None:
+        self.parts: list[Any] = []
+        self.left = max_bytes
+        self.work = 4 * max_bytes  # what may be written and thrown away again, so that [big] * 10_000 ends soon
+        self.nodes = f.MAX_NODES
+        self.max_depth = max_depth
+        self.arrays = arrays
+        self.text = text
+        self.truncated = False
+        self.in_key = 0
+        self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
+
+    def emit(self, data: Any, size: int) -> None:
+        """Append `data` of `size` bytes."""
+        self.left -= size
+        if self.left < 0:
+            raise _TooBig
+        self.parts.append(data)
+
+    def room(self, size: int) -> None:
+        """Refuse before `size` bytes are copied."""
+        if size > self.left:
+            raise _TooBig
+
+    def put(self, value: Any, depth: int) -> None:
+        write = _WRITERS.get(type(value)) or _writer_of_subclass(type(value))
+        write(self, value, depth)
+
+    def item(self, value: Any, depth: int) -> None:
+        """One value inside another: written, or opaque where it cannot be."""
+        parts, left = len(self.parts), self.left
+        try:
+            write = _WRITERS.get(type(value)) or _writer_of_subclass(type(value))
+            write(self, value, depth)
+            return
+        except _TooBig:
+            self.truncated = True
+            self.work -= left
+            if self.work < 0:
+                raise
+        except Exception:  # noqa: BLE001
+            pass
+        del self.parts[parts:]
+        self.left = left
+        self.opaque(value)
+
+    def opaque(self, value: Any, depth: int = 0) -> None:
+        data = _opaque(value, self.text if not self.open and not self.parts else None)
+        self.emit(data, len(data))
+
+    def enter(self, value: Any, depth: int) -> bool:
+        """Whether this container may be written; if not, its opaque stand-in has been."""
+        if depth < self.max_depth and id(value) not in self.open:
+            self.open.add(id(value))
+            return True
+        self.truncated = True
+        self.opaque(value)
+        return False
+
+    def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:
+        """The items of a sequence: at once where all are plain scalars, else one by one."""
+        self.nodes -= len(items)
+        if self.nodes < 0:
+            raise _TooBig
+        self.room(len(items))
+        if items and _SCALARS.issuperset(map(type, items)):
+            packed = _packed(items)
+            if packed is not None and (len(packed) <= self.left or len(items) > _FEW):
+                self.emit(f.TAG_LENGTH.pack(f.PACKED, len(packed)), 5)
+                self.emit(packed, len(packed))
+                return
+        self.emit(f.TAG_LENGTH.pack(f.GENERIC, len(items)), 5)
+        for item in items:
+            self.item(item, depth)
+
+
+def _packed(items: Any) -> bytes | None:
+    try:
+        return _pack(items)
+    except (OverflowError, UnicodeEncodeError):  # an int beyond 64 bits, a lone surrogate
+        return None
+
+
+def _none(w: Writer, value: Any, depth: int) -> None:
+    w.emit(f.NONE, 1)
+
+
+def _bool(w: Writer, value: bool, depth: int) -> None:
+    w.emit(f.TRUE if value else f.FALSE, 1)
+
+
+def _int(w: Writer, value: int, depth: int) -> None:
+    if -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+        w.emit(f.TAG_INT.pack(f.INT, value), 9)
+        return
+    size = value.bit_length() // 8 + 1
+    if w.in_key and size > f.MAX_KEY_INT:
+        w.truncated = True
+        w.opaque(value)
+        return
+    w.room(size)
+    w.emit(f.TAG_LENGTH.pack(f.BIG_INT, size) + value.to_bytes(size, "little", signed=True), size + 5)
+
+
+def _float(w: Writer, value: float, depth: int) -> None:
+    w.emit(f.TAG_FLOAT.pack(f.FLOAT, value), 9)
+
+
+def _complex(w: Writer, value: complex, depth: int) -> None:
+    w.emit(f.COMPLEX_TAG + f.COMPLEX.pack(value.real, value.imag), 17)
+
+
+def _str(w: Writer, value: str, depth: int) -> None:
+    w.room(len(value))
+    data = value.encode("utf-8", "surrogatepass")
+    w.emit(f.TAG_LENGTH.pack(f.STR, len(data)), 5)
+    w.emit(data, len(data))
+
+
+def _bytes(w: Writer, value: bytes, depth: int) -> None:
+    w.room(len(value))
+    w.emit(f.TAG_LENGTH.pack(f.BYTES, len(value)), 5)
+    w.emit(value, len(value))
+
+
+def _bytearray(w: Writer, value: bytearray, depth: int) -> None:
+    if w.in_key:
+        w.opaque(value)
+        return
+    w.room(len(value))
+    data = bytes(value)
+    w.emit(f.TAG_LENGTH.pack(f.BYTEARRAY, len(data)), 5)
+    w.emit(data, len(data))
+
+
+def _list(w: Writer, value: list[Any], depth: int) -> None:
+    if w.in_key:
+        w.opaque(value)
+    elif w.enter(value, depth):
+        try:
+            w.emit(f.LIST, 1)
+            w.body(value[:] if len(value) <= w.nodes else value, depth + 1)
+        finally:
+            w.open.discard(id(value))
+
+
+def _tuple(w: Writer, value: tuple[Any, ...], depth: int) -> None:
+    if w.enter(value, depth):
+        try:
+            w.emit(f.TUPLE, 1)
+            w.body(value, depth + 1)
+        finally:
+            w.open.discard(id(value))
+
+
+def _set(w: Writer, value: set[Any], depth: int) -> None:
+    if w.in_key:
+        w.opaque(value)
+    else:
+        _hashed(w, value, f.SET, depth)
+
+
+def _frozenset(w: Writer, value: frozenset[Any], depth: int) -> None:
+    _hashed(w, value, f.FROZENSET, depth)
+
+
+def _hashed(w: Writer, value: set[Any] | frozenset[Any], tag: bytes, depth: int) -> None:
+    if w.enter(value, depth):
+        w.in_key += 1
+        try:
+            w.emit(tag, 1)
+            w.room(len(value))
+            w.body(list(value), depth + 1)
+        finally:
+            w.in_key -= 1
+            w.open.discard(id(value))
+
+
+def _dict(w: Writer, value: dict[Any, Any], depth: int) -> None:
+    if w.in_key:
+        w.opaque(value)
+    elif w.enter(value, depth):
+        try:
+            w.emit(f.DICT, 1)
+            w.room(2 * len(value))
+            _mapping(w, value, depth + 1)
+        finally:
+            w.open.discard(id(value))
+
+
+def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
+    if value and _STR_ONLY.issuperset(map(type, value)) and _SCALARS.issuperset(map(type, value.values())):
+        packed = _packed(value)
+        if packed is not None and (len(packed) <= w.left or len(value) > _FEW):
+            w.nodes -= 2 * len(value)
+            if w.nodes < 0:
+                raise _TooBig
+            w.emit(f.TAG_LENGTH.pack(f.PACKED_MAP, len(packed)), 5)
+            w.emit(packed, len(packed))
+            return
+    keys, values = list(value), list(value.values())
+    w.in_key += 1
+    try:
+        w.body(keys, depth)
+    finally:
+        w.in_key -= 1
+    w.body(values, depth)
+
+
+def _ordered_dict(w: Writer, value: OrderedDict[Any, Any], depth: int) -> None:
+    # Its order is its own, not that of the dict underneath: `move_to_end` changes only the former.
+    _dict(w, dict(OrderedDict.items(value)), depth)
+
+
+def _range(w: Writer, value: range, depth: int) -> None:
+    w.emit(f.RANGE, 1)
+    for number in (value.start, value.stop, value.step):
+        _int(w, number, depth)
+
+
+def _date(w: Writer, value: date, depth: int) -> None:
+    w.emit(f.DATE_TAG + f.DATE.pack(value.year, value.month, value.day), 5)
+
+
+def _clock(value: time | datetime) -> bytes:
+    return f.TIME.pack(value.hour, value.minute, value.second, value.microsecond, value.fold)
+
+
+def _zone(w: Writer, zone: tzinfo | None) -> None:
+    if zone is None:
+        data = f.NO_ZONE
+    elif type(zone) is timezone:
+        delta, name = (*timezone.__getinitargs__(zone), "")[:2]  # type: ignore[attr-defined]
+        data = (f.NAMED_OFFSET if name else f.OFFSET) + f.TIMEDELTA.pack(delta.days, delta.seconds, delta.microseconds)
+        data += _text(name[:200]) if name else b""
+    else:
+        data = f.ZONE_KEY + _text(_zone_key(zone))
+    w.emit(data, len(data))
+
+
+def _zone_key(zone: tzinfo) -> str:
+    zoneinfo = sys.modules.get("zoneinfo")
+    if zoneinfo is None or type(zone) is not zoneinfo.ZoneInfo:
+        raise TypeError("a tzinfo of another kind")
+    key = getattr(zone, "key", None)
+    if type(key) is not str or not f.ZONE_NAME.match(key):
+        raise TypeError("a zone without a proper name")
+    return key
+
+
+def _time(w: Writer, value: time, depth: int) -> None:
+    w.emit(f.TIME_TAG + _clock(value), 1 + f.TIME.size)
+    _zone(w, value.tzinfo)
+
+
+def _datetime(w: Writer, value: datetime, depth: int) -> None:
+    w.emit(f.DATETIME + f.DATE.pack(value.year, value.month, value.day) + _clock(value), 5 + f.TIME.size)
+    _zone(w, value.tzinfo)
+
+
+def _timedelta(w: Writer, value: timedelta, depth: int) -> None:
+    w.emit(f.TIMEDELTA_TAG + f.TIMEDELTA.pack(value.days, value.seconds, value.microseconds), 13)
+
+
+def _decimal(w: Writer, value: Any, depth: int) -> None:
+    data = str(value).encode("ascii")
+    if w.in_key and len(data) > f.MAX_KEY_DECIMAL:
+        w.truncated = True
+        w.opaque(value)
+        return
+    w.emit(f.TAG_LENGTH.pack(f.DECIMAL, len(data)) + data, len(data) + 5)
+
+
+def _fraction(w: Writer, value: Any, depth: int) -> None:
+    numerator, denominator = value.numerator, value.denominator
+    if type(numerator) is not int or type(denominator) is not int:
+        raise TypeError("a Fraction of other numbers")
+    if max(numerator.bit_length(), denominator.bit_length()) >= 8 * (f.MAX_KEY_INT if w.in_key else f.MAX_FRACTION_INT):
+        w.truncated = True
+        w.opaque(value)
+        return
+    w.emit(f.FRACTION, 1)
+    _int(w, numerator, depth)
+    _int(w, denominator, depth)
+
+
+def _uuid(w: Writer, value: Any, depth: int) -> None:
+    w.emit(f.UUID_TAG + int.to_bytes(value.int, 16, "big"), 17)
+
+
+def _opaque_again(w: Writer, value: Opaque, depth: int) -> None:
+    w.opaque(value)
+
+
+_Write = Callable[[Writer, Any, int], None]
+
+_WRITERS: dict[type, _Write] = {
+    type(None): _none,
+    bool: _bool,
+    int: _int,
+    float: _float,
+    complex: _complex,
+    str: _str,
+    bytes: _bytes,
+    bytearray: _bytearray,
+    list: _list,
+    tuple: _tuple,
+    set: _set,
+    frozenset: _frozenset,
+    dict: _dict,
+    OrderedDict: _ordered_dict,
+    range: _range,
+    date: _date,
+    time: _time,
+    datetime: _datetime,
+    timedelta: _timedelta,
+    Opaque: _opaque_again,
+}
+
+_LATER: dict[tuple[str, str], _Write] = {
+    ("decimal", "Decimal"): _decimal,
+    ("fractions", "Fraction"): _fraction,
+    ("uuid", "UUID"): _uuid,
+}
+"""Types of modules that may not be imported: looked up in `sys.modules` when a type is not known."""
+
+_BASES: tuple[tuple[type, Callable[[Any], Any], _Write], ...] = (
+    (str, str.__str__, _str),
+    (int, int.__int__, _int),
+    (float, float.__float__, _float),
+    (bytes, lambda value: bytes.__getitem__(value, slice(None)), _bytes),
+    (list, lambda value: list.__getitem__(value, slice(None)), _list),
+    (tuple, lambda value: tuple.__getitem__(value, slice(None)), _tuple),
+    (dict, dict.copy, _dict),
+    (set, lambda value: set(set.__iter__(value)), _set),
+    (frozenset, lambda value: frozenset(frozenset.__iter__(value)), _frozenset),
+)
+"""Base, how its plain data is read without asking the subclass, and what writes it."""
+
+
+def _writer_of_subclass(kind: type) -> _Write:
+    """What writes a type that is not in the table: a library's scalar, a subclass by its base, or `Writer.opaque`."""
+    for (module, name), write in _LATER.items():
+        if kind is getattr(sys.modules.get(module), name, None):
+            _WRITERS[kind] = write
+            return write
+    write_table = _writer_of_library(kind)
+    if write_table is not None:
+        return write_table
+    mro = _mro(kind)
+    if getattr(sys.modules.get("enum"), "Enum", None) in mro:
+        return Writer.opaque
+    for base, plain, write in _BASES:
+        if base in mro:
+            return _as_base(plain, write)
+    return Writer.opaque
+
+
+def _as_base(plain: Callable[[Any], Any], write: _Write) -> _Write:
+    def written(w: Writer, value: Any, depth: int) -> None:
+        if not w.enter(value, depth):  # the copy has another id: a cycle shows on the original only
+            return
+        try:
+            write(w, plain(value), depth)
+        finally:
+            w.open.discard(id(value))
+
+    return written
+
+
+def _writer_of_library(kind: type) -> _Write | None:
+    module = type.__dict__["__module__"].__get__(kind)
+    if type(module) is not str or module.partition(".")[0] not in ("numpy", "pandas"):
+        return None
+    from safeexec.protocol.values.tables import writer_of
+
+    return writer_of(kind)

@@ -1,0 +1,149 @@
+"""Text made safe and short: for terminals, for messages, for models. Pure, and the same in host and child.
+
+Guest code decides what a `repr` says and what a program prints. `printable` takes away what a terminal would obey,
+`head_and_tail` and `short_repr` bound the length, whatever the object does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_ESCAPE_SEQUENCES = re.compile(
+    "\x1b\\[[0-9;:<=>?]*[ -/]*[@-~]"  # CSI: colours, cursor, clear, window reports
+    "|(?:\x1b[\\]P^_X]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c|$)"  # OSC, DCS, APC: titles
+    "|\x9b[0-9;:<=>?]*[ -/]*[@-~]"  # CSI in its one-character form
+    "|\x1b[ -/]*[0-~]"  # two-character escapes
+)
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CARRIAGE_RETURNS = re.compile("[^\n]*\r(?!\n)")
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)  # the pictures of control characters: U+2400 is the picture of NUL
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def printable(text: str) -> str:
+    r"""`text` as a terminal may show it: escape sequences are removed, other control characters become visible.
+
+    Newlines and tabs stay. A carriage return acts as it would on screen: what it overwrites on its line is dropped, so
+    that progress bars become their last state. Lone surrogates and bidirectional overrides become ``\uXXXX``.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _ESCAPE_SEQUENCES.sub("", text)
+    if "\r" in text:
+        text = _CARRIAGE_RETURNS.sub("", text.replace("\r\n", "\n").rstrip("\r").replace("\r\n", "\n"))
+    return _CONTROLS.sub(_visible, text)
+
+
+def head_and_tail(text: str, limit: int, *, tail: float = 0.5) -> tuple[str, int]:
+    """`text` within about `limit` characters, and how many characters were left out of its middle.
+
+    `tail` is the share of the room that the end gets. Cuts are made at line ends where one is near.
+    """
+    if len(text) <= limit:
+        return text, 0
+    limit = max(limit, 0)
+    keep_end = int(limit * tail)
+    keep_start = limit - keep_end
+    start, end = text[:keep_start], text[len(text) - keep_end :]
+    newline = start.rfind("\n")
+    if newline >= keep_start * 3 // 4 and newline > 0:
+        start = start[: newline + 1]
+    newline = end.find("\n")
+    if 0 <= newline < keep_end // 4:
+        end = end[newline + 1 :]
+    return _joined(start, end, len(text) - len(start) - len(end)), len(text) - len(start) - len(end)
+
+
+def _joined(start: str, end: str, left_out: int) -> str:
+    before = "" if not start or start.endswith("\n") else "\n"
+    after = "\n" if end else ""
+    return f"{start}{before}... {left_out} characters left out ...{after}{end}"
+
+
+def shorten(text: str, limit: int) -> str:
+    """`text` on one line within `limit` characters; an ellipsis marks what was cut from its end."""
+    if len(text) > limit:
+        text = text[: max(limit - 3, 0)] + "..."
+    return text
+
+
+def type_name(kind: type) -> str:
+    """The name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Never runs code of the type."""
+    name = type.__dict__["__qualname__"].__get__(kind)
+    module = type.__dict__["__module__"].__get__(kind)
+    if type(module) is not str or module in ("builtins", "__main__"):
+        return str(name)
+    return f"{module}.{name}"
+
+
+_OPENING: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    dict: ("{", "}"),
+}
+_TYPE_MARKERS = (int, float, complex, bool, type(None), range)
+
+
+def short_repr(value: Any, limit: int = 500) -> str:
+    """`repr(value)` within `limit` characters, at bounded cost for the builtin containers, and never an exception.
+
+    A `repr` written by guest code runs (call it where the guest's limits hold); whatever it raises is told in the text.
+    """
+    return shorten(_repr(value, limit, 4), limit)
+
+
+def _repr(value: Any, limit: int, depth: int) -> str:
+    kind = type(value)
+    if kind is str or kind is bytes or kind is bytearray:
+        return repr(value) if len(value) <= limit else repr(value[:limit])
+    if kind is int:
+        return int_repr(value, limit)
+    if kind in _OPENING:
+        return _container_repr(value, kind, limit, depth)
+    try:
+        text = repr(value)
+        return text[:limit + 1] if type(text) is str else str.__str__(text)[:limit + 1]
+    except BaseException as error:  # noqa: BLE001  (a guest's repr may raise SystemExit as well)
+        return f"<{type_name(kind)} object; its repr failed: {type_name(type(error))}>"
+
+
+def _container_repr(value: Any, kind: type, limit: int, depth: int) -> str:
+    opening, closing = _OPENING[kind]
+    if not value:
+        return repr(value)
+    if depth == 0:
+        return opening + "..." + closing
+    parts: list[str] = []
+    length = 0
+    items = list(value.items()) if kind is dict else list(value) if kind in (set, frozenset) else value
+    for item in items:
+        if length > limit:
+            parts.append("...")
+            break
+        if kind is dict:
+            part = f"{_repr(item[0], limit - length, depth - 1)}: {_repr(item[1], limit - length, depth - 1)}"
+        else:
+            part = _repr(item, limit - length, depth - 1)
+        parts.append(part)
+        length += len(part) + 2
+    if kind is tuple and len(parts) == 1:
+        closing = ",)"
+    return opening + ", ".join(parts) + closing
+
+
+def int_repr(value: int, limit: int = 500) -> str:
+    """The digits of an int, cut at `limit`; only their number where CPython would be slow or refuse."""
+    bits = value.bit_length()
+    if bits > 14_000:  # 4214 digits: `int` to `str` is quadratic, and refused beyond 4300 digits
+        return f"<int of about {int(bits * 0.30103) + 1} digits>"
+    return shorten(repr(value), limit)
