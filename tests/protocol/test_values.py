@@ -1,0 +1,335 @@
+"""Values cross exactly; objects that lie, nest or grow become opaque; hostile bytes become one ProtocolError."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import math
+import struct
+import subprocess
+import sys
+import uuid
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import pytest
+from safeexec.errors import ProtocolError
+from safeexec.protocol.values import Encoded, Opaque, decode, encode
+
+
+def written(value: Any, *, max_bytes: int = 1 << 20, max_depth: int = 64, arrays: bool = False) -> Encoded:
+    return encode(value, max_bytes=max_bytes, max_depth=max_depth, arrays=arrays)
+
+
+def crossed(value: Any, **budgets: Any) -> Any:
+    return decode(written(value, **budgets).data, arrays=budgets.get("arrays", False))
+
+
+EXACT = [
+    None, True, False, 0, -1, 2**63 - 1, -(2**63), 2**63, -(2**70000), 10**5000,
+    1.5, -0.0, math.inf, -math.inf, 1e-323,
+    "", "text", "é" * 300, "lone \ud800 surrogate", "\0", b"", b"\xff\x00", bytearray(b"mutable"),
+    1 + 2j, complex(-0.0, math.inf),
+    [], [1, "two", 3.0, None, True], [2**80, 1], ["\udfff"], (), (1,), (1, [2, (3, {4})]),
+    set(), {1, 2}, {"a", b"a", None, 1.5}, frozenset({frozenset({1}), (2, "x")}),
+    {}, {"a": 1}, {"a": [1, {"b": ()}]}, {1: "x", (1, 2): "y", None: "z", 1.5: "w", b"k": "v"},
+    {f"k{i}": i for i in range(100)}, {i: i for i in range(2000)}, [[float(i)] * 3 for i in range(50)],
+    Decimal("1.50"), Decimal("-0"), Decimal("Infinity"), Decimal("1e999999999"), Decimal("-1.2E-400"),
+    Fraction(-1, 3), Fraction(10**600, 7), range(0), range(10**30, -5, -7),
+    date.min, date(2024, 2, 29), time(23, 59, 59, 999999, fold=1), time(1, tzinfo=UTC),
+    datetime.max, datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Rome")),
+    datetime(2024, 1, 1, tzinfo=timezone(timedelta(hours=-5, minutes=-30), "EST?")),
+    timedelta.max, timedelta(days=-1, microseconds=1), uuid.UUID(int=2**128 - 1),
+    Opaque("Point", "Point(1, 2)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", EXACT, ids=lambda value: type(value).__name__)
+def test_value_crosses_as_itself(value: Any) -> None:
+    encoded = written(value)
+    back = decode(encoded.data)
+    assert (type(back), back, encoded.truncated) == (type(value), value, False)
+
+
+@pytest.mark.parametrize("value", [-0.0, Decimal("-0"), Decimal("sNaN12"), Decimal("1.500"), {"x": -0.0}, [math.nan]], ids=repr)
+def test_what_equality_does_not_see_is_kept(value: Any) -> None:
+    assert repr(crossed(value)) == repr(value)
+
+
+def test_fold_zone_and_order_are_kept() -> None:
+    moment = crossed(datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Rome")))
+    assert (moment.fold, moment.tzinfo.key, moment.utcoffset()) == (1, "Europe/Rome", timedelta(hours=1))
+    assert list(crossed({"b": 1, "a": 2, 0: 3})) == ["b", "a", 0]
+    assert crossed(time(2, fold=1)).fold == 1
+
+
+class Pair(NamedTuple):
+    x: int
+    y: str
+
+
+class Metres(float):
+    pass
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+def test_subclasses_cross_as_their_base() -> None:
+    ordered = collections.OrderedDict(a=1, b=2)
+    ordered.move_to_end("a")
+    values = [Pair(1, "z"), Metres(2.5), collections.Counter("aab"), collections.defaultdict(list, {1: [2]})]
+    back = crossed([*values, ordered])
+    assert [type(item) for item in back] == [tuple, float, dict, dict, dict]
+    assert back == [(1, "z"), 2.5, {"a": 2, "b": 1}, {1: [2]}, {"b": 2, "a": 1}]
+    assert list(back[-1]) == ["b", "a"]
+
+
+def test_enum_members_functions_and_objects_are_opaque() -> None:
+    assert crossed(Colour.RED) == Opaque(f"{__name__}.Colour", "<Colour.RED: 1>")
+    assert crossed([len, ...]) == [Opaque("builtin_function_or_method", "<built-in function len>"), Opaque("ellipsis", "Ellipsis")]
+    assert not written(len).truncated
+
+
+class Liar:
+    """Claims to be an int, has no length, and its repr ends the process."""
+
+    __class__ = int  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        raise SystemExit("out")
+
+    def __reduce__(self) -> Any:
+        raise AssertionError("asked for its pickle")
+
+    def __len__(self) -> int:
+        return -1
+
+
+class LyingList(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        raise AssertionError("asked for its items")
+
+    def __len__(self) -> int:
+        return 1 << 60
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 1
+
+
+class LyingMeta(type):
+    def __hash__(cls) -> int:
+        raise ZeroDivisionError
+
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+
+class OddlyTyped(metaclass=LyingMeta):
+    def __repr__(self) -> str:
+        return "odd"
+
+
+def test_objects_that_lie_are_not_asked() -> None:
+    assert crossed(Liar()).repr.endswith("its repr failed: SystemExit>")
+    assert crossed(LyingList([1, 2])) == [1, 2]
+    assert crossed({LyingList([1]): "a list as a key"}).popitem()[1] == "a list as a key"
+    assert crossed(OddlyTyped()).repr == "odd"
+    assert type(crossed([1, OddlyTyped()])) in (list, Opaque)
+
+
+def test_cycles_and_shared_parts() -> None:
+    cycle: list[Any] = [1]
+    cycle.append(cycle)
+    encoded = written(cycle)
+    back = decode(encoded.data)
+    assert (back[0], type(back[1]), encoded.truncated) == (1, Opaque, True)
+    shared = [1]
+    assert (crossed([shared, shared]), written([shared, shared]).truncated) == ([[1], [1]], False)
+
+
+def test_depth_beyond_the_budget_is_opaque() -> None:
+    deep: Any = "bottom"
+    for _ in range(100_000):
+        deep = [deep]
+    encoded = written(deep, max_depth=5)
+    assert encoded.truncated
+    back = decode(encoded.data, max_depth=6)
+    for _ in range(5):
+        (back,) = back
+    assert type(back) is Opaque
+
+
+def test_bytes_beyond_the_budget_are_opaque_and_the_rest_stays() -> None:
+    encoded = written({"big": "x" * 10_000, "small": 1}, max_bytes=4000)
+    back = decode(encoded.data)
+    assert (type(back["big"]), back["small"], encoded.truncated) == (Opaque, 1, True)
+    for value in ("x" * 5000, b"x" * 5000, [1.5] * 5000, set(range(5000)), 1 << 50_000, {i: i for i in range(5000)}):
+        encoded = written(value, max_bytes=1000)
+        assert (type(decode(encoded.data)), encoded.truncated) == (Opaque, True)
+        assert len(encoded.data) < 2000
+
+
+def test_repeated_parts_do_not_multiply_the_work() -> None:
+    part = [["x" * 1000] * 1000]
+    encoded = written([part] * 1_000_000, max_bytes=1 << 20)
+    assert (type(decode(encoded.data)), encoded.truncated) == (Opaque, True)
+    doubling: Any = [0]
+    for _ in range(60):
+        doubling = [doubling, doubling]
+    assert written(doubling, max_bytes=1 << 18).truncated
+
+
+def test_text_of_an_opaque_value_is_taken_from_the_caller() -> None:
+    encoded = encode(Liar(), max_bytes=1000, max_depth=5, text="made before")
+    assert decode(encoded.data).repr == "made before"
+
+
+def numbers(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}I", *values)
+
+
+HOSTILE = {
+    "nothing": b"",
+    "unknown tag": b"\x00",
+    "left over": b"NN",
+    "announced but missing": b"s" + numbers(4_000_000_000),
+    "a list of four billion": b"lG" + numbers(4_000_000_000),
+    "msgpack of four billion": b"lM" + numbers(5) + b"\xdd\xff\xff\xff\xff",
+    "msgpack map for a list": b"lM" + numbers(1) + b"\x80",
+    "msgpack extension": b"lM" + numbers(4) + b"\x91\xd4\x05\x00",
+    "unhashable key": b"dG" + numbers(1) + b"lG" + numbers(0) + b"G" + numbers(1) + b"N",
+    "keys without values": b"dG" + numbers(1) + b"N" + b"G" + numbers(0),
+    "bad utf-8": b"s" + numbers(1) + b"\xff",
+    "depth": b"lG\x01\x00\x00\x00" * 100_000 + b"N",
+    "signalling NaN as a key": b"eG" + numbers(1) + b"D" + numbers(4) + b"sNaN",
+    "Decimal of code": b"D" + numbers(6) + b"__im__",
+    "Decimal beyond its exponent": b"D" + numbers(22) + b"1E99999999999999999999",
+    "Fraction over zero": b"Q" + b"i" + bytes(8) + b"i" + bytes(8),
+    "range without step": b"r" + (b"i" + bytes(8)) * 3,
+    "range of text": b"rs" + numbers(0),
+    "thirteenth month": b"y" + struct.pack("<HBB", 2024, 13, 1),
+    "year zero": b"y" + struct.pack("<HBB", 0, 1, 1),
+    "timedelta overflow": b"x" + struct.pack("<iii", 2**31 - 1, 0, 0),
+    "offset of two days": b"h" + bytes(8) + b"1" + struct.pack("<iii", 2, 0, 0),
+    "zone as a path": b"h" + bytes(8) + b"3" + numbers(16) + b"../../etc/passwd",
+    "absolute zone": b"h" + bytes(8) + b"3" + numbers(11) + b"/etc/passwd",
+    "object dtype": b"A\x03|O8\x01" + struct.pack("<q", 1) + numbers(8) + bytes(8),
+    "impossible shape": b"A\x03<f8\x02" + struct.pack("<qq", 1 << 39, 1 << 39) + numbers(0),
+    "negative shape": b"A\x03<f8\x01" + struct.pack("<q", -1) + numbers(0),
+    "scalar of no dtype": b"n\x03<V8" + bytes(8),
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_bytes_are_a_protocol_error(data: bytes) -> None:
+    for arrays in (False, True):
+        with pytest.raises(ProtocolError):
+            decode(data, arrays=arrays)
+
+
+def test_a_zone_that_this_machine_lacks_is_opaque() -> None:
+    data = written(datetime(2024, 1, 1, tzinfo=ZoneInfo("Europe/Rome"))).data.replace(b"Europe/Rome", b"Europe/Nome")
+    assert decode(data) == Opaque("datetime.datetime", "2024-01-01T00:00:00 Europe/Nome")
+
+
+def test_colliding_keys_end_in_an_error_and_not_in_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All these ints hash to 1, so a dict of them compares every pair."""
+    monkeypatch.setattr("safeexec.protocol.values.decoder._SECONDS", 0.2)
+    modulus = (1 << 61) - 1
+    keys = [1 + number * modulus for number in range(1, 200_000)]
+    body = b"".join(b"I" + numbers(16) + key.to_bytes(16, "little") for key in keys)
+    with pytest.raises(ProtocolError, match="CPU time"):
+        decode(b"eG" + numbers(len(keys)) + body)
+
+
+def test_node_budget_of_the_reader() -> None:
+    with pytest.raises(ProtocolError, match="too many parts"):
+        decode(written(list(range(1000))).data, max_nodes=999)
+
+
+class TestNumpy:
+    numpy = pytest.importorskip("numpy")
+
+    @pytest.mark.parametrize(
+        "dtype", ["?", "i1", "u2", "i4", "u8", ">i4", "f2", "f4", "f8", "c8", "c16", "M8[ns]", "M8[D]", "m8[s]", "U3", "S4"]
+    )
+    def test_array_crosses_by_content(self, dtype: str) -> None:
+        array = self.numpy.arange(6).astype(dtype).reshape(2, 3)
+        for value in (array, array.T, array[:, ::2], array[:0]):
+            back = crossed(value, arrays=True)
+            assert back.dtype == value.dtype and back.shape == value.shape and (back == value).all()
+            assert back.flags.writeable
+
+    def test_array_is_opaque_unless_asked_for(self) -> None:
+        assert crossed(self.numpy.arange(3)) == Opaque("numpy.ndarray", "array([0, 1, 2])")
+
+    def test_objects_in_an_array_are_values(self) -> None:
+        back = crossed(self.numpy.array([1, "a", [2], len], dtype=object), arrays=True)
+        assert back.dtype == object and list(back[:3]) == [1, "a", [2]] and type(back[3]) is Opaque
+
+    def test_scalars(self) -> None:
+        np = self.numpy
+        for value in (np.float64(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), np.datetime64("2024-01-02T03:04:05", "ns")):
+            back = crossed(value)
+            assert type(back) is type(value) and back == value
+        assert crossed(np.str_("x")) == "x" and type(crossed(np.str_("x"))) is str
+        assert type(crossed(np.longdouble(1.5))) is float
+
+    def test_scalars_are_plain_without_numpy(self) -> None:
+        np = self.numpy
+        values = [np.float32(1.5), np.int64(7), np.bool_(True), np.complex128(2j), np.datetime64("2024-01-02"),
+                  np.datetime64("2024-01-02T03:04:05", "ns"), np.timedelta64(90, "s"), np.datetime64("NaT"), np.datetime64("2024-03")]  # fmt: skip
+        code = "import sys; from safeexec.protocol.values import decode; print(decode(sys.stdin.buffer.read()))"
+        out = subprocess.run([sys.executable, "-c", code], input=written(values).data, capture_output=True, check=True)
+        assert out.stdout.decode().strip() == (
+            "[1.5, 7, True, 2j, datetime.date(2024, 1, 2), datetime.datetime(2024, 1, 2, 3, 4, 5), "
+            "datetime.timedelta(seconds=90), None, datetime.date(2024, 3, 1)]"
+        )
+
+    def test_forged_truth_values_and_characters(self) -> None:
+        forged = written(self.numpy.array([True, False]), arrays=True).data[:-2] + b"\x07\x00"
+        assert decode(forged, arrays=True).view("u1").tolist() == [1, 0]
+        with pytest.raises(ProtocolError):
+            decode(written(self.numpy.array(["a"]), arrays=True).data[:-4] + b"\xff\xff\xff\x7f", arrays=True)
+
+
+class TestPandas:
+    pandas = pytest.importorskip("pandas")
+
+    def frames(self) -> list[Any]:
+        pd = self.pandas
+        mixed = pd.DataFrame({
+            "n": [1, 2, 3], "f": [1.5, None, 2.0], "s": ["a", None, "c"], "b": [True, False, True],
+            "d": pd.to_datetime(["2024-01-01", None, "2024-01-03"]), "o": [1, "x", None],
+            "c": pd.Categorical(["u", "v", "u"], ordered=True), "i": pd.array([1, None, 3], dtype="Int64"),
+            "z": pd.to_datetime(["2024-01-01", "2024-07-01", None]).tz_localize("Europe/Rome"),
+            "t": pd.to_timedelta([1, 2, None], unit="s"),
+        })  # fmt: skip
+        return [
+            mixed, mixed.set_index("s"), mixed.groupby(["b", "n"])[["f"]].sum(), mixed.iloc[:0], pd.DataFrame(),
+            pd.DataFrame([[1, 2], [3, 4]], columns=["same", "same"]), mixed[["n", "f"]].describe(), mixed[["n"]].T,
+        ]  # fmt: skip
+
+    def test_frames_cross_by_content(self) -> None:
+        for frame in self.frames():
+            self.pandas.testing.assert_frame_equal(crossed(frame, arrays=True), frame, check_index_type=True)
+
+    def test_series_cross_by_content(self) -> None:
+        frame = self.frames()[0]
+        for name in frame.columns:
+            self.pandas.testing.assert_series_equal(crossed(frame[name], arrays=True), frame[name])
+
+    def test_frame_is_columns_of_lists_without_pandas(self) -> None:
+        data = written(self.frames()[0][["n", "s", "i", "c"]], arrays=True).data
+        assert decode(data) == {"n": [1, 2, 3], "s": ["a", None, "c"], "i": [1, None, 3], "c": ["u", "v", "u"]}
+
+    def test_timestamps_cross_as_datetimes(self) -> None:
+        pd = self.pandas
+        back = crossed([pd.Timestamp("2024-01-02 03:04", tz="UTC"), pd.Timedelta("1s"), pd.NaT])
+        assert back[:2] == [datetime(2024, 1, 2, 3, 4, tzinfo=UTC), timedelta(seconds=1)]
+        assert [type(item) for item in back] == [datetime, timedelta, Opaque]
