@@ -1,0 +1,141 @@
+"""What a policy makes of the tables: which modules and names a `LanguagePlan` really opens. Nothing is imported here.
+
+The importer, the compiler's checks and `policy why` all ask these functions, so that they cannot disagree.
+
+An entry of `plan.imports` covers its own module and the reviewed submodules below it (``numpy`` covers
+``numpy.random``, ``numpy.random`` covers nothing of ``numpy``). An entry with a list of names covers the submodules it
+lists. A package above an allowed module is importable, and then holds only the way down.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from safeexec.facades import tables
+from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, Tag
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+_NOT_LISTED = "the policy does not list it"
+_BY_POLICY = "the policy takes it away"
+_ONLY_NAMES = "the policy lists other names of this module"
+
+
+class Access(NamedTuple):
+    """May guest code use this module or name under this plan?
+
+    `reason` is a sentence when it may not; `rule` is the line of the profile that decides (``standard.yaml:12``);
+    `tag` is the kind of access or danger (``files``, ``pickle``, ``process``, ``network``, ``evaluates`` …).
+    """
+
+    allowed: bool
+    reason: str = ""
+    rule: str = ""
+    tag: Tag = ""
+
+
+class _Grant(NamedTuple):
+    """The entry that covers a module, and what it leaves of it. `passage`: only the way down to other modules."""
+
+    entry: ImportPlan
+    own: bool
+    passage: bool
+
+
+def _remainder(module: str, ancestor: str) -> str:
+    return module[len(ancestor) + 1 :]
+
+
+def _grant(module: str, plan: LanguagePlan) -> _Grant | None:
+    entry = plan.imports.get(module)
+    if entry is not None:
+        return _Grant(entry, own=True, passage=False)
+    ancestor = module.rpartition(".")[0]
+    while ancestor:
+        entry = plan.imports.get(ancestor)
+        if entry is not None:
+            path = _remainder(module, ancestor).split(".")
+            steps = {".".join(path[: i + 1]) for i in range(len(path))}
+            listed = entry.names is None or bool(steps & entry.names)
+            if listed and not steps & entry.refused:
+                return _Grant(entry, own=False, passage=False)
+            break
+        ancestor = ancestor.rpartition(".")[0]
+    below = next((name for name in plan.imports if name.startswith(module + ".")), None)
+    if below is not None:
+        return _Grant(plan.imports[below], own=False, passage=True)
+    return None
+
+
+def module_access(module: str, plan: LanguagePlan) -> Access:
+    """May guest code import this module (a dotted name)?"""
+    grant = _grant(module, plan)
+    rule = plan.rules.get("imports", "")
+    if grant is None:
+        reason = tables.module_reason(module)
+        if tables.table(module) is not None or not reason.tag:
+            return Access(False, _NOT_LISTED, rule)
+        return Access(False, f"{_NOT_LISTED}, and {reason.text}", rule, reason.tag)
+    if not grant.passage and tables.table(module) is None and not tables.submodules(module):
+        reason = tables.module_reason(module)
+        return Access(False, reason.text, grant.entry.rule or rule, reason.tag)
+    return Access(True, rule=grant.entry.rule or rule)
+
+
+def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
+    """May guest code use this name of this module? Answers for submodules as names too."""
+    whole = module_access(module, plan)
+    if not whole.allowed:
+        return whole
+    if name in tables.submodules(module):
+        return module_access(f"{module}.{name}", plan)
+    grant = _grant(module, plan)
+    verdict = tables.judge(module, name)
+    if not verdict.allowed:
+        return Access(False, verdict.reason, whole.rule, verdict.tag)
+    if grant is None or grant.passage:
+        return Access(False, _NOT_LISTED, whole.rule)
+    if verdict.tag == "files" and plan.workspace == "none":
+        return Access(False, NEEDS_WORKSPACE.text, whole.rule, "files")
+    if grant.own and grant.entry.names is not None and name not in grant.entry.names:
+        return Access(False, _ONLY_NAMES, whole.rule, verdict.tag)
+    if name in _taken(module, grant, plan) or f"{module}.{name}" in plan.refused_attributes:
+        rule = plan.refused_attributes.get(f"{module}.{name}", whole.rule)
+        return Access(False, _BY_POLICY, rule, verdict.tag)
+    return Access(True, rule=whole.rule, tag=verdict.tag)
+
+
+def _taken(module: str, grant: _Grant, plan: LanguagePlan) -> frozenset[str]:
+    """The names of this module that the covering entry refuses (``random.seed`` in an entry for ``numpy``)."""
+    if grant.own:
+        return grant.entry.refused
+    prefixes = [_remainder(module, name) + "." for name in plan.imports if module.startswith(name + ".")]
+    return frozenset(
+        refused[len(prefix) :]
+        for refused in grant.entry.refused
+        for prefix in prefixes
+        if refused.startswith(prefix)
+    )
+
+
+def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
+    """The reviewed names of a module that this plan opens, submodules not included; also names of other versions."""
+    reviewed = tables.table(module)
+    grant = _grant(module, plan)
+    if reviewed is None or grant is None or grant.passage:
+        return frozenset()
+    names = set(reviewed.allowed)
+    if plan.workspace == "none":
+        names -= {name for name, tag in reviewed.allowed.items() if tag == "files"}
+    if grant.own and grant.entry.names is not None:
+        names &= grant.entry.names
+    names -= _taken(module, grant, plan)
+    if plan.refused_attributes:
+        names = {name for name in names if f"{module}.{name}" not in plan.refused_attributes}
+    return frozenset(names)
+
+
+def allowed_submodules(module: str, plan: LanguagePlan) -> frozenset[str]:
+    """The direct submodules that this plan opens."""
+    return frozenset(
+        name for name in tables.submodules(module) if module_access(f"{module}.{name}", plan).allowed
+    )

@@ -1,0 +1,55 @@
+"""Safe versions of names whose real object would undo the language layer.
+
+The real objects read attributes by names that the compiler never sees (`operator.attrgetter`), run text as code
+(`timeit.timeit("…")`), or keep modules and streams as attributes (`warnings.catch_warnings`). Each file holds the versions
+for a group of modules in a dict ``REPLACEMENTS``: dotted name → the object, or a function of no argument that makes it
+(`Lazy`). Versions do not inherit from the real class: ``super(Safe, self)`` would reach the real method. Hidden state is
+kept in module globals and closures: guest code can read every attribute that an object has.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from safeexec.facades.replacements.guards import Lazy, set_getattr, set_guards
+
+__all__ = ["prepare", "replacement", "set_getattr", "set_guards"]
+
+_FILES = {
+    "operator": "attributes",
+    "functools": "attributes",
+    "string": "attributes",
+    "copy": "attributes",
+    "ast": "attributes",
+    "typing": "annotations",
+    "typing_extensions": "annotations",
+    "inspect": "annotations",
+    "dataclasses": "classes",
+    "types": "classes",
+    "contextlib": "streams",
+    "warnings": "streams",
+    "sys": "streams",
+    "traceback": "streams",
+    "logging": "logs",
+    "timeit": "timing",
+    "asyncio": "loops",
+    "numpy": "arrays",
+}
+
+
+def _file(module: str) -> ModuleType:
+    return import_module(f"{__name__}.{_FILES[module.partition('.')[0]]}")
+
+
+def replacement(module: str, name: str) -> Any:
+    """The safe version of ``module.name``, or None where this Python has no such name."""
+    value = _file(module).REPLACEMENTS.get(f"{module}.{name}")
+    return value() if isinstance(value, Lazy) else value
+
+
+def prepare(module: str, made: ModuleType) -> ModuleType:
+    """Let the replacements of a module choose the facade object itself (`sys` needs one whose streams can be assigned)."""
+    chosen: ModuleType = getattr(_file(module), "FACADES", {}).get(module, lambda facade: facade)(made)
+    return chosen

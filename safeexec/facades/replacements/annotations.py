@@ -1,0 +1,202 @@
+"""Annotations that are text, resolved without running them; and the questions of `inspect` that are harmless.
+
+`typing.get_type_hints` hands text to `eval`. Here it is parsed, and only what annotations are made of is allowed: names,
+attributes, subscripts, ``|``, constants and lists.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections.abc
+import functools
+import inspect
+import operator
+import typing
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from safeexec.facades.replacements.guards import checked_getattr
+
+_BUILTIN_TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type)}
+
+
+def resolve(text: str, names: Mapping[str, Any]) -> Any:
+    """The object that an annotation's text means. Raises NameError, AttributeError, SyntaxError as evaluation would.
+
+    TypeError: the text holds more than an annotation needs (a call, a lambda, …).
+    """
+    return _resolve(ast.parse(text.strip(), mode="eval").body, names)
+
+
+def _resolve(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            for known in (names, _BUILTIN_TYPES):
+                if name in known:
+                    return known[name]
+            raise NameError(f"name {name!r} is not defined")
+        case ast.Attribute(value=value, attr=attribute):
+            return checked_getattr(_resolve(value, names), attribute)
+        case ast.Subscript(value=value, slice=index):
+            return _resolve(value, names)[_resolve(index, names)]
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return operator.or_(_resolve(left, names), _resolve(right, names))
+        case ast.Tuple(elts=items):
+            return tuple(_resolve(item, names) for item in items)
+        case ast.List(elts=items):
+            return [_resolve(item, names) for item in items]
+    raise TypeError(f"an annotation given as text may not contain {ast.unparse(node)!r}")
+
+
+def _names_of(obj: Any, globalns: Mapping[str, Any] | None, localns: Mapping[str, Any] | None) -> dict[str, Any]:
+    while hasattr(obj, "__wrapped__"):
+        obj = obj.__wrapped__
+    if globalns is None:
+        import sys
+
+        module = sys.modules.get(getattr(obj, "__module__", None) or "")
+        found = getattr(obj, "__globals__", None)
+        globalns = found if isinstance(found, dict) else _module_names(module)
+    names = dict(globalns)
+    if isinstance(obj, type):
+        names |= vars(obj)
+    for parameter in getattr(obj, "__type_params__", ()):
+        names[parameter.__name__] = parameter
+    names |= localns or {}
+    return names
+
+
+def _module_names(module: ModuleType | None) -> Mapping[str, Any]:
+    """The names that annotations of a class may use: the guest's own module; of others only what is public."""
+    if module is None:
+        return {}
+    if module.__name__ == "__main__":
+        return vars(module)
+    return {name: value for name, value in vars(module).items() if isinstance(value, type)}
+
+
+def _meaning(value: Any, names: Mapping[str, Any]) -> Any:
+    """Replace text and forward references in an annotation, at any depth."""
+    if value is None:
+        return type(None)
+    if isinstance(value, typing.ForwardRef):
+        value = value.__forward_arg__
+    if isinstance(value, str):
+        return _meaning(resolve(value, names), names)
+    arguments = getattr(value, "__args__", None)
+    if not isinstance(arguments, tuple) or isinstance(value, type):
+        return value
+    if typing.get_origin(value) is typing.Literal:
+        return value
+    known = tuple(
+        argument if argument is None or isinstance(argument, (list, tuple)) else _meaning(argument, names)
+        for argument in arguments
+    )
+    if known == arguments:
+        return value
+    if not hasattr(value, "copy_with"):
+        origin = typing.get_origin(value)
+        if origin is None or isinstance(value, type(int | str)):
+            return functools.reduce(operator.or_, known)
+        if origin is collections.abc.Callable:
+            return origin[list(known[:-1]), known[-1]]
+        return origin[known]
+    return value.copy_with(known)
+
+
+def get_type_hints(
+    obj: Any,
+    globalns: Mapping[str, Any] | None = None,
+    localns: Mapping[str, Any] | None = None,
+    include_extras: bool = False,
+) -> dict[str, Any]:
+    """`typing.get_type_hints` that resolves text without running it."""
+    if isinstance(obj, type):
+        layers = [base for base in reversed(obj.__mro__) if base is not object]
+    else:
+        layers = [obj]
+    hints: dict[str, Any] = {}
+    for layer in layers:
+        found = vars(layer).get("__annotations__") if isinstance(layer, type) else getattr(layer, "__annotations__", None)
+        if found is None:
+            if isinstance(layer, type) or callable(layer) or isinstance(layer, ModuleType):
+                continue
+            raise TypeError(f"{obj!r} is not a module, class, method, or function.")
+        names = _names_of(layer, globalns, localns)
+        for name, value in dict(found).items():
+            hints[name] = _meaning(value, names)
+    return hints if include_extras else {name: _without_extras(value) for name, value in hints.items()}
+
+
+def _without_extras(value: Any) -> Any:
+    """Take ``Annotated``, ``Required`` and ``NotRequired`` away, as the real function does."""
+    strip: Callable[[Any], Any] = typing._strip_annotations  # type: ignore[attr-defined]
+    return strip(value)
+
+
+def get_annotations(
+    obj: Any,
+    *,
+    globals: Mapping[str, Any] | None = None,  # noqa: A002 - the interface of inspect
+    locals: Mapping[str, Any] | None = None,  # noqa: A002
+    eval_str: bool = False,
+) -> dict[str, Any]:
+    """`inspect.get_annotations`; with `eval_str`, text is resolved without running it."""
+    found = inspect.get_annotations(obj)
+    if not eval_str:
+        return found
+    names = _names_of(obj, globals, locals)
+    return {name: resolve(value, names) if isinstance(value, str) else value for name, value in found.items()}
+
+
+def signature(
+    obj: Any,
+    *,
+    follow_wrapped: bool = True,
+    globals: Mapping[str, Any] | None = None,  # noqa: A002
+    locals: Mapping[str, Any] | None = None,  # noqa: A002
+    eval_str: bool = False,
+) -> inspect.Signature:
+    """`inspect.signature`; with `eval_str`, text is resolved without running it."""
+    found = inspect.signature(obj, follow_wrapped=follow_wrapped)
+    if not eval_str:
+        return found
+    names = _names_of(obj, globals, locals)
+
+    def known(value: Any) -> Any:
+        return resolve(value, names) if isinstance(value, str) else value
+
+    parameters = [item.replace(annotation=known(item.annotation)) for item in found.parameters.values()]
+    return found.replace(parameters=parameters, return_annotation=known(found.return_annotation))
+
+
+def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> list[tuple[str, Any]]:  # noqa: A002
+    """`inspect.getmembers` without the members that may not be read."""
+    members = []
+    for name in dir(object):
+        try:
+            value = checked_getattr(object, name)
+        except AttributeError:
+            continue
+        if predicate is None or predicate(value):
+            members.append((name, value))
+    return sorted(members, key=lambda member: member[0])
+
+
+def unwrap(func: Any, *, stop: Callable[[Any], Any] | None = None) -> Any:
+    """`inspect.unwrap`."""
+    return inspect.unwrap(func, stop=stop)
+
+
+REPLACEMENTS: dict[str, Any] = {
+    "typing.get_type_hints": get_type_hints,
+    "typing_extensions.get_type_hints": get_type_hints,
+    "inspect.get_annotations": get_annotations,
+    "inspect.getmembers": getmembers,
+    "inspect.signature": signature,
+    "inspect.unwrap": unwrap,
+}

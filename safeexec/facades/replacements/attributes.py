@@ -1,0 +1,196 @@
+"""What reads or sets attributes by computed names: operator, functools, string.Formatter, copy, ast.iter_fields."""
+
+from __future__ import annotations
+
+import functools
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr
+
+
+class attrgetter:  # noqa: N801 - the name is the interface
+    """`operator.attrgetter` through the checked getattr."""
+
+    __slots__ = ("_paths",)
+
+    def __init__(self, attr: str, /, *attrs: str) -> None:
+        paths = []
+        for name in (attr, *attrs):
+            if type(name) is not str:
+                raise TypeError("attribute name must be a string")
+            paths.append(tuple(name.split(".")))
+        self._paths = tuple(paths)
+
+    def __call__(self, obj: Any, /) -> Any:
+        values = tuple(functools.reduce(checked_getattr, path, obj) for path in self._paths)
+        return values[0] if len(values) == 1 else values
+
+    def __repr__(self) -> str:
+        return f"operator.attrgetter({', '.join(repr('.'.join(path)) for path in self._paths)})"
+
+
+class methodcaller:  # noqa: N801
+    """`operator.methodcaller` through the checked getattr."""
+
+    __slots__ = ("_arguments", "_keywords", "_name")
+
+    def __init__(self, name: str, /, *args: Any, **kwargs: Any) -> None:
+        if type(name) is not str:
+            raise TypeError("method name must be a string")
+        self._name, self._arguments, self._keywords = name, args, kwargs
+
+    def __call__(self, obj: Any, /) -> Any:
+        return checked_getattr(obj, self._name)(*self._arguments, **self._keywords)
+
+    def __repr__(self) -> str:
+        shown = [repr(self._name), *map(repr, self._arguments)]
+        shown += [f"{key}={value!r}" for key, value in self._keywords.items()]
+        return f"operator.methodcaller({', '.join(shown)})"
+
+
+def _checked_names(names: Iterable[str], usual: tuple[str, ...], wrapped: object) -> tuple[str, ...]:
+    """The names as a tuple of exact str; one that is not among the usual ones must be readable under the rules."""
+    names = tuple(names)
+    for name in names:
+        if type(name) is not str:
+            raise TypeError("attribute name must be a str")
+        if name not in usual:
+            checked_getattr(wrapped, name, None)
+    return names
+
+
+def update_wrapper(
+    wrapper: Any,
+    wrapped: Any,
+    assigned: Iterable[str] = functools.WRAPPER_ASSIGNMENTS,
+    updated: Iterable[str] = functools.WRAPPER_UPDATES,
+) -> Any:
+    """`functools.update_wrapper` for names that may be read."""
+    assigned = _checked_names(assigned, functools.WRAPPER_ASSIGNMENTS, wrapped)
+    updated = _checked_names(updated, functools.WRAPPER_UPDATES, wrapped)
+    return functools.update_wrapper(wrapper, wrapped, assigned, updated)
+
+
+def wraps(
+    wrapped: Any,
+    assigned: Iterable[str] = functools.WRAPPER_ASSIGNMENTS,
+    updated: Iterable[str] = functools.WRAPPER_UPDATES,
+) -> Callable[[Any], Any]:
+    """`functools.wraps` for names that may be read."""
+    return functools.partial(update_wrapper, wrapped=wrapped, assigned=assigned, updated=updated)
+
+
+def singledispatch(func: Callable[..., Any]) -> Callable[..., Any]:
+    """`functools.singledispatch` whose ``register`` does not run annotations that are text."""
+    dispatcher: Any = functools.singledispatch(func)
+    real_register = dispatcher.register
+
+    def register(cls: Any, func: Callable[..., Any] | None = None) -> Any:
+        if func is None and not isinstance(cls, type) and getattr(cls, "__annotations__", None):
+            from safeexec.facades.replacements.annotations import get_type_hints
+
+            hints = get_type_hints(cls)
+            first = next(iter(hints), None)
+            if first is not None:
+                return real_register(hints[first], cls)
+        return real_register(cls, func)
+
+    dispatcher.register = register
+    return dispatcher  # type: ignore[no-any-return]
+
+
+class singledispatchmethod:  # noqa: N801
+    """`functools.singledispatchmethod` on the `singledispatch` above."""
+
+    def __init__(self, func: Any) -> None:
+        if not callable(func) and not hasattr(func, "__get__"):
+            raise TypeError(f"{func!r} is not callable or a descriptor")
+        self.dispatcher: Any = singledispatch(func)
+        self.func = func
+
+    def register(self, cls: Any, method: Any = None) -> Any:
+        """Register a new implementation for the class."""
+        return self.dispatcher.register(cls, func=method)
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        def _method(*args: Any, **kwargs: Any) -> Any:
+            method = self.dispatcher.dispatch(type(args[0]))
+            return method.__get__(obj, cls)(*args, **kwargs)
+
+        method: Any = _method
+        method.__isabstractmethod__ = self.__isabstractmethod__
+        method.register = self.register
+        functools.update_wrapper(method, self.func)
+        return method
+
+    @property
+    def __isabstractmethod__(self) -> bool:
+        return getattr(self.func, "__isabstractmethod__", False)
+
+
+class Formatter:
+    """`string.Formatter` whose fields walk attributes under the rules. Not a subclass: see the package's docstring."""
+
+    format = string.Formatter.format
+    vformat = string.Formatter.vformat
+    _vformat = string.Formatter._vformat
+    check_unused_args = string.Formatter.check_unused_args
+    convert_field = string.Formatter.convert_field
+    format_field = string.Formatter.format_field
+    get_value = string.Formatter.get_value
+    parse = string.Formatter.parse
+
+    def get_field(self, field_name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
+        """The object that a replacement field names, and the argument it starts from."""
+        import _string
+
+        first, rest = _string.formatter_field_name_split(field_name)
+        value = self.get_value(first, args, kwargs)
+        for is_attribute, key in rest:
+            value = checked_getattr(value, key) if is_attribute else value[key]
+        return value, first
+
+
+def iter_fields(node: Any) -> Iterator[tuple[str, Any]]:
+    """`ast.iter_fields`: the fields that ``node._fields`` names, read under the rules."""
+    for field in node._fields:
+        try:
+            yield field, checked_getattr(node, field)
+        except AttributeError:
+            continue
+
+
+_copies: list[ModuleType] = []
+
+
+def _copy_module() -> ModuleType:
+    """The copy module once more, with a checked setattr: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
+    if not _copies:
+        from importlib.util import find_spec, module_from_spec
+
+        spec = find_spec("copy")
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        vars(module)["setattr"] = checked_setattr
+        _copies.append(module)
+    return _copies[0]
+
+
+REPLACEMENTS: dict[str, Any] = {
+    "operator.attrgetter": attrgetter,
+    "operator.methodcaller": methodcaller,
+    "functools.update_wrapper": update_wrapper,
+    "functools.wraps": wraps,
+    "functools.singledispatch": singledispatch,
+    "functools.singledispatchmethod": singledispatchmethod,
+    "string.Formatter": Formatter,
+    "ast.iter_fields": iter_fields,
+    "copy.Error": Lazy(lambda: _copy_module().Error),
+    "copy.copy": Lazy(lambda: _copy_module().copy),
+    "copy.deepcopy": Lazy(lambda: _copy_module().deepcopy),
+    "copy.replace": Lazy(lambda: getattr(_copy_module(), "replace", None)),
+}

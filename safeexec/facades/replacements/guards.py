@@ -1,0 +1,68 @@
+"""The checked `getattr` and `setattr` that replacements use; the child puts its own in, a strict pair holds until then."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+_FRAMES = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_")
+_MISSING = object()
+
+
+class Lazy:
+    """Makes a replacement when its module is first asked for: what needs an import of its own."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __call__(self) -> Any:
+        return self._make()
+
+
+def _check(name: object) -> str:
+    if type(name) is not str:
+        raise TypeError("attribute name must be a str")
+    if name.startswith("__") or name.startswith(_FRAMES) or name in ("format", "format_map", "mro"):
+        raise AttributeError(f"access to the attribute {name!r} is refused")
+    return name
+
+
+def _strict_getattr(value: Any, name: str, default: Any = _MISSING) -> Any:
+    _check(name)
+    return builtins.getattr(value, name) if default is _MISSING else builtins.getattr(value, name, default)
+
+
+def _strict_setattr(value: Any, name: str, new: Any) -> None:
+    builtins.setattr(value, _check(name), new)
+
+
+_getattr: Callable[..., Any] = _strict_getattr
+_setattr: Callable[[Any, str, Any], None] = _strict_setattr
+
+
+def set_guards(
+    getattr: Callable[..., Any] | None = None,  # noqa: A002 - named as the builtins they stand for
+    setattr: Callable[[Any, str, Any], None] | None = None,  # noqa: A002
+) -> None:
+    """Use these instead of the strict pair. Called once per process, before guest code runs."""
+    global _getattr, _setattr
+    _getattr = getattr or _getattr
+    _setattr = setattr or _setattr
+
+
+def set_getattr(getattr: Callable[..., Any]) -> None:  # noqa: A002
+    """Use this ``getattr(object, name[, default])`` wherever a replacement reads an attribute by a computed name."""
+    set_guards(getattr=getattr)
+
+
+def checked_getattr(value: Any, name: str, *default: Any) -> Any:
+    """`getattr` under the language layer's rules. Raises AttributeError for a name that is refused."""
+    return _getattr(value, name, *default)
+
+
+def checked_setattr(value: Any, name: str, new: Any) -> None:
+    """`setattr` under the language layer's rules."""
+    _setattr(value, name, new)

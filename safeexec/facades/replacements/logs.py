@@ -1,0 +1,79 @@
+"""A logging module of the guest's own.
+
+Its loggers are not the libraries', ``{`` styles read no attributes, no handler opens a file, and messages go to the
+guest's stderr. The real module is loaded a second time, under its own name but not in `sys.modules`, and three of its names
+are changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+from typing import Any
+
+from safeexec.facades.replacements.guards import Lazy
+from safeexec.facades.replacements.streams import current_stream
+
+
+class _Sys:
+    """What the second logging module takes for sys: stderr is the guest's, the rest is asked for by its own functions."""
+
+    @property
+    def stderr(self) -> Any:
+        return current_stream("stderr")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+
+_MODULES: list[ModuleType] = []
+
+
+def _logging() -> ModuleType:
+    if not _MODULES:
+        spec = find_spec("logging")
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        _restrict(module)
+        _MODULES.append(module)
+    return _MODULES[0]
+
+
+def _restrict(module: ModuleType) -> None:
+    import atexit
+
+    from safeexec.facades.replacements.attributes import Formatter
+
+    atexit.unregister(module.shutdown)
+    names = vars(module)
+    formatter: Any = Formatter()
+
+    def format_with_braces(style: Any, record: Any) -> str:
+        defaults = style._defaults
+        return str(formatter.vformat(style._fmt, (), {**(defaults or {}), **record.__dict__}))
+
+    class FileHandler:
+        """Refused: the guest's log goes to stderr or to a stream it has."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            raise PermissionError("logging to a file is refused: log to a stream, for example io.StringIO()")
+
+    names["sys"] = _Sys()
+    names["FileHandler"] = FileHandler
+    module.StrFormatStyle._format = format_with_braces
+
+
+def _names() -> dict[str, Any]:
+    from safeexec.facades.tables import table
+
+    reviewed = table("logging")
+    assert reviewed is not None
+    return {
+        f"logging.{name}": Lazy(lambda name=name: getattr(_logging(), name, None))  # type: ignore[misc]
+        for name in reviewed.replaced
+    }
+
+
+REPLACEMENTS: dict[str, Any] = _names()

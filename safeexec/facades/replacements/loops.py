@@ -1,0 +1,71 @@
+"""Event loops that run tasks and timers and nothing else.
+
+Every task and future leads to its loop, so the loop itself must be harmless: its methods for sockets, programs, signals and
+descriptors raise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from safeexec.facades.replacements.guards import Lazy
+
+_NETWORK = """
+    connect_accepted_socket connect_read_pipe connect_write_pipe create_connection create_datagram_endpoint create_server
+    create_unix_connection create_unix_server getaddrinfo getnameinfo sendfile sock_accept sock_connect sock_recv
+    sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendfile sock_sendto start_tls
+"""
+_PROCESS = (
+    "subprocess_exec subprocess_shell add_signal_handler remove_signal_handler add_reader add_writer remove_reader "
+    "remove_writer"
+)
+
+
+def _refuser(name: str, what: str) -> Any:
+    def refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
+        raise PermissionError(f"{name}() of the event loop is refused: it {what}")
+
+    refuse.__name__ = name
+    return refuse
+
+
+class GuestLoop(asyncio.SelectorEventLoop):
+    """The event loop of guest code: tasks, futures, timers and threads."""
+
+
+for _names, _what in ((_NETWORK, "uses the network"), (_PROCESS, "reaches processes, signals or descriptors")):
+    for _name in _names.split():
+        setattr(GuestLoop, _name, _refuser(_name, _what))
+
+
+class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):
+    """Makes `GuestLoop` what `asyncio.run` and the others create in this process."""
+
+    _loop_factory = GuestLoop
+
+
+class Runner(asyncio.Runner):
+    """`asyncio.Runner` that makes a `GuestLoop` unless it is given a factory."""
+
+    def __init__(self, *, debug: bool | None = None, loop_factory: Callable[[], Any] | None = None) -> None:
+        super().__init__(debug=debug, loop_factory=loop_factory or GuestLoop)
+
+
+def _with_policy(value: Any) -> Lazy:
+    """Install the policy when the first facade of asyncio is built, not when this file is imported."""
+
+    def give() -> Any:
+        if type(asyncio.get_event_loop_policy()) is not GuestLoopPolicy:
+            asyncio.set_event_loop_policy(GuestLoopPolicy())
+        return value
+
+    return Lazy(give)
+
+
+REPLACEMENTS: dict[str, Any] = {
+    "asyncio.run": _with_policy(asyncio.run),
+    "asyncio.new_event_loop": _with_policy(asyncio.new_event_loop),
+    "asyncio.Runner": _with_policy(Runner),
+}

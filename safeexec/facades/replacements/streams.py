@@ -1,0 +1,350 @@
+"""sys and its streams, redirection, caught warnings, and tracebacks as text."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType, SimpleNamespace, TracebackType
+from typing import Any, NamedTuple, TextIO
+from weakref import WeakKeyDictionary
+
+_UNSET: Any = object()
+
+MAX_RECURSION = 20_000
+"""The highest recursion limit: below it, no recursion of Python or C code overflows an 8 MiB stack."""
+
+
+_PROCESS: dict[str, TextIO] = {}
+"""The process's own stream, while guest code has put an object of its own in its place."""
+_GUEST: dict[str, Any] = {}
+"""The object that guest code has put in place of a stream."""
+
+
+def _own_stream(name: str) -> TextIO:
+    current: TextIO = getattr(sys, name)
+    return _PROCESS[name] if current is _GUEST.get(name) else current
+
+
+class _Bytes:
+    """The binary side of an `_Output`."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def write(self, data: bytes) -> int:
+        """Write bytes; returns how many."""
+        stream = _own_stream(self._name)
+        stream.flush()
+        return stream.buffer.write(data)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        _own_stream(self._name).buffer.flush()
+
+
+class _Output:
+    """A standard stream that can only be written: the real one leads to the class that opens files."""
+
+    __slots__ = ("_name",)
+    encoding = "utf-8"
+    errors = "strict"
+    closed = False
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def write(self, text: str) -> int:
+        """Write text; returns the number of characters."""
+        return _own_stream(self._name).write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of the lines."""
+        _own_stream(self._name).writelines(lines)
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        _own_stream(self._name).flush()
+
+    def isatty(self) -> bool:
+        """No."""
+        return False
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readable(self) -> bool:
+        """No."""
+        return False
+
+    def reconfigure(self, **options: object) -> None:
+        """Nothing: the stream is UTF-8 and stays so."""
+
+    @property
+    def buffer(self) -> _Bytes:
+        """The binary side."""
+        return _Bytes(self._name)
+
+    @property
+    def name(self) -> str:
+        """``<stdout>`` or ``<stderr>``."""
+        return f"<{self._name}>"
+
+    def __repr__(self) -> str:
+        return f"<output {self.name}>"
+
+
+_OUTPUTS = {name: _Output(name) for name in ("stdout", "stderr")}
+
+
+def current_stream(name: str) -> Any:
+    """What guest code sees as ``sys.stdout``: its own object if it put one there, a write-only stand-in otherwise."""
+    current = getattr(sys, name)
+    return current if current is _GUEST.get(name, _UNSET) else _OUTPUTS[name]
+
+
+def assign_stream(name: str, stream: Any) -> None:
+    """Make ``print`` and tracebacks go to the guest's object, or back to the process's stream for the stand-in."""
+    own = _own_stream(name)
+    if stream is _OUTPUTS[name]:
+        setattr(sys, name, own)
+    else:
+        _PROCESS[name], _GUEST[name] = own, stream
+        setattr(sys, name, stream)
+
+
+class _Sys(ModuleType):
+    """The facade of sys: its streams can be assigned, as programs do to catch output."""
+
+    @property
+    def stdout(self) -> Any:
+        """The stream that print writes to."""
+        return current_stream("stdout")
+
+    @stdout.setter
+    def stdout(self, stream: Any) -> None:
+        assign_stream("stdout", stream)
+
+    @property
+    def stderr(self) -> Any:
+        """The stream for messages."""
+        return current_stream("stderr")
+
+    @stderr.setter
+    def stderr(self, stream: Any) -> None:
+        assign_stream("stderr", stream)
+
+
+def _sys_facade(made: ModuleType) -> ModuleType:
+    return _Sys(made.__name__, made.__doc__)
+
+
+def setrecursionlimit(limit: int, /) -> None:
+    """`sys.setrecursionlimit`, at most `MAX_RECURSION`: higher values are taken as that."""
+    if not isinstance(limit, int):
+        raise TypeError(f"{type(limit).__name__!r} object cannot be interpreted as an integer")
+    sys.setrecursionlimit(min(int(limit), MAX_RECURSION))
+
+
+class _Redirection:
+    """Base of the two redirections: which stream is a class constant in a table that guest code cannot reach."""
+
+    def __init__(self, new_target: Any) -> None:
+        _TARGETS[self] = (new_target, [])
+
+    def __enter__(self) -> Any:
+        target, old = _TARGETS[self]
+        name = _stream_of(self)
+        old.append(current_stream(name))
+        assign_stream(name, target)
+        return target
+
+    def __exit__(self, *exc_info: object) -> None:
+        assign_stream(_stream_of(self), _TARGETS[self][1].pop())
+
+
+class redirect_stdout(_Redirection):  # noqa: N801 - the name is the interface
+    """`contextlib.redirect_stdout`."""
+
+
+class redirect_stderr(_Redirection):  # noqa: N801
+    """`contextlib.redirect_stderr`."""
+
+
+_TARGETS: WeakKeyDictionary[_Redirection, tuple[Any, list[Any]]] = WeakKeyDictionary()
+
+
+def _stream_of(redirection: _Redirection) -> str:
+    return "stderr" if isinstance(redirection, redirect_stderr) else "stdout"
+
+
+class catch_warnings:  # noqa: N801
+    """`warnings.catch_warnings`; the real one keeps the warnings module as an attribute."""
+
+    def __init__(
+        self,
+        *,
+        record: bool = False,
+        module: None = None,
+        action: Any = None,
+        category: type[Warning] = Warning,
+        lineno: int = 0,
+        append: bool = False,
+    ) -> None:
+        if module is not None:
+            raise TypeError("catch_warnings(module=...) is refused")
+        _CAUGHT[self] = warnings.catch_warnings(
+            record=record, action=action, category=category, lineno=lineno, append=append
+        )
+
+    def __enter__(self) -> list[warnings.WarningMessage] | None:
+        return _CAUGHT[self].__enter__()
+
+    def __exit__(self, *exc_info: Any) -> None:
+        _CAUGHT[self].__exit__(*exc_info)
+
+
+_CAUGHT: WeakKeyDictionary[catch_warnings, Any] = WeakKeyDictionary()
+
+
+class FrameSummary(NamedTuple):
+    """One entry of a traceback, as text; the real class reads the file it is told to."""
+
+    filename: str
+    lineno: int | None
+    name: str
+    line: str | None
+
+
+def _of_guest(filename: str) -> bool:
+    return filename.startswith("<") and not filename.startswith("<frozen ")
+
+
+def _guest_frames(summary: traceback.TracebackException, seen: set[int]) -> traceback.TracebackException:
+    """Drop, in place and along causes and groups, the frames that are not guest code."""
+    if id(summary) in seen:
+        return summary
+    seen.add(id(summary))
+    kept = [frame for frame in summary.stack if _of_guest(frame.filename)]
+    summary.stack[:] = kept
+    for linked in (summary.__cause__, summary.__context__, *(getattr(summary, "exceptions", None) or ())):
+        if linked is not None:
+            _guest_frames(linked, seen)
+    return summary
+
+
+def _exception(exc: Any, value: Any, tb: Any) -> tuple[BaseException | None, TracebackType | None]:
+    if value is _UNSET:
+        value = exc
+        tb = getattr(exc, "__traceback__", None)
+    return value, tb
+
+
+def format_exception(
+    exc: Any, /, value: Any = _UNSET, tb: Any = _UNSET, limit: int | None = None, chain: bool = True
+) -> list[str]:
+    """`traceback.format_exception` of the guest's frames."""
+    error, trace = _exception(exc, value, tb)
+    if error is None:
+        return ["NoneType: None\n"]
+    summary = traceback.TracebackException(type(error), error, trace, compact=True)
+    _guest_frames(summary, set())
+    if limit is not None:
+        summary.stack[:] = summary.stack[:limit] if limit >= 0 else summary.stack[limit:]
+    return list(summary.format(chain=chain))
+
+
+def format_exception_only(exc: Any, /, value: Any = _UNSET) -> list[str]:
+    """`traceback.format_exception_only`."""
+    return traceback.format_exception_only(exc if value is _UNSET else value)
+
+
+def format_exc(limit: int | None = None, chain: bool = True) -> str:
+    """`traceback.format_exc` of the guest's frames."""
+    return "".join(format_exception(sys.exception(), limit=limit, chain=chain))
+
+
+def extract_tb(tb: TracebackType | None, limit: int | None = None) -> list[FrameSummary]:
+    """`traceback.extract_tb`, as tuples, of the guest's frames."""
+    frames = [
+        FrameSummary(frame.filename, frame.lineno, frame.name, frame.line)
+        for frame in traceback.extract_tb(tb)
+        if _of_guest(frame.filename)
+    ]
+    return frames if limit is None else frames[:limit] if limit >= 0 else frames[limit:]
+
+
+def format_list(extracted_list: Iterable[tuple[Any, ...]]) -> list[str]:
+    """`traceback.format_list`."""
+    return list(_format_entries(extracted_list))
+
+
+def _format_entries(entries: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    for filename, lineno, name, line in entries:
+        text = f'  File "{filename}", line {lineno}, in {name}\n'
+        yield text + (f"    {line.strip()}\n" if line else "")
+
+
+def format_tb(tb: TracebackType | None, limit: int | None = None) -> list[str]:
+    """`traceback.format_tb` of the guest's frames."""
+    return format_list(extract_tb(tb, limit))
+
+
+def _print(lines: Iterable[str], file: Any) -> None:
+    target = sys.stderr if file is None else file
+    for line in lines:
+        target.write(line)
+
+
+def print_exception(
+    exc: Any,
+    /,
+    value: Any = _UNSET,
+    tb: Any = _UNSET,
+    limit: int | None = None,
+    file: Any = None,
+    chain: bool = True,
+) -> None:
+    """`traceback.print_exception` of the guest's frames."""
+    _print(format_exception(exc, value, tb, limit, chain), file)
+
+
+def print_exc(limit: int | None = None, file: Any = None, chain: bool = True) -> None:
+    """`traceback.print_exc` of the guest's frames."""
+    _print(format_exception(sys.exception(), limit=limit, chain=chain), file)
+
+
+def print_tb(tb: TracebackType | None, limit: int | None = None, file: Any = None) -> None:
+    """`traceback.print_tb` of the guest's frames."""
+    _print(format_tb(tb, limit), file)
+
+
+_TRACEBACK: tuple[Callable[..., Any], ...] = (
+    FrameSummary,
+    extract_tb,
+    format_exc,
+    format_exception,
+    format_exception_only,
+    format_list,
+    format_tb,
+    print_exc,
+    print_exception,
+    print_tb,
+)
+
+FACADES = {"sys": _sys_facade}
+
+REPLACEMENTS: dict[str, Any] = {
+    "contextlib.redirect_stdout": redirect_stdout,
+    "contextlib.redirect_stderr": redirect_stderr,
+    "warnings.catch_warnings": catch_warnings,
+    "sys.argv": [""],
+    "sys.implementation": SimpleNamespace(**copy.copy(vars(sys.implementation))),
+    "sys.setrecursionlimit": setrecursionlimit,
+    **{f"traceback.{item.__name__}": item for item in _TRACEBACK},
+}

@@ -1,0 +1,83 @@
+"""The reviewed data: for every module that guest code may ever import, each public name and the verdict on it.
+
+One file per group of modules, loaded when a module of the group is asked for. A module without a table, and a name that
+no table judges, is refused: a new Python or library version brings nothing in by itself.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple
+
+from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+from safeexec.facades.tables.notation import Table
+from safeexec.facades.tables.reasons import MODULE, UNDERSCORE, UNREVIEWED, Reason, Tag
+
+__all__ = ["Table", "Verdict", "judge", "module_reason", "modules", "submodules", "table"]
+
+_LIBRARY = {module: group for group, names in GROUPS.items() for module in names.split()}
+_LOADED: dict[str, dict[str, Table]] = {}
+
+
+class Verdict(NamedTuple):
+    """What the review says of a name: `reason` is a sentence when it is refused, `tag` the kind of access or danger."""
+
+    allowed: bool
+    reason: str = ""
+    tag: Tag = ""
+
+
+def _group(module: str) -> dict[str, Table]:
+    group = _LIBRARY.get(module.partition(".")[0])
+    if group is None:
+        return {}
+    tables = _LOADED.get(group)
+    if tables is None:
+        tables = _LOADED[group] = import_module(f"{__name__}.{group}").TABLES
+    return tables
+
+
+def table(module: str) -> Table | None:
+    """The table of a module by its dotted name, or None if nobody reviewed the module."""
+    return _group(module).get(module)
+
+
+def modules() -> frozenset[str]:
+    """The dotted names of all reviewed modules. Loads every group."""
+    return frozenset(name for module in _LIBRARY for name in _group(module) if name.partition(".")[0] == module)
+
+
+def submodules(module: str) -> frozenset[str]:
+    """The direct submodules of a module that lead to a reviewed module: ``stats`` for ``scipy``."""
+    prefix = module + "."
+    return frozenset(
+        name[len(prefix) :].partition(".")[0] for name in _group(module) if name.startswith(prefix)
+    )
+
+
+def module_reason(module: str) -> Reason:
+    """Why a module has no table: the reason that the review gives, or that nobody reviewed it."""
+    while module:
+        if module in REFUSED_MODULES:
+            return REFUSED_MODULES[module]
+        module = module.rpartition(".")[0]
+    return UNREVIEWED
+
+
+def judge(module: str, name: str) -> Verdict:
+    """The review's verdict on one name of one module, whatever the policy. Unknown modules and names are refused."""
+    reviewed = table(module)
+    if name in submodules(module):
+        return Verdict(True)
+    if reviewed is None:
+        reason = module_reason(module)
+        return Verdict(False, reason.text, reason.tag)
+    tag = reviewed.allowed.get(name)
+    if tag is not None:
+        return Verdict(True, tag=tag)
+    reason = reviewed.refused.get(name)  # type: ignore[assignment]
+    if reason is None:
+        reason = UNDERSCORE if name.startswith("_") else REFUSED_MODULES.get(f"{module}.{name}", UNREVIEWED)
+        if reason is UNREVIEWED and name in _LIBRARY:
+            reason = MODULE
+    return Verdict(False, reason.text, reason.tag)

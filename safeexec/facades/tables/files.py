@@ -1,0 +1,115 @@
+"""Paths, and files where the policy has a workspace."""
+
+from __future__ import annotations
+
+from safeexec.facades.tables.notation import Table
+from safeexec.facades.tables.reasons import FILES, INTERNAL, INTERPRETER, MACHINE, PROCESS
+
+TABLES = {
+    "os": Table(
+        """
+            altsep cpu_count curdir devnull DirEntry error extsep F_OK fsdecode fsencode fspath get_terminal_size
+            linesep name pardir PathLike pathsep process_cpu_count R_OK SEEK_CUR SEEK_END SEEK_SET sep stat_result
+            strerror terminal_size urandom W_OK X_OK
+        """,
+        files="""
+            access getcwd listdir lstat makedirs mkdir remove removedirs rename renames replace rmdir scandir stat
+            truncate unlink utime walk
+        """,
+        refuse={
+            "chmod chown fchmod fchown fwalk getcwdb getxattr lchown link listxattr mkfifo mknod pathconf "
+            "pathconf_names readlink removexattr setxattr statvfs statvfs_result symlink sync": FILES,
+            "PathLike_": INTERNAL,
+            "chdir chroot fchdir umask": INTERPRETER,
+            "confstr confstr_names ctermid defpath environ environb get_exec_path getegid getenv getenvb "
+            "geteuid getgid getgrouplist getgroups getloadavg getlogin getpgid getpgrp getpid getppid "
+            "getpriority getresgid getresuid getsid getuid putenv supports_bytes_environ sysconf sysconf_names "
+            "times times_result ttyname uname uname_result unsetenv": MACHINE,
+            "_exit abort CLD_CONTINUED CLD_DUMPED CLD_EXITED CLD_KILLED CLD_STOPPED CLD_TRAPPED CLONE_FILES "
+            "CLONE_FS CLONE_NEWCGROUP CLONE_NEWIPC CLONE_NEWNET CLONE_NEWNS CLONE_NEWPID CLONE_NEWTIME "
+            "CLONE_NEWUSER CLONE_NEWUTS CLONE_SIGHAND CLONE_SYSVSEM CLONE_THREAD CLONE_VM close closerange "
+            "copy_file_range device_encoding dup dup2 EFD_CLOEXEC EFD_NONBLOCK EFD_SEMAPHORE eventfd "
+            "eventfd_read eventfd_write EX_CANTCREAT EX_CONFIG EX_DATAERR EX_IOERR EX_NOHOST EX_NOINPUT "
+            "EX_NOPERM EX_NOUSER EX_OK EX_OSERR EX_OSFILE EX_PROTOCOL EX_SOFTWARE EX_TEMPFAIL EX_UNAVAILABLE "
+            "EX_USAGE execl execle execlp execlpe execv execve execvp execvpe F_LOCK F_TEST F_TLOCK F_ULOCK "
+            "fdatasync fdopen fork forkpty fpathconf fstat fstatvfs fsync ftruncate get_blocking "
+            "get_inheritable getrandom grantpt GRND_NONBLOCK GRND_RANDOM initgroups isatty kill killpg lockf "
+            "login_tty lseek major makedev memfd_create MFD_ALLOW_SEALING MFD_CLOEXEC MFD_HUGE_16GB "
+            "MFD_HUGE_16MB MFD_HUGE_1GB MFD_HUGE_1MB MFD_HUGE_256MB MFD_HUGE_2GB MFD_HUGE_2MB MFD_HUGE_32MB "
+            "MFD_HUGE_512KB MFD_HUGE_512MB MFD_HUGE_64KB MFD_HUGE_8MB MFD_HUGE_MASK MFD_HUGE_SHIFT MFD_HUGETLB "
+            "minor NGROUPS_MAX nice O_ACCMODE O_APPEND O_ASYNC O_CLOEXEC O_CREAT O_DIRECT O_DIRECTORY O_DSYNC "
+            "O_EXCL O_FSYNC O_LARGEFILE O_NDELAY O_NOATIME O_NOCTTY O_NOFOLLOW O_NONBLOCK O_PATH O_RDONLY "
+            "O_RDWR O_RSYNC O_SYNC O_TMPFILE O_TRUNC O_WRONLY open openpty P_ALL P_NOWAIT P_NOWAITO P_PGID "
+            "P_PID P_PIDFD P_WAIT pidfd_open pipe pipe2 popen POSIX_FADV_DONTNEED POSIX_FADV_NOREUSE "
+            "POSIX_FADV_NORMAL POSIX_FADV_RANDOM POSIX_FADV_SEQUENTIAL POSIX_FADV_WILLNEED posix_fadvise "
+            "posix_fallocate posix_openpt posix_spawn POSIX_SPAWN_CLOSE POSIX_SPAWN_CLOSEFROM POSIX_SPAWN_DUP2 "
+            "POSIX_SPAWN_OPEN posix_spawnp pread preadv PRIO_PGRP PRIO_PROCESS PRIO_USER ptsname pwrite pwritev "
+            "read readv register_at_fork RTLD_DEEPBIND RTLD_GLOBAL RTLD_LAZY RTLD_LOCAL RTLD_NODELETE "
+            "RTLD_NOLOAD RTLD_NOW RWF_APPEND RWF_DSYNC RWF_HIPRI RWF_NOWAIT RWF_SYNC SCHED_BATCH SCHED_FIFO "
+            "sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getparam sched_getscheduler "
+            "SCHED_IDLE SCHED_OTHER sched_param SCHED_RESET_ON_FORK SCHED_RR sched_rr_get_interval "
+            "sched_setaffinity sched_setparam sched_setscheduler sched_yield SEEK_DATA SEEK_HOLE sendfile "
+            "set_blocking set_inheritable setegid seteuid setgid setgroups setns setpgid setpgrp setpriority "
+            "setregid setresgid setresuid setreuid setsid setuid spawnl spawnle spawnlp spawnlpe spawnv spawnve "
+            "spawnvp spawnvpe splice SPLICE_F_MORE SPLICE_F_MOVE SPLICE_F_NONBLOCK ST_APPEND ST_MANDLOCK "
+            "ST_NOATIME ST_NODEV ST_NODIRATIME ST_NOEXEC ST_NOSUID ST_RDONLY ST_RELATIME ST_SYNCHRONOUS "
+            "ST_WRITE system tcgetpgrp tcsetpgrp TFD_CLOEXEC TFD_NONBLOCK TFD_TIMER_ABSTIME "
+            "TFD_TIMER_CANCEL_ON_SET timerfd_create timerfd_gettime timerfd_gettime_ns timerfd_settime "
+            "timerfd_settime_ns TMP_MAX unlockpt unshare wait wait3 wait4 waitid waitid_result waitpid "
+            "waitstatus_to_exitcode WCONTINUED WCOREDUMP WEXITED WEXITSTATUS WIFCONTINUED WIFEXITED WIFSIGNALED "
+            "WIFSTOPPED WNOHANG WNOWAIT write writev WSTOPPED WSTOPSIG WTERMSIG WUNTRACED XATTR_CREATE "
+            "XATTR_REPLACE XATTR_SIZE_MAX": PROCESS,
+        },
+        internal="""
+            GenericAlias Mapping MutableMapping supports_dir_fd supports_effective_ids supports_fd
+            supports_follow_symlinks
+        """,
+        note="everything on descriptors, processes, users and scheduling is refused.",
+    ),
+    "os.path": Table(
+        """
+            abspath altsep basename commonpath commonprefix curdir defpath devnull dirname extsep isabs join normcase
+            normpath pardir pathsep relpath sep split splitdrive splitext splitroot supports_unicode_filenames
+        """,
+        files="""
+            exists expanduser getatime getctime getmtime getsize isdevdrive isdir isfile isjunction islink ismount
+            lexists realpath samefile
+        """,
+        refuse={
+            "expandvars sameopenfile samestat": MACHINE,
+        },
+    ),
+    "pathlib": Table(
+        "PurePath PurePosixPath PureWindowsPath UnsupportedOperation",
+        files="Path PosixPath",
+        refuse={
+            "WindowsPath": FILES,
+        },
+        internal="""
+            attrgetter EBADF ELOOP ENOENT ENOTDIR S_ISBLK S_ISCHR S_ISDIR S_ISFIFO S_ISLNK S_ISREG S_ISSOCK Sequence
+            urlquote_from_bytes
+        """,
+    ),
+    "glob": Table(
+        "escape translate",
+        files="glob iglob",
+        internal="glob0 glob1 has_magic magic_check magic_check_bytes",
+    ),
+    "shutil": Table(
+        "Error ExecError get_terminal_size ignore_patterns ReadError SameFileError SpecialFileError",
+        files="copy copy2 copyfile copyfileobj copymode copystat copytree disk_usage move rmtree",
+        refuse={
+            "get_archive_formats get_unpack_formats make_archive register_archive_format register_unpack_format "
+            "unpack_archive unregister_archive_format unregister_unpack_format": FILES,
+            "chown which": MACHINE,
+        },
+        internal="COPY_BUFSIZE nt RegistryError",
+    ),
+    "tempfile": Table(
+        files="gettempdir mkdtemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile",
+        refuse={
+            "gettempdirb gettempprefix gettempprefixb mkstemp mktemp tempdir TMP_MAX": FILES,
+        },
+        internal="template",
+    ),
+}

@@ -1,0 +1,73 @@
+"""Which file holds the tables of a top-level module, and the modules that are refused as a whole."""
+
+from __future__ import annotations
+
+from safeexec.facades.tables.reasons import (
+    DISPLAY,
+    EVALUATES,
+    FILES,
+    FRAMES,
+    IMPORTS,
+    INTERPRETER,
+    MACHINE,
+    MEMORY,
+    NETWORK,
+    PICKLE,
+    PROCESS,
+    Reason,
+)
+
+GROUPS = {
+    "mathematics": "math cmath decimal fractions numbers statistics random colorsys",
+    "algorithms": (
+        "itertools functools operator collections heapq bisect array copy graphlib queue sched contextvars weakref "
+        "reprlib"
+    ),
+    "language": "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword __future__",
+    "text": "string re textwrap difflib unicodedata stringprep pprint fnmatch shlex html codecs",
+    "data": (
+        "json csv io base64 binascii hashlib hmac zlib struct gzip bz2 lzma zipfile configparser tomllib ipaddress "
+        "quopri uuid secrets urllib xml"
+    ),
+    "time": "datetime time calendar zoneinfo timeit",
+    "concurrency": "asyncio threading concurrent",
+    "runtime": "sys warnings traceback logging argparse errno http",
+    "files": "os pathlib glob shutil tempfile",
+    "numpy": "numpy",
+    "pandas": "pandas",
+    "scipy": "scipy",
+    "sklearn": "sklearn",
+    "matplotlib": "matplotlib mpl_toolkits",
+    "sympy": "sympy mpmath",
+    "pillow": "PIL",
+    "helpers": "dateutil tqdm pytz tabulate",
+}
+"""Group (a file of this folder) → the top-level modules it judges."""
+
+
+def _spread(reasons: dict[str, Reason]) -> dict[str, Reason]:
+    return {name: reason for names, reason in reasons.items() for name in names.split()}
+
+
+REFUSED_MODULES = _spread(
+    {
+        "subprocess multiprocessing pty signal posix _posixsubprocess faulthandler resource pwd grp spwd crypt "
+        "syslog concurrent.futures.process psutil sh pexpect": PROCESS,
+        "socket _socket ssl select selectors socketserver http.client http.server http.cookiejar urllib.request "
+        "urllib.error urllib.robotparser ftplib smtplib poplib imaplib nntplib telnetlib xmlrpc wsgiref asyncore "
+        "asynchat requests httpx aiohttp urllib3 websockets paramiko webbrowser email boto3": NETWORK,
+        "pickle _pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
+        "ctypes _ctypes mmap cffi numpy.ctypeslib": MEMORY,
+        "importlib imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip "
+        "venv": IMPORTS,
+        "code codeop doctest unittest pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
+        "numpy.f2py numpy.distutils cython": EVALUATES,
+        "gc dis opcode symtable tracemalloc linecache tokenize token": FRAMES,
+        "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
+        "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
+        "sqlite3 tarfile fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi "
+        "openpyxl": FILES,
+        "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
+    }
+)
+"""Dotted module name → why it has no table. Covers its submodules too."""

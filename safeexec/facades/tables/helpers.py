@@ -1,0 +1,7 @@
+"""x"""
+
+from __future__ import annotations
+
+from safeexec.facades.tables.notation import Table
+
+TABLES: dict[str, Table] = {}

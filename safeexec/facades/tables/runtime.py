@@ -1,0 +1,103 @@
+"""The interpreter as guest code may see it: sys, warnings, tracebacks, logs, command lines."""
+
+from __future__ import annotations
+
+from safeexec.facades.tables.notation import Table
+from safeexec.facades.tables.reasons import DISPLAY, FILES, FRAMES, IMPORTS, INTERPRETER, MACHINE
+
+TABLES = {
+    "sys": Table(
+        """
+            api_version builtin_module_names byteorder copyright exc_info exception exit flags float_info
+            float_repr_style get_int_max_str_digits getallocatedblocks getdefaultencoding getfilesystemencodeerrors
+            getfilesystemencoding getrecursionlimit getrefcount getsizeof getswitchinterval getunicodeinternedsize
+            hash_info hexversion int_info intern is_finalizing maxsize maxunicode platform set_int_max_str_digits
+            stdlib_module_names thread_info version version_info
+        """,
+        replaced="argv implementation setrecursionlimit stderr stdout",
+        refuse={
+            "stdin": DISPLAY,
+            "meta_path modules path path_hooks path_importer_cache": IMPORTS,
+            "activate_stack_trampoline addaudithook audit breakpointhook call_tracing "
+            "deactivate_stack_trampoline displayhook dont_write_bytecode excepthook get_asyncgen_hooks "
+            "get_coroutine_origin_tracking_depth getdlopenflags getprofile gettrace is_stack_trampoline_active "
+            "last_exc last_traceback last_type last_value monitoring ps1 ps2 pycache_prefix set_asyncgen_hooks "
+            "set_coroutine_origin_tracking_depth setdlopenflags setprofile setswitchinterval settrace "
+            "tracebacklimit unraisablehook warnoptions": INTERPRETER,
+            "abiflags base_exec_prefix base_prefix exec_prefix executable orig_argv platlibdir prefix": MACHINE,
+        },
+    ),
+    "warnings": Table(
+        "deprecated filterwarnings resetwarnings simplefilter warn",
+        replaced="catch_warnings",
+        refuse={
+            "formatwarning showwarning warn_explicit": FILES,
+            "filters": INTERPRETER,
+        },
+        internal="defaultaction onceregistry WarningMessage",
+        note=(
+            "formatting a warning reads the line of the file it names. catch_warnings keeps the real module as an "
+            "attribute."
+        ),
+    ),
+    "traceback": Table(
+        replaced="""
+            extract_tb format_exc format_exception format_exception_only format_list format_tb FrameSummary print_exc
+            print_exception print_tb
+        """,
+        refuse={
+            "clear_frames extract_stack format_stack print_last print_stack StackSummary TracebackException "
+            "walk_stack walk_tb": FRAMES,
+        },
+        internal="ANSIColors BUILTIN_EXCEPTION_LIMIT print_list suppress",
+        note="text only, and only the frames of guest code.",
+    ),
+    "logging": Table(
+        replaced="""
+            addLevelName BASIC_FORMAT basicConfig BufferingFormatter CRITICAL critical DEBUG debug disable ERROR error
+            exception FATAL fatal Filter Formatter getHandlerByName getHandlerNames getLevelName getLevelNamesMapping
+            getLogger getLoggerClass getLogRecordFactory Handler INFO info lastResort log Logger LoggerAdapter
+            LogRecord makeLogRecord NOTSET NullHandler root setLoggerClass setLogRecordFactory StreamHandler WARN warn
+            WARNING warning
+        """,
+        refuse={
+            "FileHandler": FILES,
+            "captureWarnings raiseExceptions shutdown": INTERPRETER,
+        },
+        internal="""
+            currentframe Filterer GenericAlias logAsyncioTasks logMultiprocessing logProcesses logThreads Manager
+            PercentStyle PlaceHolder RootLogger StrFormatStyle StringTemplateStyle Template
+        """,
+        note=(
+            "a logging module of its own: its loggers are not those of the libraries, style { walks no "
+            "attributes, it opens no file."
+        ),
+    ),
+    "argparse": Table(
+        """
+            Action ArgumentDefaultsHelpFormatter ArgumentError ArgumentParser ArgumentTypeError BooleanOptionalAction
+            HelpFormatter MetavarTypeHelpFormatter Namespace ONE_OR_MORE OPTIONAL PARSER RawDescriptionHelpFormatter
+            RawTextHelpFormatter REMAINDER SUPPRESS ZERO_OR_MORE
+        """,
+        files="FileType",
+        internal="ngettext",
+    ),
+    "errno": Table(
+        """
+            E2BIG EACCES EADDRINUSE EADDRNOTAVAIL EADV EAFNOSUPPORT EAGAIN EALREADY EBADE EBADF EBADFD EBADMSG EBADR
+            EBADRQC EBADSLT EBFONT EBUSY ECANCELED ECHILD ECHRNG ECOMM ECONNABORTED ECONNREFUSED ECONNRESET EDEADLK
+            EDEADLOCK EDESTADDRREQ EDOM EDOTDOT EDQUOT EEXIST EFAULT EFBIG EHOSTDOWN EHOSTUNREACH EIDRM EILSEQ
+            EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR EISNAM EKEYEXPIRED EKEYREJECTED EKEYREVOKED EL2HLT EL2NSYNC
+            EL3HLT EL3RST ELIBACC ELIBBAD ELIBEXEC ELIBMAX ELIBSCN ELNRNG ELOOP EMEDIUMTYPE EMFILE EMLINK EMSGSIZE
+            EMULTIHOP ENAMETOOLONG ENAVAIL ENETDOWN ENETRESET ENETUNREACH ENFILE ENOANO ENOBUFS ENOCSI ENODATA ENODEV
+            ENOENT ENOEXEC ENOKEY ENOLCK ENOLINK ENOMEDIUM ENOMEM ENOMSG ENONET ENOPKG ENOPROTOOPT ENOSPC ENOSR ENOSTR
+            ENOSYS ENOTBLK ENOTCONN ENOTDIR ENOTEMPTY ENOTNAM ENOTRECOVERABLE ENOTSOCK ENOTSUP ENOTTY ENOTUNIQ ENXIO
+            EOPNOTSUPP EOVERFLOW EOWNERDEAD EPERM EPFNOSUPPORT EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE EREMCHG
+            EREMOTE EREMOTEIO ERESTART ERFKILL EROFS errorcode ESHUTDOWN ESOCKTNOSUPPORT ESPIPE ESRCH ESRMNT ESTALE
+            ESTRPIPE ETIME ETIMEDOUT ETOOMANYREFS ETXTBSY EUCLEAN EUNATCH EUSERS EWOULDBLOCK EXDEV EXFULL
+        """,
+    ),
+    "http": Table(
+        "HTTPMethod HTTPStatus",
+    ),
+}

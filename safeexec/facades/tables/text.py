@@ -1,0 +1,100 @@
+"""Text: patterns, formatting, comparison, characters."""
+
+from __future__ import annotations
+
+from safeexec.facades.tables.notation import Table
+from safeexec.facades.tables.reasons import DEPRECATED, FILES, INTERPRETER
+
+TABLES = {
+    "string": Table(
+        """
+            ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation
+            Template whitespace
+        """,
+        replaced="Formatter",
+        note="format fields walk attributes.",
+    ),
+    "re": Table(
+        """
+            A ASCII compile DEBUG DOTALL error escape findall finditer fullmatch I IGNORECASE L LOCALE M Match match
+            MULTILINE NOFLAG Pattern PatternError purge RegexFlag S search split sub subn U UNICODE VERBOSE X
+        """,
+        refuse={
+            "T TEMPLATE template": DEPRECATED,
+        },
+        internal="Scanner",
+    ),
+    "textwrap": Table(
+        "dedent fill indent shorten TextWrapper wrap",
+    ),
+    "difflib": Table(
+        """
+            context_diff diff_bytes Differ get_close_matches HtmlDiff IS_CHARACTER_JUNK IS_LINE_JUNK Match ndiff
+            restore SequenceMatcher unified_diff
+        """,
+        internal="GenericAlias",
+    ),
+    "unicodedata": Table(
+        """
+            bidirectional category combining decimal decomposition digit east_asian_width is_normalized lookup
+            mirrored name normalize numeric UCD ucd_3_2_0 unidata_version
+        """,
+    ),
+    "stringprep": Table(
+        """
+            b1_set b3_exceptions c22_specials c6_set c7_set c8_set c9_set in_table_a1 in_table_b1 in_table_c11
+            in_table_c11_c12 in_table_c12 in_table_c21 in_table_c21_c22 in_table_c22 in_table_c3 in_table_c4
+            in_table_c5 in_table_c6 in_table_c7 in_table_c8 in_table_c9 in_table_d1 in_table_d2 map_table_b2
+            map_table_b3 unicodedata
+        """,
+    ),
+    "pprint": Table(
+        "isreadable isrecursive pformat pp pprint PrettyPrinter saferepr",
+    ),
+    "fnmatch": Table(
+        "filter fnmatch fnmatchcase translate",
+    ),
+    "shlex": Table(
+        "join quote split",
+        refuse={
+            "shlex": FILES,
+        },
+        internal="deque StringIO",
+    ),
+    "html": Table(
+        "escape unescape",
+    ),
+    "html.parser": Table(
+        "HTMLParser",
+        internal="""
+            attrfind_tolerant charref commentclose endendtag endtagfind entityref incomplete interesting_normal
+            locatestarttagend_tolerant piclose starttagopen tagfind_tolerant unescape
+        """,
+    ),
+    "html.entities": Table(
+        "codepoint2name entitydefs html5 name2codepoint",
+    ),
+    "codecs": Table(
+        """
+            backslashreplace_errors BOM BOM32_BE BOM32_LE BOM64_BE BOM64_LE BOM_BE BOM_LE BOM_UTF16 BOM_UTF16_BE
+            BOM_UTF16_LE BOM_UTF32 BOM_UTF32_BE BOM_UTF32_LE BOM_UTF8 Codec CodecInfo decode encode getdecoder
+            getencoder getincrementaldecoder getincrementalencoder getreader getwriter ignore_errors
+            IncrementalDecoder IncrementalEncoder iterdecode iterencode lookup lookup_error namereplace_errors
+            replace_errors StreamReader StreamReaderWriter StreamRecoder StreamWriter strict_errors
+            xmlcharrefreplace_errors
+        """,
+        refuse={
+            "EncodedFile open": FILES,
+            "register register_error unregister": INTERPRETER,
+        },
+        internal="""
+            ascii_decode ascii_encode BufferedIncrementalDecoder BufferedIncrementalEncoder charmap_build
+            charmap_decode charmap_encode escape_decode escape_encode latin_1_decode latin_1_encode make_encoding_map
+            make_identity_dict raw_unicode_escape_decode raw_unicode_escape_encode readbuffer_encode
+            unicode_escape_decode unicode_escape_encode utf_16_be_decode utf_16_be_encode utf_16_decode utf_16_encode
+            utf_16_ex_decode utf_16_le_decode utf_16_le_encode utf_32_be_decode utf_32_be_encode utf_32_decode
+            utf_32_encode utf_32_ex_decode utf_32_le_decode utf_32_le_encode utf_7_decode utf_7_encode utf_8_decode
+            utf_8_encode
+        """,
+    ),
+}
