@@ -1,0 +1,293 @@
+"""The run-time guards: what stays to be checked when the name, the template or the object is known only while running.
+
+Each guard is a plain function whose state is in closure cells: the attributes that lead there (`__closure__`,
+`__globals__`, `__self__` …) are names that the compiler and these guards refuse, and no global of this file holds
+anything that a guard trusts and a guest could reach. Names are compared as exact `str`: a subclass can lie.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any, Final
+
+from safeexec.compiler import names
+from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
+from safeexec.compiler.templates import refused_field
+
+Guard = Callable[..., Any]
+
+_MISSING: Final = object()
+_KNOWN_TEMPLATES: Final = 4096
+_OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
+_BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
+
+_getattr, _setattr, _delattr, _hasattr, _type, _str, _vars = getattr, setattr, delattr, hasattr, type, str, vars
+
+
+def refusal(rules: Rules, kind: str, name: str, error: type[Any]) -> Any:
+    """An exception of type `error` that says what was refused; its `rule` and `hint` are for the report of the step."""
+    from safeexec.compiler.diagnostics import MESSAGES, hint_of
+
+    found = error(MESSAGES[kind].format(name))
+    found.rule = rules.rule(kind, name)
+    found.hint = hint_of(kind, name, rules)
+    return found
+
+
+def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, Guard]:
+    """`getattr` and its relatives with computed names, and the guard for names that depend on the object.
+
+    `guest_globals` is the namespace of the guest: functions with other globals are the library's.
+    """
+    plain = rules.plain
+    judge = rules.is_plain
+
+    def refuse(name: str) -> AttributeError:
+        found: AttributeError = refusal(rules, "attribute", name, AttributeError)
+        return found
+
+    def verdict(name: Any) -> int:
+        """Judge a computed name; the second time it is in `plain`."""
+        if judge(name):
+            return PLAIN
+        return rules.attribute(name)
+
+    def read(value: Any, name: str, default: Any = _MISSING) -> Any:
+        """`value.name` where `name` is guarded: the object decides."""
+        found = _getattr(value, name) if default is _MISSING else _getattr(value, name, default)
+        if name in ("format", "format_map"):
+            return formatter(value, name, found) if isinstance(value, _str) or _is_str_class(value) else found
+        if name == "obj":
+            if isinstance(value, AttributeError):
+                raise refuse("obj")
+            return found
+        if name == "__dict__":
+            return _readable_dict(value, found, rules, refuse)
+        if name in _BY_NAME:
+            return _by_name(found, name, verdict, refuse)
+        if name == "__subclasses__":
+            return _own_subclasses(value, found, guest_globals, refuse)
+        if name in _OWN:
+            if _is_own(value, guest_globals):
+                return found
+        elif name == "__wrapped__":
+            if isinstance(found, type) or _is_own(found, guest_globals):
+                return found
+        elif _is_own(_getattr(value, "__func__", value), guest_globals):  # __self__ and __func__ of the guest's methods
+            return found
+        raise refuse(name)
+
+    def formatter(value: Any, name: str, found: Any) -> Guard:
+        """A bound `format` method, or `str.format` itself, that reads its template first."""
+        guard = format_guard if name == "format" else format_map_guard
+        if isinstance(value, type):
+            return lambda template, /, *args, **kwargs: guard(template, *args, **kwargs)
+        return lambda *args, **kwargs: guard(value, *args, **kwargs)
+
+    format_guard, format_map_guard = _format_guards(rules, refuse)
+
+    def getattr(object: Any, name: str, default: Any = _MISSING, /) -> Any:
+        if _type(name) is _str and name in plain and default is _MISSING:
+            return _getattr(object, name)
+        return slow_getattr(object, name, default)
+
+    def slow_getattr(value: Any, name: Any, default: Any) -> Any:
+        name = exact(name)
+        kind = verdict(name) if _type(name) is _str else PLAIN
+        if kind == REFUSED:
+            raise refuse(name)
+        if kind == GUARDED:
+            return read(value, name, default)
+        return _getattr(value, name) if default is _MISSING else _getattr(value, name, default)
+
+    def setattr(object: Any, name: str, value: Any, /) -> None:
+        if _type(name) is _str and name in plain:
+            _setattr(object, name, value)
+        else:
+            slow_setattr(object, exact(name), value)
+
+    def slow_setattr(target: Any, name: Any, value: Any) -> None:
+        if _type(name) is _str and (verdict(name) == REFUSED or name in names.UNASSIGNABLE):
+            raise refuse(name)
+        _setattr(target, name, value)
+
+    def delattr(object: Any, name: str, /) -> None:
+        name = exact(name)
+        if _type(name) is _str and (verdict(name) == REFUSED or name in names.UNASSIGNABLE):
+            raise refuse(name)
+        _delattr(object, name)
+
+    def hasattr(object: Any, name: str, /) -> bool:
+        if _type(name) is _str and name in plain:
+            return _hasattr(object, name)
+        name = exact(name)
+        if _type(name) is not _str or verdict(name) != REFUSED:
+            return _hasattr(object, name)
+        return False
+
+    def dict_of(value: Any) -> Any:
+        """`vars(value)`, with the error of `vars` for an object that has none."""
+        if not _hasattr(value, "__dict__"):
+            return _vars(value)
+        return read(value, "__dict__")
+
+    return {
+        "getattr": getattr,
+        "setattr": setattr,
+        "delattr": delattr,
+        "hasattr": hasattr,
+        "<vars>": dict_of,
+        names.GUARD_ATTRIBUTE: read,
+        names.GUARD_FORMAT: format_guard,
+        names.GUARD_FORMAT_MAP: format_map_guard,
+        names.GUARD_MATCH: _match_guard(rules, refuse),
+        names.GUARD_GROUP: group_guard,
+    }
+
+
+def exact(name: Any) -> Any:
+    """`name` as an exact `str` if it is a string of any kind; anything else as it is, for CPython's own TypeError."""
+    return _str.__str__(name) if isinstance(name, _str) and _type(name) is not _str else name
+
+
+def group_guard() -> tuple[()]:
+    """Refuse an exception group in flight that would split itself: CPython does not check what its `split` returns.
+
+    Stands where a handler names its exception types and matches none (crashes of 3.11.7, 3.12.1, 3.13.0 reproduced).
+    """
+    error = sys.exception()
+    if isinstance(error, BaseExceptionGroup):
+        kind = _type(error)
+        own = _getattr(error, "__dict__", {})
+        if kind.split is not BaseExceptionGroup.split or kind.derive is not BaseExceptionGroup.derive or "split" in own:
+            for klass in _type.__dict__["__mro__"].__get__(kind):
+                if "split" in klass.__dict__ and klass is not BaseExceptionGroup:
+                    raise TypeError(f"{kind.__name__}.split is refused: except* splits exception groups itself")
+            if "split" in own or "derive" in own:
+                raise TypeError("an exception group with a split of its own is refused in except*")
+    return ()
+
+
+def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tuple[Guard, Guard]:
+    """`str.format` and `str.format_map` on templates that are not literals; each template is read once."""
+    harmless: set[str] = set()
+    by_str, map_by_str = _str.format, _str.format_map
+
+    def learn(template: str) -> None:
+        field = refused_field(template, rules)
+        if field is not None:
+            raise refuse(field)
+        if len(harmless) >= _KNOWN_TEMPLATES:
+            harmless.clear()
+        if len(template) <= _KNOWN_TEMPLATES:
+            harmless.add(template)
+
+    def guarded_format(value: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if _type(value) is _str:
+            if value not in harmless:
+                learn(value)
+            return value.format(*args, **kwargs)
+        if isinstance(value, _str) and _type(value).format is by_str:
+            learn(exact(value))
+            return by_str(exact(value), *args, **kwargs)
+        if _is_str_class(value) and value.format is by_str:
+            if args and isinstance(args[0], _str):
+                learn(exact(args[0]))
+                return by_str(exact(args[0]), *args[1:], **kwargs)
+            return by_str(*args, **kwargs)
+        return value.format(*args, **kwargs)
+
+    def guarded_format_map(value: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(value, _str) and _type(value).format_map is map_by_str:
+            learn(exact(value))
+            return map_by_str(exact(value), *args, **kwargs)
+        if _is_str_class(value) and value.format_map is map_by_str and args and isinstance(args[0], _str):
+            learn(exact(args[0]))
+            return map_by_str(exact(args[0]), *args[1:], **kwargs)
+        return value.format_map(*args, **kwargs)
+
+    return guarded_format, guarded_format_map
+
+
+def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
+    """Read `__match_args__` of the classes in a match statement before the interpreter looks those names up."""
+    mro_of = _type.__dict__["__mro__"].__get__
+
+    def guarded_match(subject: Any, /, *classes: Any) -> Any:
+        for cls in classes:
+            if not isinstance(cls, type):
+                continue
+            for meta in mro_of(_type(cls)):
+                if meta not in (type, object) and _DYNAMIC & meta.__dict__.keys():
+                    raise TypeError("a metaclass with attribute hooks is refused in a class pattern with positional parts")
+            arguments = cls.__match_args__ if _hasattr(cls, "__match_args__") else ()
+            if _type(arguments) is tuple:  # anything else is the interpreter's own TypeError
+                for name in arguments:
+                    if _type(name) is _str and rules.attribute(name) != PLAIN:
+                        raise refuse(name)
+        return subject
+
+    return guarded_match
+
+
+_DYNAMIC: Final = frozenset({"__match_args__", "__getattribute__", "__getattr__"})
+
+
+def _readable_dict(value: Any, found: Any, rules: Rules, refuse: Callable[[str], AttributeError]) -> Any:
+    """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
+    if isinstance(value, ModuleType):
+        raise refuse("__dict__")
+    if _type(found) is MappingProxyType:
+        return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, rules)})
+    return found
+
+
+def _is_readable(key: Any, rules: Rules) -> bool:
+    return _type(key) is _str and (key in ("__dict__", "obj") or rules.attribute(key) == PLAIN)
+
+
+def _by_name(found: Any, name: str, verdict: Callable[[Any], int], refuse: Callable[[str], AttributeError]) -> Guard:
+    """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
+    position = -2 if name == "__setattr__" else -1
+
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        if len(args) >= -position:
+            wanted = exact(args[position])
+            if _type(wanted) is _str and verdict(wanted) != PLAIN and (position == -1 or verdict(wanted) == REFUSED):
+                raise refuse(wanted)
+            args = (*args[:position], wanted, *args[len(args) + position + 1 :])
+        return found(*args, **kwargs)
+
+    return guarded
+
+
+def _own_subclasses(
+    value: Any, found: Any, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
+) -> Callable[[], list[type]]:
+    """`cls.__subclasses__` of a class of the guest; `type.__subclasses__` and those of library classes are refused."""
+    module = guest_globals.get("__name__")
+
+    def is_own(cls: type) -> bool:
+        return bool(_type.__dict__["__dict__"].__get__(cls).get("__module__") == module)
+
+    if not isinstance(value, type) or not is_own(value):
+        if isinstance(value, type):
+            raise refuse("__subclasses__")
+        return found  # type: ignore[no-any-return]  # an ordinary attribute of an object
+    return lambda: [cls for cls in type.__subclasses__(value) if is_own(cls)]
+
+
+def _is_own(value: Any, guest_globals: dict[str, Any]) -> bool:
+    """Tell whether `value` is a function or method that guest code defined."""
+    if _type(value) is MethodType:
+        value = value.__func__
+    return _type(value) is FunctionType and value.__globals__ is guest_globals
+
+
+def _is_str_class(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, _str)
+
+
+__all__ = ["attribute_guards", "exact", "group_guard", "refusal"]

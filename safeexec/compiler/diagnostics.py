@@ -1,0 +1,117 @@
+"""Refusals, explained: where in the source, by which rule of the policy, and what to do instead."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from safeexec.compiler.rules import Finding, Rules
+
+MESSAGES: Final = {
+    "module": "import of {!r} is refused",
+    "builtin": "builtin {!r} is refused",
+    "attribute": "attribute {!r} is refused",
+    "construct": "{} is refused",
+}
+"""Kind of a refusal → its message."""
+
+_SOURCE_TEXT = 200
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
+    """One refusal of the policy. Lines and columns count from 1; the end column is the first one behind."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    source_text: str
+    """What was written there, at most 200 characters."""
+    caret: str
+    """The source line with a line of carets under it."""
+    rule: str
+    """Where the policy says so: ``standard.yaml:12``."""
+    message: str
+    kind: str
+    """module, builtin, attribute or construct."""
+    name: str
+    hint: str | None = None
+    """What to do instead, in one sentence."""
+
+    def __str__(self) -> str:
+        hint = f"\nhint: {self.hint}" if self.hint else ""
+        return f"line {self.line}: {self.message} ({self.rule})\n{self.caret}{hint}"
+
+
+class Rejection(Exception):
+    """The policy refuses a program before a line of it runs. `diagnostics` holds every violation, in source order."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = list(diagnostics)
+        first = self.diagnostics[0]
+        more = f" (and {len(self.diagnostics) - 1} more)" if len(self.diagnostics) > 1 else ""
+        super().__init__(f"line {first.line}: {first.message}{more}")
+
+
+def explain(findings: Sequence[Finding], source: str, rules: Rules) -> list[Diagnostic]:
+    """Build the diagnostics of `findings`, sorted by place, one for each place and name."""
+    from asttokens.line_numbers import LineNumbers  # only a refused program pays for it
+
+    lines = LineNumbers(source)
+    found = {}
+    for finding in findings:
+        diagnostic = _explain(finding, source, lines, rules)
+        found[(diagnostic.line, diagnostic.column, diagnostic.end_column, diagnostic.name)] = diagnostic
+    return [found[place] for place in sorted(found)]
+
+
+def hint_of(kind: str, name: str, rules: Rules, source: str = "") -> str | None:
+    """What to do instead: the policy's own hint, or the table's."""
+    from safeexec.compiler.hints import hint_for
+
+    return hint_for(kind, name, rules.plan, source=source)
+
+
+def _explain(finding: Finding, source: str, lines: object, rules: Rules) -> Diagnostic:
+    start, end = _place(finding, source, lines)
+    line, column = lines.offset_to_line(start)  # type: ignore[attr-defined]
+    end_line, end_column = lines.offset_to_line(end)  # type: ignore[attr-defined]
+    return Diagnostic(
+        line=line,
+        column=column + 1,
+        end_line=end_line,
+        end_column=end_column + 1,
+        source_text=source[start:end][:_SOURCE_TEXT],
+        caret=_caret(source, start, end),
+        rule=rules.rule(finding.kind, finding.name),
+        message=finding.message or MESSAGES[finding.kind].format(finding.name),
+        kind=finding.kind,
+        name=finding.name,
+        hint=hint_of(finding.kind, finding.name, rules, source),
+    )
+
+
+def _place(finding: Finding, source: str, lines: object) -> tuple[int, int]:
+    """Character offsets of a finding; of an attribute read, those of the name behind the last dot."""
+    node = finding.node
+    first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
+    column = lines.from_utf8_col(first, getattr(node, "col_offset", 0))  # type: ignore[attr-defined]
+    end_column = lines.from_utf8_col(last, getattr(node, "end_col_offset", 0))  # type: ignore[attr-defined]
+    start: int = lines.line_to_offset(first, column)  # type: ignore[attr-defined]
+    end: int = lines.line_to_offset(last, end_column)  # type: ignore[attr-defined]
+    leaf = finding.name.rpartition(".")[2]
+    if isinstance(node, ast.Attribute) and source[end - len(leaf) : end] == leaf:
+        start = end - len(leaf)
+    return start, end
+
+
+def _caret(source: str, start: int, end: int) -> str:
+    """The line that `start` is on, with carets under the part that belongs to it (tabs keep their width)."""
+    line_start = max(source.rfind("\n", 0, start), source.rfind("\r", 0, start)) + 1
+    line_end = min((at for at in (source.find("\n", start), source.find("\r", start)) if at >= 0), default=len(source))
+    line = source[line_start:line_end]
+    indent = "".join("\t" if char == "\t" else " " for char in source[line_start:start])
+    return f"{line}\n{indent}{'^' * max(1, min(end, line_end) - start)}"

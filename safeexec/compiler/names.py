@@ -1,0 +1,236 @@
+"""The tables of the restricted language: constructs, attribute names, identifiers.
+
+An attribute name is one of three things:
+
+plain     it may be written anywhere; the compiled code is CPython's own
+guarded   it is harmless on some objects only: the compiler puts a run-time guard around the access
+refused   it leads to frames, code, globals or the interpreter's own objects: a diagnostic at compile time
+
+Names without a double underscore are plain unless they are listed, names with one are refused unless they are listed:
+lists of forbidden dunder names have always been one object type behind (CVE-2023-37271; `ag_frame`, added in RestrictedPython 8.5).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONSTRUCTS: Final[dict[str, tuple[str, ...]]] = {
+    "annotation": ("AnnAssign",),
+    "assert": ("Assert",),
+    "assignment": ("Assign", "AnnAssign", "AugAssign"),
+    "async": ("AsyncFunctionDef", "AsyncFor", "AsyncWith", "Await"),
+    "attribute": ("Attribute",),
+    "class": ("ClassDef",),
+    "comprehension": ("ListComp", "SetComp", "DictComp", "GeneratorExp"),
+    "decorator": (),
+    "delete": ("Delete",),
+    "f-string": ("JoinedStr",),
+    "for": ("For", "AsyncFor"),
+    "function": ("FunctionDef", "AsyncFunctionDef"),
+    "global": ("Global",),
+    "if": ("If",),
+    "import": ("Import", "ImportFrom"),
+    "lambda": ("Lambda",),
+    "match": ("Match",),
+    "nonlocal": ("Nonlocal",),
+    "raise": ("Raise",),
+    "star-import": (),
+    "try": ("Try", "TryStar"),
+    "type-alias": ("TypeAlias",),
+    "walrus": ("NamedExpr",),
+    "while": ("While",),
+    "with": ("With", "AsyncWith"),
+    "yield": ("Yield", "YieldFrom"),
+}
+"""Language construct, as a policy names it → the syntax nodes that are it (two are recognised inside other nodes)."""
+
+CHILDREN: Final[dict[str, tuple[str, ...]]] = {
+    # statements
+    "Module": ("body",),
+    "Expression": ("body",),
+    "Expr": ("value",),
+    "Assign": ("targets", "value"),
+    "AugAssign": ("target", "value"),
+    "AnnAssign": ("target", "annotation", "value"),
+    "Delete": ("targets",),
+    "Return": ("value",),
+    "Pass": (),
+    "Break": (),
+    "Continue": (),
+    "Global": (),
+    "Nonlocal": (),
+    "Assert": ("test", "msg"),
+    "Raise": ("exc", "cause"),
+    "If": ("test", "body", "orelse"),
+    "For": ("target", "iter", "body", "orelse"),
+    "AsyncFor": ("target", "iter", "body", "orelse"),
+    "While": ("test", "body", "orelse"),
+    "With": ("items", "body"),
+    "AsyncWith": ("items", "body"),
+    "withitem": ("context_expr", "optional_vars"),
+    "Try": ("body", "handlers", "orelse", "finalbody"),
+    "TryStar": ("body", "handlers", "orelse", "finalbody"),
+    "ExceptHandler": ("type", "body"),
+    "Import": (),
+    "ImportFrom": (),
+    "FunctionDef": ("decorator_list", "args", "returns", "type_params", "body"),
+    "AsyncFunctionDef": ("decorator_list", "args", "returns", "type_params", "body"),
+    "arguments": ("posonlyargs", "args", "vararg", "kwonlyargs", "kw_defaults", "kwarg", "defaults"),
+    "arg": ("annotation",),
+    "ClassDef": ("decorator_list", "bases", "keywords", "type_params", "body"),
+    "TypeAlias": ("name", "type_params", "value"),
+    "TypeVar": ("bound", "default_value"),
+    "ParamSpec": ("default_value",),
+    "TypeVarTuple": ("default_value",),
+    # match
+    "Match": ("subject", "cases"),
+    "match_case": ("pattern", "guard", "body"),
+    "MatchValue": ("value",),
+    "MatchSingleton": (),
+    "MatchSequence": ("patterns",),
+    "MatchMapping": ("keys", "patterns"),
+    "MatchClass": ("cls", "patterns", "kwd_patterns"),
+    "MatchStar": (),
+    "MatchAs": ("pattern",),
+    "MatchOr": ("patterns",),
+    # expressions
+    "Constant": (),
+    "Name": (),
+    "Attribute": ("value",),
+    "Subscript": ("value", "slice"),
+    "Slice": ("lower", "upper", "step"),
+    "Starred": ("value",),
+    "Call": ("func", "args", "keywords"),
+    "keyword": ("value",),
+    "BinOp": ("left", "right"),
+    "UnaryOp": ("operand",),
+    "BoolOp": ("values",),
+    "Compare": ("left", "comparators"),
+    "IfExp": ("test", "body", "orelse"),
+    "NamedExpr": ("target", "value"),
+    "Lambda": ("args", "body"),
+    "List": ("elts",),
+    "Tuple": ("elts",),
+    "Set": ("elts",),
+    "Dict": ("keys", "values"),
+    "ListComp": ("generators", "elt"),
+    "SetComp": ("generators", "elt"),
+    "GeneratorExp": ("generators", "elt"),
+    "DictComp": ("generators", "key", "value"),
+    "comprehension": ("target", "iter", "ifs"),
+    "Await": ("value",),
+    "Yield": ("value",),
+    "YieldFrom": ("value",),
+    "JoinedStr": ("values",),
+    "FormattedValue": ("value", "format_spec"),
+}
+"""Every node kind of the language → its fields that hold further nodes (operators and contexts carry nothing to check)."""
+
+_FRAME = "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes"
+_TRACEBACK = "tb_frame tb_lasti tb_lineno tb_next"
+_GENERATORS = (
+    "gi_frame gi_code gi_yieldfrom gi_running gi_suspended cr_frame cr_code cr_await cr_origin cr_running cr_suspended "
+    "ag_frame ag_code ag_await ag_running ag_suspended"
+)
+_CODE = (
+    "co_argcount co_cellvars co_code co_consts co_exceptiontable co_filename co_firstlineno co_flags co_freevars "
+    "co_kwonlyargcount co_lines co_linetable co_lnotab co_name co_names co_nlocals co_positions co_posonlyargcount "
+    "co_qualname co_stacksize co_varnames _co_code_adaptive _varname_from_oparg"
+)
+_OTHER = (
+    "func_code func_globals func_closure func_defaults im_func im_self im_class "  # spelled like this by old tutorials
+    "cell_contents with_traceback ctypes _ctypes _getframe _current_frames _current_exceptions _getframemodulename"
+)
+REFUSED_PLAIN_NAMES: Final = frozenset(" ".join((_FRAME, _TRACEBACK, _GENERATORS, _CODE, _OTHER)).split())
+"""Attribute names without a double underscore that are refused: what `inspect` documents on frames, code and generators."""
+
+_METHODS = (
+    # life of an object and of a class
+    "__new__ __init__ __del__ __repr__ __str__ __bytes__ __format__ __hash__ __bool__ __dir__ __sizeof__ "
+    "__init_subclass__ __set_name__ __class_getitem__ __mro_entries__ __prepare__ __instancecheck__ __subclasscheck__ "
+    "__subclasshook__ __call__ __post_init__ __copy__ __deepcopy__ __replace__ __getstate__ __setstate__ __getnewargs__ "
+    "__getnewargs_ex__ "
+    # comparison and containers
+    "__lt__ __le__ __eq__ __ne__ __gt__ __ge__ __len__ __length_hint__ __getitem__ __setitem__ __delitem__ __missing__ "
+    "__iter__ __next__ __reversed__ __contains__ "
+    # numbers
+    "__add__ __sub__ __mul__ __matmul__ __truediv__ __floordiv__ __mod__ __divmod__ __pow__ __lshift__ __rshift__ "
+    "__and__ __xor__ __or__ __radd__ __rsub__ __rmul__ __rmatmul__ __rtruediv__ __rfloordiv__ __rmod__ __rdivmod__ "
+    "__rpow__ __rlshift__ __rrshift__ __rand__ __rxor__ __ror__ __iadd__ __isub__ __imul__ __imatmul__ __itruediv__ "
+    "__ifloordiv__ __imod__ __ipow__ __ilshift__ __irshift__ __iand__ __ixor__ __ior__ __neg__ __pos__ __abs__ "
+    "__invert__ __complex__ __int__ __float__ __index__ __round__ __trunc__ __floor__ __ceil__ "
+    # descriptors, context managers, coroutines, buffers
+    "__get__ __set__ __delete__ __enter__ __exit__ __aenter__ __aexit__ __await__ __aiter__ __anext__ __buffer__ "
+    "__release_buffer__ __fspath__ "
+    # protocols of libraries
+    "__array__ __array_ufunc__ __array_function__ __array_wrap__ __array_finalize__ __array_priority__ __rich_repr__ "
+    "__html__ __dataframe__"
+)
+_DATA = (
+    "__class__ __name__ __qualname__ __module__ __doc__ __annotations__ __annotate__ __type_params__ __value__ "
+    "__mro__ __bases__ __base__ __slots__ __match_args__ __weakref__ __static_attributes__ __firstlineno__ "
+    "__abstractmethods__ __isabstractmethod__ __orig_bases__ __orig_class__ __args__ __origin__ __parameters__ "
+    "__metadata__ __bound__ __constraints__ __covariant__ __contravariant__ __infer_variance__ __default__ "
+    "__forward_arg__ __required_keys__ __optional_keys__ __total__ __protocol_attrs__ __final__ __override__ "
+    "__dataclass_fields__ __dataclass_params__ __members__ __objclass__ __text_signature__ __signature__ "
+    "__cause__ __context__ __suppress_context__ __notes__ __version__ __author__ __all__ __date__ __license__ "
+    "__email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "
+    "__itemsize__ __basicsize__ __flags__ __debug__ __test__ __order__ __classdict__ __classcell__"
+)
+PLAIN_DUNDERS: Final = frozenset(f"{_METHODS} {_DATA}".split())
+"""Double-underscore names that any program may read, call, assign and define."""
+
+GUARDED: Final = frozenset(
+    {
+        "__dict__",  # a class's holds descriptors of refused names, a module's is a copy of nothing good
+        "__getattribute__",  # getattr by another name; frozen dataclasses and proxies need them
+        "__getattr__",
+        "__setattr__",
+        "__delattr__",
+        "__subclasses__",  # plugin registries; only classes of the program itself are shown
+        "__wrapped__",  # memoised functions; not the wrapped originals of library code
+        "__defaults__",  # functions of the program itself
+        "__kwdefaults__",
+        "__closure__",
+        "__self__",  # methods of the program's own objects; print.__self__ is the module builtins
+        "__func__",
+        "format",  # resolves attribute names inside a string (CVE-2023-41039)
+        "format_map",
+        "obj",  # AttributeError.obj carries what library code was looking at (CVE-2024-47532)
+    }
+)
+"""Attribute names that are judged by the object at run time."""
+
+UNASSIGNABLE: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"})
+"""Guarded names that no program assigns or deletes."""
+
+FORMAT_FIELD_DUNDERS: Final = frozenset({"__class__", "__name__", "__qualname__"})
+"""Double-underscore names that a replacement field of `str.format` may look up."""
+
+DEFINABLE: Final = frozenset({"__reduce__", "__reduce_ex__"})
+"""Refused as attributes, but a class may define them: what `copy` and `pickle` then call is the program's own."""
+
+RESERVED: Final = frozenset(
+    "__builtins__ __import__ __build_class__ __loader__ __spec__ __globals__ __code__ __lazy_import__ "
+    "_getattr_ _getitem_ _getiter_ _write_ _print_ _inplacevar_ _unpack_sequence_ _iter_unpack_sequence_ _apply_".split()
+)
+"""Identifiers that no program reads or binds: the interpreter's own, and the guards' names in RestrictedPython's dialect."""
+
+# Run-time guards, as the compiled code names them: not identifiers, so that no source can spell, shadow or rebind them.
+GUARD_ATTRIBUTE: Final = "<guard attribute>"
+GUARD_FORMAT: Final = "<guard format>"
+GUARD_FORMAT_MAP: Final = "<guard format_map>"
+GUARD_MATCH: Final = "<guard match>"
+GUARD_GROUP: Final = "<guard group>"
+GUARD_NAMES: Final = frozenset({GUARD_ATTRIBUTE, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP})
+
+SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
+"""What `site` adds to the builtins of an ordinary interpreter."""
+
+IMPORT_FALLBACKS: Final = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+"""An import in a `try` with one of these handlers is refused when it runs, so that its fallback can run."""
+
+
+def is_dunder(name: str) -> bool:
+    """Tell whether `name` is written with two underscores on both sides."""
+    return name[:2] == "__" and name[-2:] == "__" and len(name) > 4
