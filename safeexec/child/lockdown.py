@@ -1,0 +1,178 @@
+"""The child gives up its rights, before a byte of guest input is read.
+
+`Lockdown.prepare` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable path.
+`apply` runs in each child right after the fork, with one thread. The order matters: the user namespace needs ``/proc``
+and a dumpable process, Landlock must find the workspace, the limit of memory comes after the last large allocation, and
+seccomp is last, since it refuses most of what comes before it. Any failure raises: a child is locked down or is none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import stat
+import struct
+from collections.abc import Iterable
+
+from safeexec.child import violations
+from safeexec.child.rules import OWN_PID, rules_for
+from safeexec.linux import capabilities, landlock, namespaces, processes, rlimits, seccomp
+from safeexec.linux.libc import libc
+from safeexec.protocol.confinement import ChildConfinement, Mechanism
+
+__all__ = ["Lockdown"]
+
+_M_ARENA_MAX = -8
+_ARENAS = 2
+_DEVICE_RIGHTS = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
+_WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
+
+
+class Lockdown:
+    """A plan made ready for children to apply."""
+
+    __slots__ = ("_filter", "_gid", "_limits", "_parent", "_paths", "_pid_offsets", "_uid", "mechanisms", "plan")
+
+    def __init__(self, plan: ChildConfinement) -> None:
+        self.plan = plan
+        self._uid, self._gid = os.getuid(), os.getgid()
+        self._parent = os.getpid()
+        self._filter, self._pid_offsets = _compile(plan)
+        self._limits = _limits(plan)
+        self._paths = _open_paths(plan) if plan.landlock else []
+        self.mechanisms = _describe(plan)
+
+    @classmethod
+    def prepare(cls, plan: ChildConfinement) -> Lockdown:
+        """In the zygote, after `zygote.confine.enter`. Raises OSError, KeyError (a machine without a system call table)."""
+        if plan.threads:
+            # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
+            libc.mallopt(_M_ARENA_MAX, _ARENAS)
+        violations.configure(plan)
+        return cls(plan)
+
+    def apply(self, *, workspace: str | None = None, keep_fds: Iterable[int] = ()) -> list[Mechanism]:
+        """In the child: give everything up but standard streams, `keep_fds` and `workspace`. Raises OSError.
+
+        The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
+        """
+        plan = self.plan
+        violations.remember_workspace(workspace)
+        if plan.user_namespace:
+            processes.set_dumpable(True)
+            namespaces.unshare(("user",))
+            namespaces.map_user(self._uid, self._gid, deny_setgroups=not plan.setgroups_denied)
+        used = rlimits.address_space()
+        capabilities.drop_all()
+        seccomp.set_no_new_privs()
+        if plan.landlock:
+            self._restrict_files(workspace)
+        processes.close_all_but((0, 1, 2, *keep_fds))
+        processes.set_dumpable(False)
+        processes.set_death_signal()
+        if os.getppid() != self._parent:
+            os._exit(0)
+        rlimits.set_limits((*self._limits, (resource.RLIMIT_AS, used + plan.memory_bytes)))
+        self._name_own_pid()
+        seccomp.install(self._filter)
+        return self.mechanisms
+
+    def _restrict_files(self, workspace: str | None) -> None:
+        ruleset = landlock.Ruleset(self.plan.landlock)
+        for descriptor, rights in self._paths:
+            ruleset.add_descriptor(descriptor, rights)
+        rights = _WORKSPACE_RIGHTS[self.plan.files]
+        if workspace is not None and rights:
+            ruleset.add_path(workspace, rights)
+        ruleset.restrict_self()
+        ruleset.close()
+
+    def _name_own_pid(self) -> None:
+        pid = struct.pack("=I", os.getpid())
+        for offset in self._pid_offsets:
+            ctypes.memmove(ctypes.addressof(self._filter.data) + offset, pid, 4)
+
+
+def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
+    """The filter, and where in its bytes the child's own pid belongs."""
+    program = seccomp.build(rules_for(plan))
+    places = [index * 8 + 4 for index, instruction in enumerate(program) if instruction.k == OWN_PID]
+    return seccomp.prepare(program), places
+
+
+def _limits(plan: ChildConfinement) -> list[tuple[int, int]]:
+    """(number, value), all but the address space. The kernel enforces each of them for one process, NPROC for a user."""
+    names = {
+        "core": 0,
+        "memlock": 0,
+        "msgqueue": 0,
+        "rtprio": 0,
+        "nice": 0,
+        "sigpending": 256,
+        "cpu": plan.cpu_seconds,
+        "fsize": plan.file_bytes,
+        "nofile": plan.open_files,
+        "stack": plan.stack_bytes,
+    }
+    if plan.processes is not None:
+        names["nproc"] = plan.processes
+    return [(rlimits.NAMES[name], value) for name, value in names.items()]
+
+
+def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
+    """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
+    granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
+    granted += [(path, _DEVICE_RIGHTS) for path in plan.devices] if plan.files != "none" else []
+    opened = []
+    for path, rights in granted:
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except (FileNotFoundError, PermissionError):  # nothing to read there for this user
+            continue
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= landlock.FOR_FILES
+        opened.append((descriptor, rights))
+    return opened
+
+
+def _describe(plan: ChildConfinement) -> list[Mechanism]:
+    """What holds a child once `apply` has returned, and what the host has told us is missing."""
+    active = [
+        Mechanism("rlimits", True, _limits_detail(plan)),
+        Mechanism("no-new-privs", True, "no program can gain rights"),
+        Mechanism("capabilities", True, "none left"),
+        Mechanism("descriptors", True, "only the standard streams and the control socket are open"),
+        Mechanism("seccomp", True, _seccomp_detail(plan)),
+    ]
+    if plan.landlock:
+        scope = "; signals and abstract sockets stay inside the session" if plan.landlock >= 6 else ""
+        active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {_files_detail(plan)}{scope}"))
+    if plan.user_namespace:
+        active.append(Mechanism("session-user-namespace", True, "processes and threads are counted per session"))
+    return active + list(plan.missing)
+
+
+def _limits_detail(plan: ChildConfinement) -> str:
+    count = "" if plan.processes is None else f", {plan.processes} processes and threads with checkpoints"
+    return (
+        f"{plan.memory_bytes >> 20} MiB of address space beyond the zygote's, {plan.open_files} descriptors, "
+        f"{plan.file_bytes >> 20} MiB per file, {plan.cpu_seconds} s of CPU{count}"
+    )
+
+
+def _seccomp_detail(plan: ChildConfinement) -> str:
+    parts = [
+        "threads" if plan.threads else "no threads",
+        "socket pairs, no other sockets" if plan.event_loop else "no sockets",
+        "executable mappings of files only" if plan.executable_mappings else "no executable mappings",
+        {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
+    ]
+    return "an allow list: " + ", ".join(parts) + "; no programs, no signals to others"
+
+
+def _files_detail(plan: ChildConfinement) -> str:
+    if plan.files == "none":
+        return "no path can be opened"
+    workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
+    return f"{len(plan.read)} paths can be read, {workspace}"

@@ -1,0 +1,202 @@
+"""Which system calls a locked-down child may make, as a table; and for each one refused, the group that says why.
+
+What is not in the table is refused with the errno that names it (`linux.seccomp`). A real errno stands only where the C
+library or a library tolerates nothing else; the comment beside it says who.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from safeexec.linux.seccomp import Check, Rule, allow, allow_if, refuse
+
+if TYPE_CHECKING:
+    from safeexec.protocol.confinement import ChildConfinement
+
+__all__ = ["GROUPS", "OWN_PID", "group_of", "rules_for"]
+
+OWN_PID = 0x7FFFFFFE
+"""Stands for the child's own pid, which is known after the fork. No pid is that large (PID_MAX_LIMIT is 2**22)."""
+
+_INT = 0xFFFFFFFF  # the kernel reads a C int or unsigned int: the upper word is anything
+_LONG = 0xFFFFFFFFFFFFFFFF
+
+_ALWAYS = (
+    # descriptors that are open
+    "read write readv writev pread64 pwrite64 preadv pwritev close close_range dup dup2 dup3 lseek fstat pipe pipe2 "
+    "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 "
+    # the control socket; without socket() and connect() there is no other
+    "sendmsg recvmsg sendto recvfrom sendmmsg recvmmsg shutdown getsockopt getsockname getpeername "
+    # memory; mmap and mprotect have rules of their own
+    "brk munmap mremap madvise msync "
+    # time
+    "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times alarm setitimer getitimer "
+    # signals within the process
+    "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack pause "
+    # threads and the end
+    "futex set_robust_list get_robust_list set_tid_address rseq membarrier sched_yield restart_syscall exit exit_group "
+    "wait4 waitid "
+    # who and where am I
+    "getpid gettid getppid getpgrp getuid geteuid getgid getegid getgroups getresuid getresgid getrlimit getrusage "
+    "getpriority getcpu sysinfo uname getrandom sched_getaffinity sched_getparam sched_getscheduler "
+    "sched_get_priority_max sched_get_priority_min getcwd umask"
+).split()
+
+# stat reveals that a path exists, and Landlock does not govern it: no path leads out of the new root
+_STAT = "newfstatat stat lstat statx".split()
+
+_READ_FILES = "getdents64 getdents access faccessat faccessat2 readlink readlinkat chdir fchdir fadvise64 readahead".split()
+
+_WRITE_FILES = (
+    "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 ftruncate fsync fdatasync flock fallocate sendfile "
+    "copy_file_range statfs fstatfs"
+).split()
+
+_METADATA = {"chmod": 1, "fchmod": 1, "fchmodat": 2}
+"""Calls that change a mode → the index of the mode."""
+
+_SETID_BITS = 0o6000
+_O_ASYNC = 0o20000
+_PROT_WRITE, _PROT_EXEC = 2, 4
+_MAP_ANONYMOUS = 0x20
+_AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
+_SOL_SOCKET = 1
+# SO_SNDBUF SO_RCVBUF SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
+_SOCKET_OPTIONS = (7, 8, 16, 20, 21)
+# TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX TCGETS2: isatty, non-blocking and close-on-exec
+_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
+# F_DUPFD F_GETFD F_SETFD F_GETFL F_GETLK F_SETLK F_SETLKW F_OFD_* F_DUPFD_CLOEXEC F_GETPIPE_SZ; no owner, lease, notify
+_FCNTLS = (0, 1, 2, 3, 5, 6, 7, 36, 37, 38, 1030, 1032)
+_F_SETFL = 4
+# PR_GET_PDEATHSIG GET_DUMPABLE SET_NAME GET_NAME GET_SECCOMP CAPBSET_READ GET_NO_NEW_PRIVS
+_PRCTLS = (2, 3, 15, 16, 21, 23, 39)
+# ARCH_GET_XCOMP_SUPP GET_XCOMP_PERM REQ_XCOMP_PERM: OpenBLAS asks for AMX on Sapphire Rapids
+_ARCH_PRCTLS = (0x1021, 0x1022, 0x1023)
+
+FORK_FLAGS = 0x01200011
+"""CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD: what fork() of glibc and musl asks for."""
+THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
+"""What pthread_create of glibc and of musl (with the long ignored CLONE_DETACHED) asks for."""
+
+
+def _equal(index: int, value: int, mask: int = _INT) -> Check:
+    return Check(index, mask, value)
+
+
+def _one_of(index: int, values: tuple[int, ...], error: int | None = None) -> Rule:
+    return allow_if(*((_equal(index, value),) for value in values), error=error)
+
+
+def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
+    """The table for one plan: system call name → rule."""
+    rules: dict[str, Rule] = {name: allow() for name in (*_ALWAYS, *_STAT)}
+    rules |= _LIMITED_BY_ARGUMENT
+    rules |= _FALLBACKS
+    clones = [(_equal(0, FORK_FLAGS),)]
+    if plan.threads:
+        clones += [(_equal(0, flags),) for flags in THREAD_FLAGS]
+    rules["clone"] = allow_if(*clones)
+    rules |= _memory(plan)
+    if plan.event_loop:
+        rules["socketpair"] = allow_if(
+            (_equal(0, _AF_UNIX), Check(1, _INT & ~_SOCK_FLAGS, _SOCK_STREAM), _equal(2, 0)),
+        )
+    if plan.landlock >= 6:
+        # A fork of this child carries its pid on; Landlock's scope keeps the signal inside the session even then.
+        rules["tgkill"] = allow_if((_equal(0, OWN_PID),))
+        rules["kill"] = allow_if((_equal(0, OWN_PID),))
+    if plan.files != "none":
+        rules |= _files(plan)
+    return rules
+
+
+def _memory(plan: ChildConfinement) -> dict[str, Rule]:
+    """No new executable memory; or only what a file holds, and never writable."""
+    plain = (Check(2, _PROT_EXEC, 0),)
+    from_file = (Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC), Check(3, _MAP_ANONYMOUS, 0))
+    return {
+        "mmap": allow_if(plain, from_file) if plan.executable_mappings else allow_if(plain),
+        "mprotect": allow_if(plain),
+    }
+
+
+def _files(plan: ChildConfinement) -> dict[str, Rule]:
+    """Calls on paths: Landlock judges the path. No mode makes a set-uid file, for any path."""
+    rules = {name: allow() for name in _READ_FILES}
+    rules["open"] = allow_if((Check(2, _SETID_BITS, 0),))
+    rules["openat"] = allow_if((Check(3, _SETID_BITS, 0),))
+    if plan.files == "write":
+        rules |= {name: allow() for name in _WRITE_FILES}
+        if plan.landlock >= 3:
+            rules["truncate"] = allow()
+        if plan.metadata:
+            rules |= {name: allow_if((Check(index, _SETID_BITS, 0),)) for name, index in _METADATA.items()}
+            rules |= {name: allow() for name in ("utime", "utimes", "utimensat", "futimesat")}
+    return rules
+
+
+_LIMITED_BY_ARGUMENT: dict[str, Rule] = {
+    "ioctl": _one_of(1, _IOCTLS),
+    "fcntl": allow_if(*((_equal(1, command),) for command in _FCNTLS), (_equal(1, _F_SETFL), Check(2, _O_ASYNC, 0))),
+    "prctl": _one_of(0, _PRCTLS),
+    "arch_prctl": _one_of(0, _ARCH_PRCTLS),
+    "prlimit64": allow_if((_equal(0, 0), _equal(2, 0, _LONG))),
+    "setpgid": allow_if((_equal(0, 0), _equal(1, 0))),
+    "setsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _SOCKET_OPTIONS)),
+}
+
+_FALLBACKS: dict[str, Rule] = {
+    # glibc 2.34+ tries clone3 first, whose flags lie in memory that a filter cannot read, and falls back on clone
+    "clone3": refuse(errno.ENOSYS),
+    # flags in memory again; callers fall back on openat
+    "openat2": refuse(errno.ENOSYS),
+    # glibc tries these first and falls back
+    "fchmodat2": refuse(errno.ENOSYS),
+    "futex_waitv": refuse(errno.ENOSYS),
+    "epoll_pwait2": refuse(errno.ENOSYS),
+    "preadv2": refuse(errno.ENOSYS),
+    "pwritev2": refuse(errno.ENOSYS),
+    # NumPy and OpenBLAS ask where memory lies and go on without an answer
+    "get_mempolicy": refuse(errno.ENOSYS),
+    "mbind": refuse(errno.ENOSYS),
+    # shutil.copystat goes on after ENOTSUP, after no other errno of a refusal
+    "getxattr": refuse(errno.ENOTSUP),
+    "lgetxattr": refuse(errno.ENOTSUP),
+    "fgetxattr": refuse(errno.ENOTSUP),
+    "listxattr": refuse(errno.ENOTSUP),
+    "llistxattr": refuse(errno.ENOTSUP),
+    "flistxattr": refuse(errno.ENOTSUP),
+}
+
+GROUPS: dict[str, frozenset[str]] = {
+    "network": frozenset("socket socketpair connect bind listen accept accept4 setsockopt".split()),
+    "files": frozenset((*_READ_FILES, *_WRITE_FILES, "open", "openat", "openat2", "creat", "truncate")),
+    "metadata": frozenset(
+        (
+            *_METADATA,
+            *"chown fchown lchown fchownat utime utimes utimensat futimesat setxattr lsetxattr fsetxattr removexattr "
+            "lremovexattr fremovexattr".split(),
+        )
+    ),
+    "links": frozenset("link linkat symlink symlinkat mknod mknodat".split()),
+    "programs": frozenset("execve execveat vfork fork".split()),
+    "processes": frozenset(
+        "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal pidfd_getfd ptrace "
+        "process_vm_readv process_vm_writev process_madvise kcmp setsid setpgid getpgid getsid setpriority "
+        "sched_setaffinity sched_setscheduler sched_setparam sched_setattr ioprio_set".split()
+    ),
+    "threads": frozenset(("clone", "clone3")),
+    "executable-mappings": frozenset("mmap mprotect pkey_mprotect memfd_create".split()),
+    "limits": frozenset(("prlimit64", "setrlimit")),
+    "shared-memory": frozenset(
+        "shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink "
+        "mq_timedsend mq_timedreceive mq_notify mq_getsetattr".split()
+    ),
+}
+"""Why a call is refused: the part of the policy behind it. A call in no group is never legitimate here."""
+
+
+def group_of(name: str) -> str:
+    """The group of a refused system call, or ``kernel``."""
+    return next((group for group, names in GROUPS.items() if name in names), "kernel")

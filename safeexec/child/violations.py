@@ -1,0 +1,122 @@
+"""Reads the kernel's refusals: an errno that names a system call becomes a sentence with the rule and what to do instead.
+
+The filter answers a refused call with errno 3000 + its number (`linux.seccomp`). Python shows that as ``OSError(3041)``,
+a C++ library as "Unknown error 3041"; Landlock answers EACCES.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from typing import TYPE_CHECKING
+
+from safeexec.linux.seccomp import NAMING_BASE
+from safeexec.linux.syscalls import names
+
+if TYPE_CHECKING:
+    from safeexec.protocol.confinement import ChildConfinement
+
+__all__ = ["configure", "explain", "remember_workspace", "rule_of", "syscall_of"]
+
+_UNKNOWN_ERROR = re.compile(r"Unknown error (3\d{3}|40[0-8]\d|409[0-5])\b")
+_NO_THREAD = "can't start new thread"
+
+_HINTS = {
+    "network": "There is no network in this sandbox: use a tool of the host, or the data that is already there.",
+    "files": "Keep the data in variables: this session has no files.",
+    "metadata": "Modes, owners, times and attributes of files cannot be changed; write the content and leave them.",
+    "links": "Copy the file instead of linking to it.",
+    "programs": "No other program can be started: do it in Python.",
+    "processes": "Other processes cannot be seen, signalled or changed; work within this one.",
+    "threads": "Run it in a plain loop: no thread or process can be started here.",
+    "executable-mappings": "No machine code can be loaded or generated here: use what is imported, without a JIT compiler.",
+    "limits": "The limits of this sandbox are fixed; do with less at a time.",
+    "shared-memory": "Keep the data in ordinary variables: memory cannot be shared with other processes.",
+    "kernel": "No ordinary program needs this call; solve it in plain Python.",
+}
+
+_rules: dict[str, str] = {}
+_state: dict[str, str | None] = {"workspace": None, "files": "none"}
+
+# Python's names for calls that a reader would not know by the kernel's
+_SPOKEN = {"openat": "open", "newfstatat": "stat", "clone": "fork", "unlinkat": "remove", "mkdirat": "mkdir", "prlimit64": "setrlimit"}
+
+
+def configure(plan: ChildConfinement) -> None:
+    """Take over which part of the policy stands behind each group of calls."""
+    _rules.clear()
+    _rules.update(plan.rules)
+    _state["files"] = plan.files
+
+
+def remember_workspace(path: str | None) -> None:
+    """Paths beneath `path` are the session's own: a refusal there is an ordinary error."""
+    _state["workspace"] = path and os.path.realpath(path)
+
+
+def rule_of(group: str) -> str:
+    """Where the policy refuses this group of calls, or what stands for it."""
+    return _rules.get(group) or _rules.get("profile") or "the kernel confinement of this sandbox"
+
+
+def syscall_of(error: BaseException) -> str | None:
+    """The system call whose refusal this exception reports, or None. Never raises."""
+    number = error.errno if isinstance(error, OSError) else None
+    if not isinstance(number, int) or not NAMING_BASE <= number < 4096:
+        found = _UNKNOWN_ERROR.search(_text(error))
+        number = int(found[1]) if found else None
+    if number is None:
+        return None
+    return names().get(number - NAMING_BASE, f"system call {number - NAMING_BASE}")
+
+
+def explain(error: BaseException) -> tuple[str, str, str] | None:
+    """(system call, message, hint) if the kernel refused what this exception is about, else None. Never raises."""
+    from safeexec.child.rules import group_of
+
+    call = syscall_of(error)
+    if call is not None:
+        group = group_of(call)
+        path = _path_of(error)
+        subject = f"{_SPOKEN.get(call, call)}()" + (f" of {path!r}" if path else "")
+        return call, f"{subject} is refused by {rule_of(group)}", _HINTS[group]
+    if isinstance(error, RuntimeError) and _NO_THREAD in _text(error):
+        return "clone", f"a new thread is refused by {rule_of('threads')}", _HINTS["threads"]
+    if isinstance(error, PermissionError) and error.errno == errno.EACCES:
+        return _explain_path(error)
+    return None
+
+
+def _explain_path(error: PermissionError) -> tuple[str, str, str] | None:
+    """Landlock refused a path. A refusal beneath the workspace is the file's own mode: an ordinary error."""
+    path = _path_of(error)
+    if path is None or _in_workspace(path):
+        return None
+    hint = "Use relative paths: only the session's own directory can be used." if _state["workspace"] else _HINTS["files"]
+    return "openat", f"open() of {path!r} is refused by {rule_of('files')}", hint
+
+
+def _in_workspace(path: str) -> bool:
+    workspace = _state["workspace"]
+    if workspace is None:
+        return False
+    try:
+        real = os.path.realpath(path)
+    except OSError:
+        return False
+    return real == workspace or real.startswith(workspace + "/")
+
+
+def _path_of(error: BaseException) -> str | None:
+    path = error.filename if isinstance(error, OSError) else None
+    if isinstance(path, bytes):
+        return os.fsdecode(path)
+    return path if isinstance(path, str) else None
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # a guest's own __str__
+        return ""

@@ -1,0 +1,148 @@
+"""Namespaces: leave the shared ones, map one user, and make a root file system that holds only what is bound in."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Iterable
+
+from safeexec.linux.libc import AT_FDCWD, address, check, libc, syscall
+
+__all__ = [
+    "KINDS",
+    "MOUNT_NODEV",
+    "MOUNT_READ_ONLY",
+    "bind",
+    "enter_new_root",
+    "leave_old_root",
+    "map_user",
+    "mount",
+    "mount_proc",
+    "seal_root",
+    "set_flags",
+    "unshare",
+]
+
+KINDS = {
+    "mount": 0x00020000,
+    "cgroup": 0x02000000,
+    "uts": 0x04000000,
+    "ipc": 0x08000000,
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+}
+"""CLONE_NEW* by name."""
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 32, 4096, 16384, 1 << 18
+_MNT_DETACH = 2
+_AT_RECURSIVE = 0x8000
+MOUNT_READ_ONLY, MOUNT_NOSUID, MOUNT_NODEV, MOUNT_NOEXEC = 1, 2, 4, 8
+"""MOUNT_ATTR_* of mount_setattr(2)."""
+
+_STAGE_CANDIDATES = ("/tmp", "/run", "/var/tmp", "/mnt")
+_OLD_ROOT = "/.old"
+
+
+def unshare(kinds: Iterable[str]) -> None:
+    """Move the calling process into new namespaces (pid: its next child). Raises OSError (EPERM, ENOSPC)."""
+    flags = 0
+    for kind in kinds:
+        flags |= KINDS[kind]
+    syscall("unshare", flags)
+
+
+def map_user(uid: int, gid: int, proc: str = "/proc", *, deny_setgroups: bool = True) -> None:
+    """Map one uid and gid to themselves, in the user namespace just entered. Raises OSError.
+
+    The process must be dumpable, or its files in `proc` belong to root. setgroups must be denied first (once: nested
+    namespaces inherit it), or an unprivileged process may not map a group.
+    """
+    if deny_setgroups:
+        _write(f"{proc}/self/setgroups", b"deny")
+    _write(f"{proc}/self/gid_map", b"%d %d 1" % (gid, gid))
+    _write(f"{proc}/self/uid_map", b"%d %d 1" % (uid, uid))
+
+
+def _write(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    """mount(2). Raises OSError that names the target."""
+    result = libc.mount(
+        source.encode(), target.encode(), kind and kind.encode(), ctypes.c_ulong(flags), data and data.encode()
+    )
+    check(result, f"mount on {target}")
+
+
+def set_flags(target: str, flags: int, *, recursive: bool = True) -> None:
+    """Add MOUNT_ATTR_* `flags` to a mount and those beneath it. Raises OSError.
+
+    mount_setattr(2) (5.12) adds and takes nothing away, so the locked flags of a user namespace do no harm.
+    """
+    attributes = ctypes.create_string_buffer(struct.pack("=4Q", flags, 0, 0, 0), 32)
+    path = ctypes.create_string_buffer(target.encode())
+    syscall("mount_setattr", AT_FDCWD, address(path), _AT_RECURSIVE if recursive else 0, address(attributes), 32)
+
+
+def enter_new_root() -> None:
+    """An empty tmpfs becomes the root; the old one is reachable under ``/.old`` until `leave_old_root`.
+
+    The mount namespace must be private to the caller. Raises OSError (EINVAL in a chroot or an initramfs).
+    """
+    mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+    stage = next((path for path in _STAGE_CANDIDATES if os.path.isdir(path)), "/tmp")
+    mount("safeexec", stage, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=0755,size=1m,nr_inodes=4096")
+    os.mkdir(f"{stage}{_OLD_ROOT}", 0o755)
+    os.chdir(stage)
+    check(libc.syscall(ctypes.c_long(_pivot_root()), b".", f".{_OLD_ROOT}".encode()), "pivot_root")
+    os.chdir("/")
+
+
+def _pivot_root() -> int:
+    from safeexec.linux.syscalls import numbers
+
+    return numbers()["pivot_root"]
+
+
+def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
+    """Bind `path` of the old root at the same place of the new one. `path` must be free of symlinks. Raises OSError."""
+    source = _OLD_ROOT + path
+    if os.path.isdir(source):
+        os.makedirs(path, 0o755, exist_ok=True)
+    elif not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+    mount(source, path, None, _MS_BIND | _MS_REC)
+    flags = MOUNT_NOSUID | (0 if writable or devices else MOUNT_READ_ONLY) | (0 if devices else MOUNT_NODEV)
+    set_flags(path, flags)
+
+
+def mount_proc() -> None:
+    """A fresh ``/proc`` that shows only the processes of this pid namespace. Raises OSError.
+
+    In a user namespace the kernel demands that the old ``/proc`` is fully visible: a container masks parts of it (EPERM).
+    """
+    os.makedirs("/proc", 0o755, exist_ok=True)
+    try:
+        mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "subset=pid")
+    except OSError:  # EINVAL before 5.8
+        mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+
+
+def leave_old_root() -> None:
+    """Detach the old root. Raises OSError."""
+    check(libc.umount2(_OLD_ROOT.encode(), _MNT_DETACH), "umount of the old root")
+    os.rmdir(_OLD_ROOT)
+
+
+def seal_root() -> None:
+    """Make the tmpfs of the root read-only; mounts beneath keep their own flags. Raises OSError."""
+    set_flags("/", MOUNT_READ_ONLY | MOUNT_NOSUID | MOUNT_NODEV, recursive=False)

@@ -1,0 +1,347 @@
+"""Processes: pidfds and what they tell, death signals, subreapers, descriptors, and who sent a message.
+
+`PidfdInfo` needs 6.13, its exit information 6.15; the signal to a whole process group by pidfd 6.9.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from safeexec.linux.libc import prctl, syscall
+
+__all__ = [
+    "Ancillary",
+    "IDENTITY_SPACE",
+    "PidfdInfo",
+    "ProcessStat",
+    "close_all_but",
+    "cpu_seconds",
+    "descendants",
+    "group_members",
+    "has_ended",
+    "is_dumpable",
+    "kill",
+    "kill_all",
+    "kill_process",
+    "kill_strays",
+    "parse_ancillary",
+    "pass_identity",
+    "pid_of",
+    "pidfd_info",
+    "pidfd_open",
+    "pidfd_send_signal",
+    "private_memory",
+    "process_stat",
+    "processes",
+    "send_signal",
+    "sender",
+    "session_members",
+    "session_of",
+    "set_death_signal",
+    "set_dumpable",
+    "set_subreaper",
+]
+
+_PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 3, 4, 36
+_PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
+# PIDFD_GET_INFO = _IOWR(0xFF, 11, 64 bytes); a later kernel fills as much as the size in the number asks for
+_PIDFD_GET_INFO = 3 << 30 | 64 << 16 | 0xFF << 8 | 11
+_INFO_PID, _INFO_EXIT = 1 << 0, 1 << 3
+SCM_RIGHTS, SCM_CREDENTIALS, SCM_PIDFD = 1, 2, 4
+SO_PASSCRED, SO_PASSPIDFD = 16, 76
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def pidfd_open(pid: int) -> int:
+    """A descriptor that stands for process `pid`, close-on-exec; readable once it has exited. Raises ProcessLookupError."""
+    return os.pidfd_open(pid)
+
+
+def pidfd_send_signal(descriptor: int, number: int, *, group: bool = False) -> None:
+    """Signal a process, or (6.9) its whole process group. Raises OSError (EINVAL: the kernel knows no groups here)."""
+    syscall("pidfd_send_signal", descriptor, number, 0, _PIDFD_SIGNAL_PROCESS_GROUP if group else 0)
+
+
+def has_ended(descriptor: int) -> bool:
+    """Whether the process of this pidfd has exited (reaped or not)."""
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    return bool(poller.poll(0))
+
+
+def send_signal(descriptor: int, number: int) -> bool:
+    """Signal the process of a pidfd; False if it has gone. Raises PermissionError."""
+    try:
+        signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill(descriptor: int) -> bool:
+    """SIGKILL to the process of a pidfd; False if it has gone."""
+    return send_signal(descriptor, signal.SIGKILL)
+
+
+class PidfdInfo(NamedTuple):
+    """What the kernel says about the process of a pidfd. `exit_status` is a wait status, None while it lives."""
+
+    pid: int
+    tgid: int
+    ppid: int
+    exit_status: int | None
+
+
+def pidfd_info(descriptor: int) -> PidfdInfo | None:
+    """PIDFD_GET_INFO: works for any process, also one that another has reaped. None where the kernel lacks it or lost it."""
+    buffer = bytearray(64)
+    struct.pack_into("=Q", buffer, 0, _INFO_PID | _INFO_EXIT)
+    try:
+        fcntl.ioctl(descriptor, _PIDFD_GET_INFO, buffer)
+    except OSError:  # ENOTTY, EINVAL before 6.13; ESRCH: reaped before the kernel kept exit information (6.15)
+        return None
+    mask, _cgroup, pid, tgid, ppid = struct.unpack_from("=QQIII", buffer, 0)
+    status: int = struct.unpack_from("=i", buffer, 60)[0]
+    return PidfdInfo(pid, tgid, ppid, status if mask & _INFO_EXIT else None)
+
+
+def pid_of(descriptor: int) -> int | None:
+    """The pid behind a pidfd as this pid namespace counts; None if it is gone or out of sight."""
+    try:
+        with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
+            for line in file:
+                if line.startswith(b"Pid:"):
+                    pid = int(line.split()[1])
+                    return pid if pid > 0 else None
+    except OSError:
+        pass
+    info = pidfd_info(descriptor)
+    return info.pid if info and info.pid else None
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """CPU time of process `pid` (all its threads), in seconds, None if it is gone. Needs no permission on it."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return None
+
+
+def private_memory(pid: int) -> int:
+    """Resident bytes of process `pid` that no file backs, pages still shared with its parent included; 0 if it is gone.
+
+    ``statm`` can be read for a process that is not dumpable, ``smaps_rollup`` cannot.
+    """
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared, *_ = file.read().split()
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * _PAGE
+
+
+def session_of(pid: int) -> int | None:
+    """The kernel session of process `pid`, None if it has been reaped: ask before the kill."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def set_death_signal(number: int = signal.SIGKILL) -> None:
+    """Send this process `number` when the thread that forked it ends. Cleared by a fork and by a change of user."""
+    prctl(_PR_SET_PDEATHSIG, number)
+
+
+def set_subreaper() -> None:
+    """Orphans among this process's descendants become its own children."""
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def set_dumpable(on: bool) -> None:
+    """Whether others of the same user may look into this process (ptrace, ``/proc/PID/mem``)."""
+    prctl(_PR_SET_DUMPABLE, int(on))
+
+
+def is_dumpable() -> bool:
+    return prctl(_PR_GET_DUMPABLE) == 1
+
+
+def close_all_but(keep: Iterable[int]) -> None:
+    """Close every descriptor that is not in `keep`."""
+    first = 0
+    for descriptor in sorted(set(keep)):
+        if descriptor > first:
+            _close_range(first, descriptor - 1)
+        first = descriptor + 1
+    _close_range(first, 0x7FFFFFFF)
+
+
+def _close_range(first: int, last: int) -> None:
+    try:
+        syscall("close_range", first, last)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:  # before 5.9
+            raise
+        os.closerange(first, min(last, 1 << 16) + 1)
+
+
+class Ancillary(NamedTuple):
+    """What the kernel attached to a message. `pid` is as the receiver's pid namespace counts, 0 if out of sight."""
+
+    pid: int | None
+    uid: int | None
+    gid: int | None
+    pidfd: int | None
+    descriptors: tuple[int, ...]
+
+
+IDENTITY_SPACE = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4)
+"""Room in ``recvmsg`` for the credentials and the pidfd of a sender, and for nothing more."""
+
+
+def pass_identity(sock: socket.socket, on: bool) -> None:
+    """Ask the kernel to say with each message who sent it: credentials, and (6.5) a pidfd. Set it before the peer sends."""
+    sock.setsockopt(socket.SOL_SOCKET, SO_PASSCRED, int(on))
+    with contextlib.suppress(OSError):  # ENOPROTOOPT before 6.5
+        sock.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, int(on))
+
+
+def parse_ancillary(messages: Iterable[tuple[int, int, bytes]]) -> Ancillary:
+    """Read the ancillary list of ``socket.recvmsg``. The caller owns (and closes) every descriptor in the result."""
+    pid = uid = gid = pidfd = None
+    descriptors = array.array("i")
+    for level, kind, data in messages:
+        if level != socket.SOL_SOCKET:
+            continue
+        if kind == SCM_CREDENTIALS and len(data) >= 12:
+            pid, uid, gid = struct.unpack_from("=iII", data)
+        elif kind == SCM_PIDFD and len(data) >= 4:
+            (pidfd,) = struct.unpack_from("=i", data)
+        elif kind == SCM_RIGHTS:
+            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+    return Ancillary(pid, uid, gid, pidfd if pidfd is None or pidfd >= 0 else None, tuple(descriptors))
+
+
+def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:
+    """(pid, pidfd) of who sent a message, by the kernel's word. The pidfd is the caller's to close.
+
+    Descriptors that the sender attached are closed: nothing is accepted from a child. Raises ProcessLookupError if the
+    sender is out of sight or gone.
+    """
+    ancillary = parse_ancillary(messages)
+    for descriptor in ancillary.descriptors:
+        os.close(descriptor)
+    if not ancillary.pid:
+        raise ProcessLookupError("the kernel names no sender")
+    if ancillary.pidfd is not None:
+        return ancillary.pid, ancillary.pidfd
+    return ancillary.pid, os.pidfd_open(ancillary.pid)
+
+
+class ProcessStat(NamedTuple):
+    """A line of ``/proc/PID/stat``. `start` is in clock ticks since boot and tells a reused pid apart."""
+
+    pid: int
+    state: str
+    ppid: int
+    pgid: int
+    sid: int
+    start: int
+
+
+def process_stat(pid: int) -> ProcessStat | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return ProcessStat(pid, fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+
+
+def processes() -> Iterator[ProcessStat]:
+    """Every process that this ``/proc`` shows."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            stat = process_stat(int(name))
+            if stat is not None:
+                yield stat
+
+
+def session_members(sid: int) -> list[ProcessStat]:
+    """The processes of one kernel session, without zombies. No member can leave where setsid is refused."""
+    return [stat for stat in processes() if stat.sid == sid and stat.state not in "ZX"]
+
+
+def group_members(pgid: int) -> list[ProcessStat]:
+    """The processes of one process group, without zombies."""
+    return [stat for stat in processes() if stat.pgid == pgid and stat.state not in "ZX"]
+
+
+def descendants(pid: int) -> list[ProcessStat]:
+    """All processes below `pid`, without zombies. Complete only under a subreaper or while no parent has died."""
+    children: dict[int, list[ProcessStat]] = {}
+    for stat in processes():
+        children.setdefault(stat.ppid, []).append(stat)
+    found, queue = [], [pid]
+    while queue:
+        for stat in children.get(queue.pop(), ()):
+            queue.append(stat.pid)
+            if stat.state not in "ZX":
+                found.append(stat)
+    return found
+
+
+def kill_process(stat: ProcessStat) -> bool:
+    """SIGKILL to exactly this process: its pidfd is checked against the start time. False if it was gone."""
+    try:
+        descriptor = os.pidfd_open(stat.pid)
+    except OSError:
+        return False
+    try:
+        now = process_stat(stat.pid)
+        return now is not None and now.start == stat.start and kill(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def kill_all(find: Callable[[], Iterable[ProcessStat]], *, rounds: int = 200) -> list[int]:
+    """SIGKILL all that `find` finds until it finds none; returns the pids that were killed.
+
+    A process that forks while it is looked for is caught by a later round, as long as RLIMIT_NPROC bounds their number.
+    """
+    killed: list[int] = []
+    for attempt in range(rounds):
+        strays = list(find())
+        if not strays:
+            break
+        killed += [stat.pid for stat in strays if kill_process(stat)]
+        if attempt:
+            time.sleep(0.001)
+    return killed
+
+
+def kill_strays(session: int, keep: Collection[int] = (), keep_groups: Collection[int] = ()) -> list[int]:
+    """Kill every process of a kernel session but those with a pid in `keep` or a process group in `keep_groups`.
+
+    Returns the pids that were killed. No process leaves its session where setsid is refused.
+    """
+
+    def strays() -> Iterator[ProcessStat]:
+        for stat in session_members(session):
+            if stat.pid not in keep and stat.pgid not in keep_groups:
+                yield stat
+
+    return kill_all(strays)

@@ -1,0 +1,83 @@
+"""Layer 2 as data: what the host tells the zygote and each child to enforce through the kernel.
+
+The host decides both from the policy and from what the machine can do (`host.confinement.plan`). Nothing here is a wish:
+a step of a plan that fails ends the process that should have taken it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+__all__ = ["ChildConfinement", "Files", "Mechanism", "ZygoteConfinement"]
+
+Files = Literal["none", "read", "write"]
+
+
+class Mechanism(msgspec.Struct, frozen=True, array_like=True):
+    """One thing that the kernel does for us, or why it does not."""
+
+    name: str
+    """Stable (``seccomp``, ``network-namespace``): a policy's `require` names it."""
+    active: bool
+    detail: str = ""
+    """What it does here; if it is not active: why, and what carries on without it."""
+
+
+class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a zygote gives up before it imports a library."""
+
+    namespaces: tuple[str, ...] = ()
+    """Names of `linux.namespaces.KINDS`. ``mount`` brings the new root, ``pid`` the fresh ``/proc``."""
+    uid: int | None = None
+    """The unprivileged user to become (a root host only); None: stay."""
+    gid: int | None = None
+    read: tuple[str, ...] = ()
+    """Real paths (no symlinks) that libraries need."""
+    devices: tuple[str, ...] = ()
+    """Device files that may be read and written (``/dev/null``)."""
+    links: tuple[tuple[str, str], ...] = ()
+    """(place, target) of symlinks that lead to `read` paths and that the new root needs as well (``/lib64``)."""
+    workspaces: str | None = None
+    """Directory that holds the workspaces of all sessions: a real path, owned by `uid`."""
+    landlock: int = 0
+    """Landlock ABI to use, 0: none."""
+    missing: tuple[Mechanism, ...] = ()
+    """What the host knows this machine cannot do, for the report."""
+
+
+class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
+    """What each child gives up right after the fork. Bytes and seconds."""
+
+    memory_bytes: int
+    """Address space beyond what the zygote has."""
+    cpu_seconds: int
+    """CPU of one process over its whole life: a backstop; the host measures steps."""
+    file_bytes: int
+    """Size of one file, stdout and stderr included."""
+    open_files: int
+    processes: int | None
+    """Processes and threads of one session together; None where they cannot be counted per session."""
+    stack_bytes: int = 8 << 20
+    threads: int = 0
+    """Threads that guest code may start; 0: the call is refused."""
+    event_loop: bool = False
+    """Whether AF_UNIX stream socket pairs are allowed."""
+    executable_mappings: bool = False
+    """Whether files may be mapped executable (extension modules that are imported late). Never writable and executable."""
+    files: Files = "none"
+    """Which kinds of file calls there are at all; Landlock says on which paths."""
+    metadata: bool = False
+    """Whether chmod and utime are allowed: only where a new root hides every writable file but the workspaces."""
+    read: tuple[str, ...] = ()
+    """Paths that libraries and the policy's `filesystem.read` need."""
+    devices: tuple[str, ...] = ()
+    landlock: int = 0
+    user_namespace: bool = False
+    """Whether each child gets a user namespace of its own, which makes `processes` count the session alone."""
+    setgroups_denied: bool = False
+    """Whether the zygote's own user namespace has denied setgroups for those nested in it."""
+    rules: dict[str, str] = {}
+    """Group of refusals (`child.rules`: ``network``, ``threads`` …) → where the policy says so (``standard.yaml:51``)."""
+    missing: tuple[Mechanism, ...] = ()

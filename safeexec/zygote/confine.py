@@ -1,0 +1,194 @@
+"""The zygote gives up what no child will need: other files, other processes, the network, its user.
+
+`enter` forks: the process that the host started becomes a small reaper, and the zygote goes on as its child, as process
+1 of a new pid namespace where there is one. The reaper reads nothing. It waits for the end of the host or of the zygote
+and then ends everything that is left; its own end takes the zygote along (PR_SET_PDEATHSIG), and the zygote's end takes
+the pid namespace along. So nothing outlives the host, however it dies.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterable
+from typing import NoReturn
+
+from safeexec.linux import capabilities, landlock, namespaces, processes, seccomp
+from safeexec.protocol.confinement import Mechanism, ZygoteConfinement
+
+__all__ = ["ConfinementError", "enter"]
+
+_WRITE_PROC = landlock.READ | landlock.WRITE_FILE
+_DEVICE_RIGHTS = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
+
+_DETAILS = {
+    "user": "one user, no rights outside",
+    "mount": "a new root that holds the interpreter's files, read-only, and the workspaces",
+    "pid": "no process of the host can be seen; the end of the zygote ends every process",
+    "net": "no interface, not even loopback of the host",
+    "ipc": "no shared memory, semaphores or queues of the host",
+    "uts": "a host name of its own",
+    "cgroup": "the host's control groups cannot be seen",
+}
+_NAMES = {"net": "network-namespace"}
+
+
+class ConfinementError(Exception):
+    """A step of the plan failed; the zygote must not serve."""
+
+
+def enter(plan: ZygoteConfinement) -> list[Mechanism]:
+    """Apply `plan` and return in the confined zygote; the calling process becomes its reaper and never returns.
+
+    One thread, before libraries are imported. Raises `ConfinementError`, in the calling process or in the zygote: the one
+    that raises still has the control socket and should tell the host.
+    """
+    step = "look at the host's process"
+    try:
+        host, outer = processes.pidfd_open(os.getppid()), processes.pidfd_open(os.getpid())
+        step = "leave the host's namespaces"
+        _leave_namespaces(plan)
+        step = "start the zygote"
+        processes.set_subreaper()
+        inner = os.fork()
+        if inner:
+            _reap(plan, host, inner)
+        os.close(host)
+        os.setsid()
+        if "mount" in plan.namespaces:
+            step = "make a new root"
+            _new_root(plan)
+        step = "become an unprivileged user"
+        _drop_rights(plan)
+        step = "tie the zygote to its reaper"
+        processes.set_death_signal()
+        if processes.has_ended(outer):
+            os._exit(0)
+        os.close(outer)
+        step = "restrict files with Landlock"
+        seccomp.set_no_new_privs()
+        if plan.landlock:
+            _restrict_files(plan)
+        processes.set_dumpable(False)
+    except OSError as error:
+        raise ConfinementError(f"cannot {step}: {error.strerror}") from error
+    return _describe(plan)
+
+
+def _leave_namespaces(plan: ZygoteConfinement) -> None:
+    """All but the mount namespace, which only the zygote needs. A root host owns them; else the user namespace does."""
+    kinds = [kind for kind in plan.namespaces if kind not in ("user", "mount")]
+    if "user" in plan.namespaces:
+        uid, gid = os.geteuid(), os.getegid()
+        processes.set_dumpable(True)
+        namespaces.unshare(["user"])
+        namespaces.map_user(uid, gid)
+    if kinds:
+        namespaces.unshare(kinds)
+
+
+def _new_root(plan: ZygoteConfinement) -> None:
+    """A tmpfs with the planned paths, at their own places; their parents are 0755, whoever's home they lie in."""
+    namespaces.unshare(["mount"])
+    namespaces.enter_new_root()
+    for path in sorted(plan.read, key=len):
+        if not _is_beneath(path, [other for other in plan.read if other != path]):
+            namespaces.bind(path)
+    for path in plan.devices:
+        namespaces.bind(path, devices=True)
+    if plan.workspaces is not None:
+        namespaces.bind(plan.workspaces, writable=True)
+    for place, target in plan.links:
+        if not os.path.lexists(place):
+            os.makedirs(os.path.dirname(place), 0o755, exist_ok=True)
+            os.symlink(target, place)
+    namespaces.mount_proc()
+    namespaces.leave_old_root()
+    namespaces.seal_root()
+
+
+def _is_beneath(path: str, others: Iterable[str]) -> bool:
+    return any(path.startswith(other.rstrip("/") + "/") for other in others)
+
+
+def _drop_rights(plan: ZygoteConfinement) -> None:
+    capabilities.drop_bounding_set()
+    capabilities.lock_securebits()
+    if plan.uid is not None and plan.gid is not None:
+        os.setgroups([])
+        os.setresgid(plan.gid, plan.gid, plan.gid)
+        os.setresuid(plan.uid, plan.uid, plan.uid)
+    capabilities.drop_all()
+
+
+def _restrict_files(plan: ZygoteConfinement) -> None:
+    ruleset = landlock.Ruleset(plan.landlock)
+    ruleset.add_paths(plan.read, landlock.READ)
+    ruleset.add_paths(plan.devices, _DEVICE_RIGHTS)
+    # A child maps its user there and reads its own size; guests get no rule for it.
+    ruleset.add_paths(("/proc",), _WRITE_PROC)
+    if plan.workspaces is not None:
+        ruleset.add_path(plan.workspaces, landlock.WRITE)
+    ruleset.restrict_self()
+    ruleset.close()
+
+
+def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
+    """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on."""
+    status = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, _stop)
+        zygote = processes.pidfd_open(inner)
+        processes.close_all_but((host, zygote))
+        _drop_rights(plan)
+        processes.set_dumpable(False)
+        poller = select.poll()
+        poller.register(host, select.POLLIN)
+        poller.register(zygote, select.POLLIN)
+        poller.poll()
+        status = _exit_status(inner) if processes.has_ended(zygote) else 0
+    except BaseException:
+        status = 1
+    finally:
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            _end_all(inner)
+        finally:
+            os._exit(status)
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise SystemExit
+
+
+def _exit_status(pid: int) -> int:
+    try:
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:  # it ended before SIGCHLD was ours, and the kernel reaped it
+        return 1
+    return code if code >= 0 else 128 - code
+
+
+def _end_all(inner: int) -> None:
+    """Kill the zygote, which in a pid namespace is all there is to do; else every orphan, which a subreaper inherits."""
+    try:
+        os.kill(inner, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    while True:
+        processes.kill_all(lambda: processes.descendants(os.getpid()))
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _describe(plan: ZygoteConfinement) -> list[Mechanism]:
+    """What `enter` has done; every step that did not raise holds."""
+    active = []
+    if plan.uid is not None:
+        active.append(Mechanism("unprivileged-user", True, f"uid {plan.uid}, which owns nothing but the workspaces"))
+    active += [Mechanism(_NAMES.get(kind, f"{kind}-namespace"), True, _DETAILS[kind]) for kind in plan.namespaces]
+    return active + list(plan.missing)
