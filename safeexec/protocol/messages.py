@@ -6,7 +6,12 @@ msgpack strings may not. Values cross as the payload of `protocol.values`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
+
+from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
+from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 
 
 class ErrorReport(msgspec.Struct, array_like=True, kw_only=True):
@@ -41,6 +46,16 @@ class ChangesReport(msgspec.Struct, array_like=True):
     descriptions: dict[str, str] = {}
 
 
+class ToolSignature(msgspec.Struct, array_like=True):
+    """What guest code sees of a host tool: its name, signature (``(city: str, days: int = 1) -> dict``) and docstring."""
+
+    name: str
+    parameters: list[tuple[str, str, str, str]] = []
+    """name, kind (``positional``, ``either``, ``keyword``, ``args``, ``kwargs``), annotation, default as text."""
+    returns: str = ""
+    doc: str = ""
+
+
 class Variable(msgspec.Struct, array_like=True):
     """One name of a session's namespace, described without its value. `size` is in bytes, as far as it is cheaply known."""
 
@@ -49,3 +64,212 @@ class Variable(msgspec.Struct, array_like=True):
     shape: str = ""
     size: int | None = None
     text: bytes = b""
+
+
+# Host → zygote
+
+
+class Configure(msgspec.Struct, tag="configure", kw_only=True):
+    """The first message: everything a zygote needs before it may fork."""
+
+    language: LanguagePlan
+    limits: LimitsPlan
+    confinement: ZygoteConfinement
+    child: ChildConfinement
+    preload: tuple[str, ...] = ()
+    seed: int | None = None
+    clock: str = "real"
+    tools: tuple[ToolSignature, ...] = ()
+
+
+class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
+    """Fork a child. Its control socket, stdout and stderr travel with the message as descriptors."""
+
+    number: int
+    workspace: str | None = None
+    """The session's directory; the child starts in it."""
+    home: str | None = None
+    """The lineage's directory, which holds those of all its branches: what the kernel lets the child reach."""
+    idle: bool = True
+    """Whether checkpoints are made in think time, or only when the next step arrives."""
+    rehearse: bool = False
+    """Whether the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
+
+
+class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
+    """The zygote is confined and preloaded."""
+
+    mechanisms: list[Mechanism]
+
+
+class ZygoteFailed(msgspec.Struct, tag="zygote-failed"):
+    """The zygote could not become what was asked; it exits after this."""
+
+    message: str
+
+
+class SpawnFailed(msgspec.Struct, tag="spawn-failed"):
+    """No child could be forked for request `number`."""
+
+    number: int
+    message: str
+
+
+# Host → child
+
+
+class Execute(msgspec.Struct, tag="execute", array_like=True):
+    """Run one step. A descriptor that travels with it is the lane of the checkpoint to make afterwards."""
+
+    step: int
+    source: bytes
+    stream: bool = False
+
+
+class Invoke(msgspec.Struct, tag="invoke", array_like=True):
+    """Call an object of the namespace with values of the host; answered like a step."""
+
+    step: int
+    path: str
+    arguments: bytes
+    stream: bool = False
+
+
+class Check(msgspec.Struct, tag="check", array_like=True):
+    """Compile a source and run nothing; answered like a step."""
+
+    source: bytes
+
+
+class Fetch(msgspec.Struct, tag="fetch", array_like=True):
+    """The value of one name."""
+
+    name: str
+    arrays: bool = False
+
+
+class Assign(msgspec.Struct, tag="assign", array_like=True):
+    """Bind one name to a value of the host."""
+
+    name: str
+    value: bytes
+
+
+class Remove(msgspec.Struct, tag="remove", array_like=True):
+    """Unbind one name."""
+
+    name: str
+
+
+class ListNames(msgspec.Struct, tag="names", array_like=True):
+    """The names of the namespace that guest code bound."""
+
+
+class Describe(msgspec.Struct, tag="describe", array_like=True):
+    """All variables, described."""
+
+
+class Freeze(msgspec.Struct, tag="freeze", array_like=True):
+    """Make a checkpoint now, on the lane that travels with the message."""
+
+
+class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
+    """The answer to a `ToolCall`: a value, or the exception that the guest sees."""
+
+    call: int
+    value: bytes | None = None
+    error_type: str = ""
+    error: str = ""
+
+
+class Deliver(msgspec.Struct, tag="deliver", array_like=True):
+    """Write the payload that was announced into the memfd that travels with the message."""
+
+
+class Thaw(msgspec.Struct, tag="thaw", array_like=True):
+    """To a parked checkpoint: fork a runner. Its control socket travels with the message, and for a branch stdout and stderr too."""
+
+    branch: bool = False
+    workspace: str | None = None
+    lost: list[str] = []
+
+
+# Child → host
+
+
+class Ready(msgspec.Struct, tag="ready", array_like=True):
+    """A child or a thawed runner is locked down and waits. `notes` names what could not be carried over."""
+
+    mechanisms: list[Mechanism] = []
+    notes: list[str] = []
+
+
+class Parked(msgspec.Struct, tag="parked", array_like=True):
+    """A checkpoint waits on its lane."""
+
+    step: int
+
+
+class StepDone(msgspec.Struct, tag="done", array_like=True):
+    """The end of a step as the child tells it. A value over the inline limit is announced by `pending` bytes and fetched by `Deliver`."""
+
+    outcome: Literal["ok", "error", "rejected", "violation", "memory"]
+    value: bytes = b""
+    text: bytes = b""
+    error: ErrorReport | None = None
+    truncated: bool = False
+    peak_kb: int = 0
+    changes: ChangesReport | None = None
+    displays: list[Display] = []
+    notes: list[str] = []
+    pending: int = 0
+
+
+class ToolCall(msgspec.Struct, tag="tool-call", array_like=True):
+    """Guest code calls a host tool and waits."""
+
+    call: int
+    tool: str
+    arguments: bytes
+
+
+class Progress(msgspec.Struct, tag="progress", array_like=True):
+    """A progress bar of the guest moved."""
+
+    description: str
+    done: float
+    total: float | None = None
+
+
+class Fetched(msgspec.Struct, tag="fetched", array_like=True):
+    """The answer to `Fetch`. `found` is False when there is no such name."""
+
+    found: bool
+    value: bytes = b""
+    truncated: bool = False
+    pending: int = 0
+
+
+class Names(msgspec.Struct, tag="name-list", array_like=True):
+    """The answer to `ListNames`."""
+
+    names: list[str]
+
+
+class Described(msgspec.Struct, tag="described", array_like=True):
+    """The answer to `Describe`."""
+
+    variables: list[Variable]
+
+
+class Done(msgspec.Struct, tag="ok", array_like=True):
+    """The answer to a request that has no other; `problem` says why it failed."""
+
+    problem: str = ""
+    notes: list[str] = []
+
+
+ToZygote = Configure | Spawn
+FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
+ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | ToolReply | Deliver | Thaw
+FromChild = Ready | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Done

@@ -1,0 +1,1 @@
+"""Guest code's own process. Trusted until lockdown; whatever it says afterwards is a claim of the guest."""

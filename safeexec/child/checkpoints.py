@@ -1,0 +1,201 @@
+"""Checkpoints as the child makes them: a fork that parks on a lane of its own, and thaws into a runner when the host asks.
+
+The runner, which goes on, forks the checkpoint; the other way round makes fork slower with every step (60 ms at depth
+120). Automatic checkpoints are dropped by the runner, two generations back, before it forks the next one: the last one
+but one is what `rollback()` needs, the last one is what a kill needs.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from safeexec.child.files import OpenFiles
+from safeexec.child.link import Link
+from safeexec.protocol import messages as m
+
+KEPT_AUTOMATIC = 2
+DROP = b"d"
+PARKED = b"p"
+HANDSHAKE_SECONDS = 5.0
+
+
+class Leash:
+    """The runner's hold on one automatic checkpoint: a pipe to tell it to go, a pipe that says that it parked or went."""
+
+    __slots__ = ("_down", "_up")
+
+    def __init__(self, down: int, up: int) -> None:
+        self._down = down
+        self._up = up
+
+    def parked(self) -> bool:
+        """Wait until the checkpoint has parked. False if it died first."""
+        ready, _, _ = select.select([self._up], [], [], HANDSHAKE_SECONDS)
+        return bool(ready) and os.read(self._up, 1) == PARKED
+
+    def drop(self, *, wait: bool) -> None:
+        """Tell the checkpoint to go, and with `wait` stay until the kernel says that it has gone."""
+        try:
+            os.write(self._down, DROP)
+        except BrokenPipeError:
+            wait = False
+        if wait:
+            select.select([self._up], [], [], HANDSHAKE_SECONDS)
+        os.close(self._down)
+        os.close(self._up)
+
+    def forget(self) -> None:
+        """Let go without telling the checkpoint: it stays until the host drops it."""
+        os.close(self._down)
+        os.close(self._up)
+
+
+class Thawed(NamedTuple):
+    """What a runner that was thawed from a checkpoint wakes up with."""
+
+    link: Link
+    request: m.Thaw
+    notes: list[str]
+
+
+class Randomness:
+    """The state of `random`'s global generator, which CPython reseeds in every fork (Lib/random.py, register_at_fork)."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        module: Any = sys.modules.get("random")
+        self._state = module._inst.getstate() if module is not None else None
+
+    def restore(self) -> None:
+        if self._state is not None:
+            sys.modules["random"]._inst.setstate(self._state)  # type: ignore[attr-defined]
+
+
+class Checkpoints:
+    """Makes checkpoints of this process and, in the copies, waits to be thawed."""
+
+    def __init__(self) -> None:
+        self._automatic: list[tuple[int, Leash]] = []
+        self._settled = 0
+
+    def freeze(
+        self, lane: int, step: int, link: Link, *, automatic: bool, hurry: Callable[[], bool]
+    ) -> Thawed | None:
+        """Fork a checkpoint of this process onto `lane`. None in this process; a `Thawed` in a runner thawed from the copy.
+
+        Raises OSError when the kernel refuses the fork; the lane is the caller's to close then. `hurry` says whether
+        the host already waits.
+        """
+        if automatic:
+            self._make_room(step, hurry)
+        self._settle_heap()
+        randomness, files = Randomness(), OpenFiles()
+        down_read, down_write = os.pipe()
+        up_read, up_write = os.pipe()
+        try:
+            pid = os.fork()
+        except OSError:
+            for fd in (down_read, down_write, up_read, up_write):
+                os.close(fd)
+            raise
+        if pid == 0:
+            try:
+                os.close(down_write)
+                os.close(up_read)
+                link.close()
+                for _, leash in self._automatic:
+                    leash.forget()
+                self._automatic.clear()
+                runner, request = _park(Link(lane), step, down_read, up_write)
+                if request.branch:
+                    _take_output(runner)
+                if request.workspace is not None:
+                    os.chdir(request.workspace)
+                randomness.restore()
+                return Thawed(runner, request, files.restore())
+            except BaseException:
+                # A copy that cannot park or wake must not go on as a second runner.
+                os._exit(71)
+        os.close(down_read)
+        os.close(up_write)
+        leash = Leash(down_write, up_read)
+        if not leash.parked():
+            leash.forget()
+            raise OSError("the checkpoint died before it parked")
+        os.close(lane)
+        if automatic:
+            replaced = self._automatic.pop()[1] if self._automatic and self._automatic[-1][0] == step else None
+            self._automatic.append((step, leash))
+            if replaced is not None:
+                replaced.drop(wait=not hurry())
+        else:
+            leash.forget()
+        return None
+
+    def _make_room(self, step: int, hurry: Callable[[], bool]) -> None:
+        """Drop the checkpoint two steps back. One of the same step is replaced, but only when the new one has parked."""
+        older = [entry for entry in self._automatic if entry[0] != step]
+        while len(older) >= KEPT_AUTOMATIC:
+            entry = older.pop(0)
+            self._automatic.remove(entry)
+            entry[1].drop(wait=not hurry())
+
+    def _settle_heap(self) -> None:
+        """Keep the collector off what exists now, so that it copies no page that both processes share.
+
+        A frozen object is never collected, so what was frozen is looked through again each time it has doubled.
+        """
+        frozen = gc.get_freeze_count()
+        if frozen > 2 * self._settled + 100_000:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._settled = gc.get_freeze_count()
+        else:
+            gc.collect(1)
+            gc.freeze()
+
+
+def _park(lane: Link, step: int, down: int, up: int) -> tuple[Link, m.Thaw]:
+    """Wait on the lane. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
+    lane.send(m.Parked(step))
+    os.write(up, PARKED)
+    lane_fd = lane.socket.fileno()
+    poller = select.poll()
+    poller.register(lane_fd, select.POLLIN)
+    poller.register(down, select.POLLIN)
+    while True:
+        ready = dict(poller.poll())
+        if down in ready:
+            # Only an explicit word ends a checkpoint. The end of the pipe is the runner's death, and that is exactly
+            # what a checkpoint is for.
+            if ready[down] & select.POLLIN and os.read(down, 1) == DROP:
+                os._exit(0)
+            poller.unregister(down)
+        if lane_fd in ready:
+            request = lane.receive()
+            if os.fork() == 0:
+                fds, lane.fds = lane.fds, []
+                lane.close()
+                os.close(down)
+                os.close(up)
+                runner = Link(fds.pop(0))
+                runner.fds = fds
+                return runner, request
+            while (fd := lane.take_fd()) is not None:
+                os.close(fd)
+
+
+def _take_output(runner: Link) -> None:
+    """A branch is a session of its own, with its own stdout and stderr."""
+    for target in (1, 2):
+        fd = runner.take_fd()
+        if fd is not None:
+            os.dup2(fd, target)
+            os.close(fd)

@@ -1,0 +1,70 @@
+"""The child's end of a control socket: whole messages in and out, and the descriptors that came with them."""
+
+from __future__ import annotations
+
+import array
+import os
+import select
+import socket
+from typing import Any
+
+import msgspec
+
+from safeexec.protocol import messages as m
+from safeexec.protocol.framing import FrameReader, frame
+
+CHUNK = 256 << 10
+MAX_FDS = 4
+_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * 4)
+_encode = msgspec.msgpack.Encoder().encode
+_from_host = msgspec.msgpack.Decoder(m.ToChild)
+
+
+class Link:
+    """One socket to the host, framed."""
+
+    __slots__ = ("_decoder", "_queue", "_reader", "fds", "socket")
+
+    def __init__(self, fd: int, decoder: msgspec.msgpack.Decoder[Any] = _from_host) -> None:
+        # Family, type and protocol are named: without them the socket object calls getsockname, which seccomp refuses.
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
+        self._reader = FrameReader()
+        self._decoder = decoder
+        self._queue: list[bytes] = []
+        self.fds: list[int] = []
+        """Descriptors that came with the last messages and nobody has taken yet."""
+
+    def send(self, message: msgspec.Struct) -> None:
+        self.socket.sendall(frame(_encode(message)))
+
+    def receive(self) -> Any:
+        """The next message. The end of the socket ends this process: the host is gone, or wants it gone."""
+        while not self._queue:
+            try:
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
+            except ConnectionResetError:
+                # The host closed its end before it had read everything: a lane whose checkpoint nobody needed.
+                os._exit(0)
+            if not data:
+                os._exit(0)
+            for level, kind, payload in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    received = array.array("i")
+                    received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
+                    self.fds += received
+            self._queue = self._reader.feed(data)
+        return self._decoder.decode(self._queue.pop(0))
+
+    def quiet(self, seconds: float) -> bool:
+        """Whether nothing arrives for that long."""
+        return not self._queue and not select.select([self.socket], [], [], seconds)[0]
+
+    def take_fd(self) -> int | None:
+        """The oldest descriptor that the host sent and nobody has taken."""
+        return self.fds.pop(0) if self.fds else None
+
+    def close(self) -> None:
+        """Close the socket and every descriptor that nobody took."""
+        self.socket.close()
+        while (fd := self.take_fd()) is not None:
+            os.close(fd)

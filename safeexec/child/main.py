@@ -1,0 +1,52 @@
+"""The first code of a child after the fork: take the descriptors, lock down, say Ready, serve."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from safeexec.child.link import Link
+from safeexec.child.serve import Server
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.child.execute import Guest
+    from safeexec.child.lockdown import Lockdown
+    from safeexec.child.tools import ToolCaller
+
+
+def become_child(
+    spawn: m.Spawn, control: int, stdout: int, stderr: int, guest: Guest, tools: ToolCaller, lockdown: Lockdown, seed: int | None
+) -> NoReturn:
+    """Turn this fresh fork of the zygote into a locked-down child, and serve until the host closes the socket.
+
+    Nothing of the guest has been read when the lockdown is complete. A lockdown that fails ends the process: the host
+    sees the end of the socket, and the reason on the zygote's.
+    """
+    os.setsid()
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    os.close(stdout)
+    os.close(stderr)
+    link = Link(control)
+    reseed(seed)
+    if spawn.workspace is not None:
+        os.chdir(spawn.workspace)
+    mechanisms = lockdown.apply(workspace=spawn.home, keep_fds=(control,))
+    tools.link = link
+    guest.streams.install()
+    if spawn.rehearse:
+        guest.rehearse()
+    link.send(m.Ready(mechanisms))
+    Server(link, guest, tools, idle=spawn.idle).serve()
+
+
+def reseed(seed: int | None) -> None:
+    """Give every loaded generator a seed of this session's own; with `seed`, the same one in every session."""
+    if seed is not None:
+        random.seed(seed)
+    numpy: Any = sys.modules.get("numpy.random")
+    if numpy is not None:
+        numpy.seed(seed)

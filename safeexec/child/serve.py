@@ -1,0 +1,208 @@
+"""The child's loop: read a request, act, answer.
+
+Between an answer and the next request, in think time, it makes the checkpoint that the host granted with the request:
+a descriptor, the lane, on which the copy of this process will wait.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import msgspec
+
+from safeexec.child.checkpoints import Checkpoints, Thawed
+from safeexec.child.execute import Guest
+from safeexec.child.link import Link
+from safeexec.child.tools import ToolCaller
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import decode, encode
+
+QUIET_SECONDS = 0.0005
+"""How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
+competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
+REHEARSALS = 3
+
+
+class Server:
+    """Serves one guest: requests of the host in, answers out, checkpoints in between."""
+
+    def __init__(self, link: Link, guest: Guest, tools: ToolCaller, *, idle: bool) -> None:
+        self.link = link
+        self.guest = guest
+        self.tools = tools
+        self.checkpoints = Checkpoints()
+        self._idle = idle
+        self._lane: int | None = None
+        self._step = 0
+        self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
+            m.Execute: self._execute,
+            m.Invoke: self._invoke,
+            m.Check: self._check,
+            m.Fetch: self._fetch,
+            m.Assign: self._assign,
+            m.Remove: self._remove,
+            m.ListNames: self._names,
+            m.Describe: self._describe,
+            m.Deliver: self._deliver,
+        }
+
+    def serve(self) -> NoReturn:
+        """Answer requests until the host closes the socket."""
+        while True:
+            request = self.link.receive()
+            kind = type(request)
+            if kind is m.Freeze:
+                self._freeze_named()
+                continue
+            if kind is m.Execute or kind is m.Invoke:
+                if self._lane is not None and not self._freeze(hurry=True):
+                    continue
+                self._step = request.step
+                self._grant()
+            elif kind is m.Assign or kind is m.Remove:
+                # The state moves on without a step: the checkpoint of this step will be one that has the change.
+                self._grant()
+            self.link.send(self._acts[kind](request))
+            if self._lane is not None and self._idle and self.link.quiet(QUIET_SECONDS):
+                self._freeze(hurry=False)
+
+    # Checkpoints
+
+    def _grant(self) -> None:
+        """Take the lane that came with a request; it replaces one that was never used."""
+        lane = self.link.take_fd()
+        if lane is not None:
+            if self._lane is not None:
+                os.close(self._lane)
+            self._lane = lane
+
+    def _freeze(self, *, hurry: bool) -> bool:
+        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due there."""
+        lane, self._lane = self._lane, None
+        assert lane is not None
+        if _thread._count():
+            # A fork carries one thread only, and the locks of the others stay locked for ever.
+            os.close(lane)
+            return True
+        try:
+            thawed = self.checkpoints.freeze(lane, self._step, self.link, automatic=True, hurry=self._host_waits)
+        except OSError:
+            # No process to be had (NPROC, memory): the lane's end tells the host that this state has no checkpoint.
+            with contextlib.suppress(OSError):
+                os.close(lane)
+            return True
+        if thawed is not None:
+            self._wake(thawed)
+            return False
+        if not hurry:
+            self._rehearse()
+        return True
+
+    def _freeze_named(self) -> None:
+        lane = self.link.take_fd()
+        if lane is None or _thread._count():
+            self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
+            return
+        if self._lane is not None and not self._freeze(hurry=True):
+            return
+        try:
+            thawed = self.checkpoints.freeze(lane, self._step, self.link, automatic=False, hurry=self._host_waits)
+        except OSError as error:
+            self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
+            return
+        if thawed is not None:
+            self._wake(thawed)
+            return
+        self.link.send(m.Done())
+
+    def _host_waits(self) -> bool:
+        return not self.link.quiet(0)
+
+    def _rehearse(self) -> None:
+        """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
+        for _ in range(REHEARSALS):
+            if self._host_waits():
+                return
+            self.guest.rehearse()
+
+    def _wake(self, thawed: Thawed) -> None:
+        """This process is a runner again: take the new sockets, and say so."""
+        self.link = thawed.link
+        self.tools.link = thawed.link
+        if self._lane is not None:
+            os.close(self._lane)
+            self._lane = None
+        self.guest.lost.update(thawed.request.lost)
+        self.link.send(m.Ready(notes=thawed.notes))
+
+    # Requests
+
+    def _execute(self, request: m.Execute) -> m.StepDone:
+        return self._finish(self.guest.step(request)) if not self.tools.names else self._with_tools(self.guest.step, request)
+
+    def _invoke(self, request: m.Invoke) -> m.StepDone:
+        return self._with_tools(self.guest.invoke, request)
+
+    def _check(self, request: m.Check) -> m.StepDone:
+        return self.guest.check(request)
+
+    def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:
+        self.tools.open()
+        try:
+            return self._finish(act(request))
+        finally:
+            self.tools.close()
+
+    def _finish(self, done: m.StepDone) -> m.StepDone:
+        if _thread._count() and self._lane is not None:
+            done.notes.append("a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)")
+        return done
+
+    def _fetch(self, request: m.Fetch) -> m.Fetched:
+        guest = self.guest
+        if request.name not in guest.namespace or request.name in guest.hidden:
+            return m.Fetched(False)
+        encoded = encode(
+            guest.namespace[request.name],
+            max_bytes=guest.limits.value_bytes,
+            max_depth=guest.limits.value_depth,
+            arrays=request.arrays,
+        )
+        return m.Fetched(True, *guest.hold(encoded.data), truncated=encoded.truncated)
+
+    def _assign(self, request: m.Assign) -> m.Done:
+        if request.name in self.guest.hidden:
+            return m.Done(problem=f"{request.name!r} belongs to the sandbox")
+        try:
+            self.guest.namespace[request.name] = decode(request.value)
+        except MemoryError:
+            return m.Done(problem="the value does not fit into the session's memory")
+        return m.Done()
+
+    def _remove(self, request: m.Remove) -> m.Done:
+        if request.name in self.guest.hidden or request.name not in self.guest.namespace:
+            return m.Done(problem=f"no variable {request.name!r}")
+        del self.guest.namespace[request.name]
+        return m.Done()
+
+    def _names(self, request: m.ListNames) -> m.Names:
+        return m.Names(self.guest.names())
+
+    def _describe(self, request: m.Describe) -> m.Described:
+        return m.Described(self.guest.variables())
+
+    def _deliver(self, request: m.Deliver) -> m.Done:
+        fd = self.link.take_fd()
+        if fd is None:
+            return m.Done(problem="no descriptor came with the request")
+        payload, self.guest.pending = memoryview(self.guest.pending), b""
+        try:
+            while payload:
+                payload = payload[os.write(fd, payload) :]
+        finally:
+            os.close(fd)
+        return m.Done()

@@ -1,0 +1,48 @@
+"""The command `safeexec`. One module per subcommand; each uses the library's public names only."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "serve", "mcp", "bench")
+EXIT_USAGE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status. Mistakes of the caller end with status 2 and one line on stderr."""
+    from safeexec.errors import SandboxError
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="safeexec", description="Run Python that a model or a plugin author wrote.")
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in _wanted(arguments):
+        module = import_module(f"safeexec.cli.{name}")
+        module.add_parser(commands).set_defaults(main=module.main)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.main(options)
+        return status
+    except (SandboxError, OSError) as error:
+        print(f"safeexec: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return 130
+
+
+def _wanted(arguments: Sequence[str]) -> list[str]:
+    """Only the command that is asked for is imported: start-up time is part of every run."""
+    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    if asked in COMMANDS and find_spec(f"safeexec.cli.{asked}") is not None:
+        return [asked]
+    return [name for name in COMMANDS if find_spec(f"safeexec.cli.{name}") is not None]
+
+
+def _version() -> str:
+    from safeexec import __version__
+
+    return f"safeexec {__version__}"

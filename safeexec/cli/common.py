@@ -1,0 +1,69 @@
+"""What several commands share: options, sources, and how a result looks in a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from safeexec import ErrorInfo, Result
+
+EXIT_CODES = {
+    "ok": 0,
+    "error": 1,
+    "rejected": 3,
+    "violation": 4,
+    "memory": 5,
+    "timeout": 6,
+    "cpu": 7,
+    "output": 8,
+    "cancelled": 9,
+    "crashed": 10,
+}
+"""Exit status of `safeexec run` per outcome. 2 is a wrong command line, a wrong policy, or a machine that cannot protect."""
+
+
+def add_policy_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--policy", "-p", default="standard", metavar="P", help="a profile's name or a YAML file (default: standard)")
+
+
+def read_source(name: str) -> str:
+    """The text of a source file, or of standard input for ``-``. Raises OSError; text that is not UTF-8 is a ValueError."""
+    if name == "-":
+        return sys.stdin.read()
+    with open(name, "rb") as file:
+        data = file.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OSError(f"{name} is not UTF-8 text: byte {error.start} cannot be read") from None
+
+
+def print_error(result: Result) -> None:
+    """Why a step did not end well, on stderr: the place, what happened, the rule, the hint."""
+    from safeexec.text import printable
+
+    error = result.error
+    if error is None:
+        return
+    lines: list[str] = []
+    for entry in error.diagnostics or (error,):
+        lines += _error_lines(entry)
+    if result.state == "restored":
+        lines.append("state: restored to what it was before this step")
+    lines += [f"note: {note}" for note in result.notes]
+    print(printable("\n".join(lines)), file=sys.stderr)
+
+
+def _error_lines(error: ErrorInfo) -> list[str]:
+    lines = [error.traceback.rstrip()] if error.traceback else []
+    head = f"{error.type}: {error.message}" if error.message else error.type
+    if not error.traceback.rstrip().endswith(head):
+        place = f"line {error.line}: " if error.line is not None else ""
+        lines.insert(0, place + head) if error.rule else lines.append(head)
+    if error.rule:
+        lines.append(f"rule: {error.rule}")
+    if error.hint:
+        lines.append(f"hint: {error.hint}")
+    return lines

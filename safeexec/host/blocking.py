@@ -1,0 +1,218 @@
+"""The blocking face: `Sandbox` and `Session`. Each method drives one generator of the core to its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from safeexec.host.output import OnOutput
+from safeexec.host.sandbox import Files, SandboxCore
+from safeexec.host.waiting import CallTool, drive
+
+if TYPE_CHECKING:
+    from safeexec.host.checkpoints import CheckpointInfo
+    from safeexec.host.session import SessionCore
+    from safeexec.host.tools import Approval
+    from safeexec.policy.model import Policy
+    from safeexec.protocol.confinement import Mechanism
+    from safeexec.results import Result, ToolCallRecord, Variable
+
+
+def call_tool(wanted: CallTool) -> Any:
+    """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
+    value = wanted.call()
+    if hasattr(value, "__await__"):
+        from safeexec.host.tool_calls import await_blocking
+
+        return await_blocking(value, wanted.timeout)
+    return value
+
+
+class Sandbox:
+    """One policy ready to run.
+
+        with Sandbox("calculator") as sandbox:
+            sandbox.run("import math; math.sqrt(2)").value
+
+    `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
+    call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is asked
+    about the tools for which the policy says so.
+
+    Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy requires.
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | os.PathLike[str] = "standard",
+        *,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        files: Files | None = None,
+        approval: Approval | None = None,
+    ) -> None:
+        self._core = SandboxCore(policy, tools=tools, files=files, approval=approval)
+
+    def __enter__(self) -> Sandbox:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> Sandbox:
+        """Start the zygote; `with` does the same. Raises `ProtectionError`."""
+        drive(self._core.open())
+        return self
+
+    def close(self) -> None:
+        """End every process of the sandbox and remove its files."""
+        drive(self._core.close())
+
+    @property
+    def policy(self) -> Policy:
+        return self._core.policy
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for every session here, and what it does not and why."""
+        return tuple(self._core.mechanisms)
+
+    def session(self, **tightened: Any) -> Session:
+        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`."""
+        return Session(drive(self._core.new_session(**tightened)))
+
+    def check(self, source: str) -> Result:
+        """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
+        with self.session(checkpoints="off") as session:
+            return drive(session._core.check(source))
+
+    def run(self, source: str, *, timeout: float | None = None, on_output: OnOutput | None = None) -> Result:
+        """Run one step in a session of its own."""
+        with self.session(checkpoints="off") as session:
+            return session.run(source, timeout=timeout, on_output=on_output)
+
+
+class Namespace(MutableMapping[str, Any]):
+    """The variables of a session as a mapping. Reading and writing crosses the boundary: values, not objects."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    def __getitem__(self, name: str) -> Any:
+        found, value = drive(self._core.fetch(name))
+        if not found:
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        drive(self._core.assign(name, value))
+
+    def __delitem__(self, name: str) -> None:
+        drive(self._core.remove(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(drive(self._core.names()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in drive(self._core.names())
+
+    def __len__(self) -> int:
+        return len(drive(self._core.names()))
+
+    def __repr__(self) -> str:
+        return f"<namespace: {', '.join(self) or 'empty'}>"
+
+
+class Session:
+    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or `close()`."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session's processes and remove its files. Harmless when closed already."""
+        drive(self._core.close())
+
+    # Steps
+
+    def run(
+        self, source: str, *, timeout: float | None = None, atomic: bool = False, on_output: OnOutput | None = None
+    ) -> Result:
+        """Run one step.
+
+        `timeout` in seconds, at most the policy's `limits.max_wall_seconds` (default: `limits.wall_seconds`). With
+        `atomic` a step that raises leaves no trace. `on_output` gets whole lines of output while the step runs.
+
+        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is in
+        the result.
+        """
+        return drive(self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output), call_tool)
+
+    def cancel(self) -> bool:
+        """Stop the running step, from another thread. Its state is restored. Whether a step was running."""
+        return self._core.cancel()
+
+    # State
+
+    @property
+    def namespace(self) -> Namespace:
+        """The session's variables as a mapping."""
+        return Namespace(self._core)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is none."""
+        found, value = drive(self._core.fetch(name, arrays=True))
+        return value if found else default
+
+    def set(self, name: str, value: Any) -> None:
+        """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
+        drive(self._core.assign(name, value))
+
+    def variables(self) -> list[Variable]:
+        """Every variable with type, shape, size and a short repr."""
+        return drive(self._core.variables())
+
+    # Checkpoints
+
+    def checkpoint(self, name: str) -> None:
+        """Keep the state as it is now under `name`. Raises `CheckpointError`."""
+        drive(self._core.checkpoint(name))
+
+    def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
+        """Go back to a named checkpoint, or to before the last step.
+
+        Returns the host-tool calls made since then: they happened, and cannot be undone. Raises `CheckpointError`.
+        """
+        return drive(self._core.rollback(name))
+
+    def branch(self, n: int = 1) -> list[Session]:
+        """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
+        return [Session(core) for core in drive(self._core.branch(n))]
+
+    def checkpoints(self) -> list[CheckpointInfo]:
+        """The checkpoints of this session: name, parent, step, age, memory."""
+        return self._core.checkpoint_rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint. Raises `CheckpointError`."""
+        self._core.drop(name)
+
+    # Files and protection
+
+    @property
+    def workspace(self) -> str | None:
+        """The directory of the session's files, or None when the policy gives none."""
+        return self._core.workspace.path if self._core.workspace is not None else None
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for this very session, and what it does not and why."""
+        return tuple(self._core.mechanisms)

@@ -1,0 +1,140 @@
+"""One process of the sandbox as the host sees it: a socket, a pidfd, a place in the conversation.
+
+Whatever arrives is untrusted. Who sent it is told by the kernel (`SCM_PIDFD`, `SCM_CREDENTIALS`), never by the message.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Sequence
+from time import monotonic
+
+from msgspec import Struct
+
+from safeexec.errors import ProtocolError
+from safeexec.host.waiting import READ, Core, Wait
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.protocol.turns import STARTING, Conversation
+
+CHUNK = 256 << 10
+SEND_SECONDS = 10.0
+"""How long a living child may leave a request unread before it counts as broken."""
+
+
+class Gone(Exception):
+    """The process at the other end has ended, or closed its socket."""
+
+
+class Channel:
+    """The host's end of one process. Not thread-safe: the session's lock is."""
+
+    __slots__ = ("_inbox", "_poller", "_talk", "pid", "pidfd", "socket")
+
+    def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
+        ours.setblocking(False)
+        processes.pass_identity(ours, True)
+        self.socket = ours
+        self.pid: int | None = None
+        self.pidfd = -1
+        self._talk = Conversation(state)
+        self._inbox: list[m.FromChild] = []
+        self._poller = select.poll()
+        self._poller.register(ours, READ)
+
+    @classmethod
+    def pair(cls, state: str = STARTING) -> tuple[Channel, socket.socket]:
+        """A channel and the other end of its socket, which is for the process to come."""
+        ours, theirs = socket.socketpair()
+        return cls(ours, state), theirs
+
+    @property
+    def state(self) -> str:
+        return self._talk.state
+
+    def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
+        """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
+        data = self._talk.say(message)
+        try:
+            if fds:
+                sent = socket.send_fds(self.socket, [data], list(fds))
+            else:
+                sent = self.socket.send(data)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            raise Gone(str(error)) from None
+        if sent < len(data):
+            yield from self._send_rest(memoryview(data)[sent:])
+
+    def _send_rest(self, rest: memoryview) -> Core[None]:
+        deadline = monotonic() + SEND_SECONDS
+        while rest:
+            if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
+                raise ProtocolError("the child does not read its requests")
+            try:
+                rest = rest[self.socket.send(rest) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise Gone(str(error)) from None
+
+    def receive(self, deadline: float) -> Core[m.FromChild | None]:
+        """The next message, or None at the deadline. Raises `Gone` or `ProtocolError`."""
+        while not self._inbox:
+            fds = (self.socket.fileno(),) if self.pidfd < 0 else (self.socket.fileno(), self.pidfd)
+            if not (yield Wait(fds, deadline, poller=self._poller)):
+                return None
+            self._read()
+        return self._inbox.pop(0)
+
+    def _read(self) -> None:
+        try:
+            if self.pidfd < 0:
+                data = self._identify()
+            else:
+                data = self.socket.recv(CHUNK)
+        except BlockingIOError:
+            # Not the socket, then: the pidfd woke us. A stray fork may hold the socket open, the process is gone all the same.
+            raise Gone("the process ended") from None
+        except OSError as error:
+            raise Gone(str(error)) from None
+        if not data:
+            raise Gone("the process closed its socket")
+        self._inbox += self._talk.hear(data)
+
+    def _identify(self) -> bytes:
+        """Read the first bytes together with the kernel's word on who sent them."""
+        data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+        if data:
+            try:
+                self.pid, self.pidfd = processes.sender(ancillary)
+            except ProcessLookupError:
+                raise Gone("the process ended") from None
+            processes.pass_identity(self.socket, False)
+            self._poller.register(self.pidfd, READ)
+        return data
+
+    def cpu_seconds(self) -> float | None:
+        """CPU time that the process has used by the kernel's count, or None when it is gone."""
+        return None if self.pid is None else processes.cpu_seconds(self.pid)
+
+    def kill(self) -> None:
+        """Send SIGKILL. Does not wait; harmless when the process has ended."""
+        if self.pidfd >= 0:
+            processes.kill(self.pidfd)
+
+    def ended(self, deadline: float) -> Core[bool]:
+        """Whether the process has ended, at the latest at the deadline."""
+        if self.pidfd < 0:
+            return True
+        return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close socket and pidfd; the process sees the end of its socket."""
+        self.socket.close()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1

@@ -1,0 +1,228 @@
+"""The checkpoints of one session as the host keeps them: which lane leads to which state, and what may be dropped.
+
+A lane is a socket whose other end a parked copy of the session holds. Closing the lane ends the copy.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import monotonic
+
+from safeexec.errors import CheckpointError, ProtocolError
+from safeexec.host.channel import Channel, Gone
+from safeexec.host.waiting import Core
+from safeexec.host.workspace import Snapshot
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.protocol.turns import PARKED, PARKING
+
+KEPT_AUTOMATIC = 2
+"""Steps whose automatic checkpoints live: the last one (what a kill needs) and the one before it (what `rollback()` needs)."""
+MAX_GENERATIONS = 8
+"""Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointInfo:
+    """One row of `session.checkpoints()`. `age` in seconds; `memory_mb` is what the parked copy holds resident."""
+
+    name: str
+    parent: str | None
+    step: int
+    automatic: bool
+    age: float
+    memory_mb: float
+
+
+@dataclass(eq=False, slots=True)
+class Checkpoint:
+    """One parked copy of a session. `users` counts the sessions that would fall back to it."""
+
+    lane: socket.socket
+    step: int
+    name: str | None = None
+    parent: Checkpoint | None = None
+    snapshot: Snapshot | None = None
+    tool_calls: int = 0
+    created: float = field(default_factory=monotonic)
+    users: int = 1
+    channel: Channel | None = None
+
+    @property
+    def label(self) -> str:
+        return self.name if self.name is not None else f"step {self.step}"
+
+    def parked(self, deadline: float) -> Core[bool]:
+        """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
+        if self.channel is None:
+            self.channel = Channel(self.lane, PARKING)
+        if self.channel.state == PARKED:
+            return self.alive
+        try:
+            return isinstance((yield from self.channel.receive(deadline)), m.Parked)
+        except (Gone, ProtocolError):
+            return False
+
+    @property
+    def alive(self) -> bool:
+        return self.channel is None or self.channel.pidfd < 0 or not processes.has_ended(self.channel.pidfd)
+
+    def release(self) -> None:
+        """One user fewer; the last one ends the copy."""
+        self.users -= 1
+        if self.users == 0:
+            if self.channel is not None:
+                self.channel.kill()
+                self.channel.close()
+            else:
+                self.lane.close()
+
+
+def new_lane() -> tuple[socket.socket, socket.socket]:
+    """A lane: the host's end, which learns from the kernel who parks on it, and the copy's end."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    return ours, theirs
+
+
+def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
+    """The nearest ancestor, `checkpoint` itself included, whose copy is still held."""
+    while checkpoint is not None and checkpoint.users == 0:
+        checkpoint = checkpoint.parent
+    return checkpoint
+
+
+def generations(checkpoint: Checkpoint | None) -> int:
+    """How many held copies lie on the way from `checkpoint` up."""
+    count = 0
+    while (checkpoint := living(checkpoint)) is not None:
+        count += 1
+        checkpoint = checkpoint.parent
+    return count
+
+
+class Checkpoints:
+    """All checkpoints of one session: the automatic ones in order, the named ones by name."""
+
+    __slots__ = ("_limit", "automatic", "base", "named")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.automatic: list[Checkpoint] = []
+        self.named: dict[str, Checkpoint] = {}
+        self.base: Checkpoint | None = None
+        """What the running process was thawed from. None: a fresh child."""
+
+    def granted(self, checkpoint: Checkpoint) -> None:
+        """A lane for the state after a step was handed out; what it supersedes goes."""
+        autos = self.automatic
+        if autos and autos[-1].step == checkpoint.step:
+            # The child makes the newer one first and drops the older one itself; two lanes live until it did.
+            stale = [c for c in autos[:-1] if c.step == checkpoint.step]
+            for old in stale:
+                autos.remove(old)
+                old.release()
+        autos.append(checkpoint)
+        steps = sorted({c.step for c in autos})
+        # The newest lane is only a promise until its step is done and the child has parked on it.
+        while len(steps) > KEPT_AUTOMATIC + 1:
+            oldest = steps.pop(0)
+            for old in [c for c in autos if c.step == oldest]:
+                autos.remove(old)
+                old.release()
+            self._drop_base()
+
+    def _drop_base(self) -> None:
+        if self.base is not None and self.base.name is None:
+            self.base.release()
+            self.base = None
+
+    def revoke(self, step: int) -> None:
+        """Step `step` failed: the lane that was granted for the state after it leads nowhere."""
+        for checkpoint in [c for c in self.automatic if c.step == step]:
+            self.automatic.remove(checkpoint)
+            checkpoint.release()
+
+    def forget_automatic(self) -> None:
+        for checkpoint in self.automatic:
+            checkpoint.release()
+        self.automatic.clear()
+
+    def thawed_from(self, checkpoint: Checkpoint | None) -> None:
+        """The session now runs on from `checkpoint`: the automatic ones of the abandoned line go."""
+        if checkpoint is not None:
+            checkpoint.users += 1
+        self.forget_automatic()
+        if self.base is not None:
+            self.base.release()
+        self.base = checkpoint
+
+    def add(self, name: str, checkpoint: Checkpoint) -> None:
+        """Keep a named checkpoint; one of the same name is replaced. Raises `CheckpointError` when there is no room."""
+        self.room_for(name)
+        old = self.named.pop(name, None)
+        if old is not None:
+            old.release()
+        self.named[name] = checkpoint
+
+    def room_for(self, name: str) -> None:
+        if name not in self.named and len(self.named) >= self._limit:
+            raise CheckpointError(
+                f"this session already has {len(self.named)} named checkpoints, and limits.checkpoints allows "
+                f"{self._limit}; drop one first: {', '.join(self.named)}"
+            )
+
+    def find(self, name: str) -> Checkpoint:
+        try:
+            return self.named[name]
+        except KeyError:
+            known = ", ".join(self.named) or "none"
+            raise CheckpointError(f"no checkpoint {name!r}; named checkpoints of this session: {known}") from None
+
+    def drop(self, name: str) -> None:
+        checkpoint = self.find(name)
+        del self.named[name]
+        checkpoint.release()
+
+    def newest_first(self) -> Iterator[Checkpoint]:
+        """Where a session could go on after a kill: the newest state first."""
+        yield from reversed(self.automatic)
+        if self.base is not None:
+            yield self.base
+
+    def living(self) -> list[Checkpoint]:
+        """Every checkpoint this session holds, each once."""
+        seen: dict[int, Checkpoint] = {}
+        for checkpoint in (*self.automatic, *self.named.values(), *([self.base] if self.base else [])):
+            seen[id(checkpoint)] = checkpoint
+        return list(seen.values())
+
+    def rows(self) -> list[CheckpointInfo]:
+        """The tree as data: every named checkpoint and the automatic ones that have parked."""
+        now = monotonic()
+        rows = []
+        for checkpoint in self.living():
+            pid = checkpoint.channel.pid if checkpoint.channel is not None else None
+            rows.append(
+                CheckpointInfo(
+                    name=checkpoint.label,
+                    parent=checkpoint.parent.label if checkpoint.parent is not None else None,
+                    step=checkpoint.step,
+                    automatic=checkpoint.name is None,
+                    age=now - checkpoint.created,
+                    memory_mb=processes.private_memory(pid) / (1 << 20) if pid is not None else 0.0,
+                )
+            )
+        return sorted(rows, key=lambda row: (row.step, row.name))
+
+    def close(self) -> None:
+        """Give up every reference; copies that no branch needs end."""
+        self.forget_automatic()
+        for checkpoint in self.named.values():
+            checkpoint.release()
+        self.named.clear()
+        if self.base is not None:
+            self.base.release()
+            self.base = None

@@ -1,0 +1,131 @@
+"""From what a child said to what the caller gets: every field is bounded, decoded and checked here, nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import decode
+from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
+
+if TYPE_CHECKING:
+    from safeexec.host.output import OutputFile
+    from safeexec.host.session import SessionCore
+    from safeexec.host.supervisor import Place, Verdict
+
+MESSAGE_BYTES = 20_000
+TRACEBACK_BYTES = 60_000
+NAMES = 1000
+_NO_CHANGES = Changes()
+
+
+def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
+    """Text of the guest: lone surrogates survive, a cut says so."""
+    if len(data) > cap:
+        data = data[: cap // 2] + b" [...] " + data[-cap // 2 :]
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def decode_payload(session: SessionCore, payload: bytes, *, arrays: bool = False) -> Any:
+    """One value of the child, within the policy's bounds."""
+    return decode(payload, max_depth=session.policy.limits.value_depth + 2, arrays=arrays)
+
+
+def error_info(report: m.ErrorReport) -> ErrorInfo:
+    return ErrorInfo(
+        type=report.type[:200],
+        message=text(report.message),
+        line=report.line,
+        column=report.column,
+        end_line=report.end_line,
+        end_column=report.end_column,
+        source_line=text(report.source_line),
+        traceback=text(report.traceback, TRACEBACK_BYTES),
+        rule=report.rule,
+        hint=None if report.hint is None else text(report.hint),
+        diagnostics=tuple(error_info(entry) for entry in report.diagnostics[:NAMES]) if report.diagnostics else (),
+    )
+
+
+def build_result(
+    session: SessionCore,
+    done: m.StepDone,
+    payload: bytes,
+    wall: float,
+    cpu: float,
+    out: OutputFile,
+    err: OutputFile,
+    calls: tuple[ToolCallRecord, ...],
+) -> Result:
+    """The result of a step that the child ended itself."""
+    cap = session.policy.limits.output_kb << 10
+    printed, warned = out.text(cap), err.text(cap)
+    changes = done.changes
+    return Result(
+        outcome=done.outcome,
+        value=decode_payload(session, payload) if payload else None,
+        text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
+        stdout=printed.text,
+        stderr=warned.text,
+        error=error_info(done.error) if done.error is not None else None,
+        changes=_NO_CHANGES
+        if changes is None
+        else Changes(tuple(changes.created[:NAMES]), tuple(changes.changed[:NAMES]), tuple(changes.deleted[:NAMES])),
+        usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
+        step=session.step,
+        displays=displays(done.displays) if done.displays else (),
+        truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
+        tool_calls=calls,
+        notes=tuple(note[:500] for note in done.notes[:NAMES]) if done.notes else (),
+    )
+
+
+def build_killed(
+    session: SessionCore,
+    verdict: Verdict,
+    place: Place,
+    wall: float,
+    cpu: float,
+    out: OutputFile,
+    err: OutputFile,
+    calls: tuple[ToolCallRecord, ...],
+    notes: list[str],
+    sources: dict[str, str],
+) -> Result:
+    """The result of a step that the host ended, or whose process died."""
+    from safeexec.compiler.hints import limit_hint
+    from safeexec.host.supervisor import killed_error
+
+    limits = session.policy.limits
+    cap = limits.output_kb << 10
+    printed, warned = out.text(cap), err.text(cap)
+    hint = limit_hint(
+        verdict.outcome, session.policy.limits_plan(), wall_seconds=wall, source_line=place.source_line(sources)
+    )
+    return Result(
+        outcome=verdict.outcome,
+        stdout=printed.text,
+        stderr=warned.text,
+        error=killed_error(verdict, place, sources, hint),
+        usage=Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size),
+        state="restored",
+        step=session.step,
+        truncated=printed.left_out > 0 or warned.left_out > 0,
+        tool_calls=calls,
+        notes=tuple(notes),
+    )
+
+
+def displays(reports: list[m.Display]) -> tuple[Any, ...]:
+    from safeexec.results import Display
+
+    return tuple(Display(dict(report.data), report.truncated) for report in reports[:NAMES])
+
+
+def restored(result: Result) -> Result:
+    """The same result, of a step that was undone."""
+    return replace(result, state="restored")

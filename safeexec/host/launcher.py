@@ -1,0 +1,170 @@
+"""Starts a zygote by exec, with an empty environment and one socket, and asks it for children."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+from time import monotonic
+
+import msgspec
+
+from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
+from safeexec.host.channel import CHUNK
+from safeexec.host.waiting import Core, Wait
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.protocol.framing import FrameReader, frame
+
+START_SECONDS = 60.0
+"""A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
+CLOSE_SECONDS = 5.0
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(m.FromZygote)
+_CONTROL = 3
+_BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import main;main(3)"
+
+
+def import_path() -> list[str]:
+    """The host's own import path, absolute, with the directory that holds this package first.
+
+    The zygote runs without `site` and without PYTHONPATH, so a venv, a user site and an editable install reach it here.
+    """
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = [package]
+    for entry in sys.path:
+        entry = os.path.abspath(entry) if entry else ""
+        if entry and entry not in path and os.path.exists(entry):
+            path.append(entry)
+    return path
+
+
+class Zygote:
+    """The host's end of one zygote."""
+
+    __slots__ = ("_inner", "_log", "_problem", "_reader", "mechanisms", "pid", "pidfd", "socket")
+
+    def __init__(self) -> None:
+        self.pid = -1
+        self.pidfd = -1
+        self._inner = -1
+        self.mechanisms: list[m.Mechanism] = []
+        self._problem: dict[int, str] = {}
+        self._reader = FrameReader()
+
+    def start(self, configure: m.Configure, environment: dict[str, str]) -> Core[None]:
+        """Exec the zygote and wait until it is ready. Raises `ProtectionError` with its own words when it cannot be."""
+        self.socket, theirs = socket.socketpair()
+        self._log = os.memfd_create("safeexec-zygote-log")
+        flags = ["-I", "-S", "-X", "utf8"] if not environment else ["-s", "-P", "-S", "-X", "utf8"]
+        try:
+            self.pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, *flags, "-c", _BOOT.format(path=import_path())],
+                environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, self._log, 2),
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), _CONTROL),
+                ],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM),
+            )
+        finally:
+            theirs.close()
+        self.pidfd = os.pidfd_open(self.pid)
+        self.socket.setblocking(False)
+        processes.pass_identity(self.socket, True)
+        try:
+            yield from self._send(configure)
+            message = yield from self._receive(monotonic() + START_SECONDS)
+        except BaseException:
+            yield from self.close()
+            raise
+        if not isinstance(message, m.ZygoteReady):
+            reason = message.message if isinstance(message, m.ZygoteFailed) else self.log() or "it ended without a word"
+            yield from self.close()
+            raise ProtectionError(f"the zygote could not start: {reason}")
+        self.mechanisms = message.mechanisms
+
+    def spawn(self, request: m.Spawn, fds: tuple[int, int, int]) -> None:
+        """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
+        try:
+            socket.send_fds(self.socket, [frame(_encode(request))], fds)
+        except OSError as error:
+            raise SandboxClosed(f"the zygote is gone ({error.strerror}); reopen the sandbox") from None
+
+    def problem(self, number: int) -> str:
+        """Why child `number` could not be made, in the zygote's words, or an empty string."""
+        with contextlib.suppress(OSError):
+            self._hear(self.socket.recv(CHUNK))
+        return self._problem.pop(number, "")
+
+    @property
+    def alive(self) -> bool:
+        return self.pidfd >= 0 and not processes.has_ended(self.pidfd) and not (self._inner >= 0 and processes.has_ended(self._inner))
+
+    def log(self) -> str:
+        """The last lines the zygote wrote to its standard error, for messages about its failure."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+
+    def close(self) -> Core[None]:
+        """End the zygote and with it every process of the sandbox; reap it."""
+        if self.pidfd < 0:
+            return
+        self.socket.close()
+        if self._inner >= 0:
+            # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has gone.
+            processes.kill(self._inner)
+            yield Wait((self._inner,), monotonic() + CLOSE_SECONDS)
+            os.close(self._inner)
+            self._inner = -1
+        processes.kill(self.pidfd)
+        yield Wait((self.pidfd,), monotonic() + CLOSE_SECONDS)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
+        os.close(self.pidfd)
+        os.close(self._log)
+        self.pidfd = -1
+
+    def _send(self, message: msgspec.Struct) -> Core[None]:
+        rest = memoryview(frame(_encode(message)))
+        deadline = monotonic() + START_SECONDS
+        while rest:
+            try:
+                rest = rest[self.socket.send(rest) :]
+            except BlockingIOError:
+                if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
+                    raise ProtectionError("the zygote does not read its configuration") from None
+
+    def _receive(self, deadline: float) -> Core[m.FromZygote | None]:
+        while True:
+            if not (yield Wait((self.socket.fileno(),), deadline)):
+                raise ProtectionError(f"the zygote was not ready after {START_SECONDS:.0f} s")
+            data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+            if not data:
+                return None
+            if self._inner < 0:
+                # The process that serves is not the one that was started: that one stays behind as its reaper.
+                _, self._inner = processes.sender(ancillary)
+                processes.pass_identity(self.socket, False)
+            messages = self._hear(data)
+            if messages:
+                return messages[0]
+
+    def _hear(self, data: bytes) -> list[m.FromZygote]:
+        heard: list[m.FromZygote] = []
+        for payload in self._reader.feed(data):
+            try:
+                message = _decoder.decode(payload)
+            except msgspec.DecodeError as error:
+                raise ProtocolError(f"the zygote sent a message that cannot be read: {error}") from None
+            if isinstance(message, m.SpawnFailed):
+                self._problem[message.number] = message.message
+            heard.append(message)
+        return heard

@@ -1,0 +1,195 @@
+"""A sandbox without its I/O: one policy ready to run. It owns a zygote, hands out children, and keeps count of its sessions."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxClosed
+from safeexec.host.channel import Channel, Gone
+from safeexec.host.launcher import Zygote
+from safeexec.host.session import READY_SECONDS, SessionCore
+from safeexec.host.tools import Approval, Toolbox, tools_from
+from safeexec.host.waiting import Core
+from safeexec.host.workspace import Snapshot, Workspace, WorkspaceRoot
+from safeexec.policy.model import Policy
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRELOAD = ("random", "json", "re", "datetime", "decimal", "collections", "dataclasses", "enum", "typing", "functools", "itertools")
+"""Imported before the first fork wherever the policy allows them: most programs use one, and each is cheap."""
+DATA_PRELOAD = (
+    "numpy",
+    "pandas",
+    "scipy.stats",
+    "scipy.optimize",
+    "sklearn.linear_model",
+    "matplotlib.pyplot",
+)
+"""Imported before the first fork where the policy allows them: 2 to 4 s that no session should pay."""
+
+Files = Mapping[str, "str | bytes | os.PathLike[str]"]
+
+
+class SandboxCore:
+    """One policy, one zygote, many sessions."""
+
+    def __init__(
+        self,
+        policy: str | Policy | os.PathLike[str],
+        *,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None,
+        files: Files | None,
+        approval: Approval | None,
+    ) -> None:
+        self.policy = Policy.load(policy) if not isinstance(policy, Policy) else policy  # type: ignore[arg-type]
+        self.toolbox = Toolbox(tools_from(tools), self.policy, approval)
+        self.files = dict(files or {})
+        if self.files and self.policy.filesystem.workspace == "none":
+            raise PolicyError(
+                f"files= needs a workspace, and the policy {self.policy.name!r} has none "
+                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); use a profile with one, such as data-analysis"
+            )
+        self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
+        self._open: set[SessionCore] = set()
+        self._zygote: Zygote | None = None
+        self._root: WorkspaceRoot | None = None
+        self._numbers = count(1)
+        self._pid = os.getpid()
+        self.closed = False
+
+    # Opening and closing
+
+    def open(self) -> Core[None]:
+        """Start the zygote. Raises `ProtectionError` when the machine cannot give what the policy requires."""
+        from safeexec.host.confinement import plan
+
+        policy = self.policy
+        if policy.filesystem.workspace != "none":
+            self._root = WorkspaceRoot()
+        confinement = plan(policy, workspaces=self._root.path if self._root is not None else None)
+        if self._root is not None:
+            self._root.owner = confinement.user
+        determinism = policy.determinism
+        zygote = Zygote()
+        try:
+            yield from zygote.start(
+                m.Configure(
+                    language=policy.language_plan(tuple(self.toolbox.tools)),
+                    limits=policy.limits_plan(),
+                    confinement=confinement.zygote,
+                    child=confinement.child,
+                    preload=self._preload(),
+                    seed=None if determinism is None else determinism.seed,
+                    clock="real" if determinism is None else determinism.clock,
+                    tools=self.toolbox.signatures(),
+                ),
+                {} if determinism is None else {"PYTHONHASHSEED": str(determinism.hash_seed)},
+            )
+        except BaseException:
+            if self._root is not None:
+                self._root.close()
+                self._root = None
+            raise
+        self._zygote = zygote
+        missing = policy.missing_protection([mech.name for mech in zygote.mechanisms if mech.active])
+        if missing:
+            pass
+
+    def _preload(self) -> tuple[str, ...]:
+        imports = self.policy.imports
+        if self.policy.language.mode == "python":
+            return ()
+        wanted = [name for name in PRELOAD if name in imports]
+        wanted += [name for name in DATA_PRELOAD if name.partition(".")[0] in imports]
+        return tuple(wanted)
+
+    def close(self) -> Core[None]:
+        """Close every session and end every process. Harmless when closed already."""
+        if self.closed:
+            return
+        self.closed = True
+        for session in list(self._open):
+            yield from session.close()
+        if self._zygote is not None:
+            yield from self._zygote.close()
+        if self._root is not None:
+            self._root.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._zygote is not None and self._zygote.alive
+
+    @property
+    def mechanisms(self) -> list[m.Mechanism]:
+        return self._zygote.mechanisms if self._zygote is not None else []
+
+    def check_usable(self) -> None:
+        """Raises `SandboxClosed` when nothing can be run here any more."""
+        if self.closed or self._zygote is None:
+            raise SandboxClosed("the sandbox is closed")
+        if os.getpid() != self._pid:
+            raise SandboxClosed("this sandbox was opened before the process forked; open one in each worker")
+        if not self._zygote.alive:
+            raise SandboxClosed(f"the zygote died ({self._zygote.log()[-300:] or 'no message'}); reopen the sandbox")
+
+    # Sessions
+
+    def new_session(self, **tightened: Any) -> Core[SessionCore]:
+        """Open a session; keywords tighten the policy for it."""
+        self.check_usable()
+        policy = self.policy.replace(**tightened) if tightened else self.policy
+        session = SessionCore(self, policy)
+        yield from session.open()
+        self.session_opened(session)
+        return session
+
+    def session_opened(self, session: SessionCore) -> None:
+        self._open.add(session)
+
+    def session_closed(self, session: SessionCore) -> None:
+        self._open.discard(session)
+
+    def new_child(self, session: SessionCore, output: tuple[int, int]) -> Core[tuple[Channel, m.Ready]]:
+        """A locked-down child that waits for its first request."""
+        self.check_usable()
+        assert self._zygote is not None
+        number = next(self._numbers)
+        channel, theirs = Channel.pair()
+        workspace = session.workspace
+        with theirs:
+            self._zygote.spawn(
+                m.Spawn(
+                    number=number,
+                    workspace=workspace.path if workspace is not None else None,
+                    home=workspace.home if workspace is not None else None,
+                    idle=session.policy.checkpoints == "idle",
+                ),
+                (theirs.fileno(), *output),
+            )
+        try:
+            ready = yield from channel.receive(monotonic() + READY_SECONDS)
+        except (Gone, ProtocolError) as error:
+            channel.close()
+            self.check_usable()
+            raise ProtectionError(f"no child could be started: {self._zygote.problem(number) or error}") from None
+        if not isinstance(ready, m.Ready):
+            channel.kill()
+            channel.close()
+            raise ProtectionError(f"a child was not ready after {READY_SECONDS:g} s")
+        return channel, ready
+
+    def new_workspace(self, policy: Policy) -> Workspace:
+        """A directory for a new session, with the sandbox's files in it."""
+        assert self._root is not None
+        workspace = self._root.lineage()
+        for name, content in self.files.items():
+            workspace.put(name, content)
+        workspace.initial = workspace.snapshot()
+        return workspace

@@ -1,0 +1,680 @@
+"""A session without its I/O: what happens between a request and its result, as generators that a face drives.
+
+`SessionCore` holds one lineage of guest state. Its methods that end in a `Core` are driven by `Session` (blocking) and
+`AsyncSession`; nothing here blocks.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+from collections.abc import Callable, Collection, Iterable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from safeexec.errors import CheckpointError, PolicyError, ProtocolError, SandboxError, SessionBusy, SessionClosed
+from safeexec.host import supervisor
+from safeexec.host.channel import Channel, Gone
+from safeexec.host.checkpoints import (
+    MAX_GENERATIONS,
+    Checkpoint,
+    CheckpointInfo,
+    Checkpoints,
+    generations,
+    living,
+    new_lane,
+)
+from safeexec.host.decode import build_killed, build_result, decode_payload, restored, text
+from safeexec.host.output import OnOutput, OutputFile
+from safeexec.host.supervisor import Lineage, Place, Verdict, Watch
+from safeexec.host.waiting import CallTool, Core
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import encode
+from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
+
+if TYPE_CHECKING:
+    from safeexec.host.sandbox import SandboxCore
+    from safeexec.host.workspace import Snapshot, Workspace
+    from safeexec.policy.model import Policy
+
+READY_SECONDS = 30.0
+ANSWER_SECONDS = 30.0
+PARK_SECONDS = 30.0
+
+
+class SessionCore:
+    """One session: its running process, its checkpoints, its files. Not thread-safe but for `cancel`; two users at once are a `SessionBusy`."""
+
+    def __init__(self, sandbox: SandboxCore, policy: Policy) -> None:
+        self.sandbox = sandbox
+        self.policy = policy
+        self.checkpoints = Checkpoints(policy.limits.checkpoints)
+        self.workspace: Workspace | None = None
+        self.mechanisms: list[m.Mechanism] = []
+        self.tool_records: list[ToolCallRecord] = []
+        self.calls_of_step = 0
+        self.on_progress: Callable[[m.Progress], object] | None = None
+        self._out = OutputFile("stdout")
+        self._err = OutputFile("stderr")
+        self._runner: Channel | None = None
+        self._lineage: Lineage | None = None
+        self._origin: Checkpoint | None = None
+        """What the running process was thawed from, also when that copy has gone since."""
+        self._memory_base = 0
+        self.step = 0
+        self._sources: dict[str, str] = {}
+        self._known_names: set[str] = set()
+        self._lock = _thread.allocate_lock()
+        self._closed = False
+        self._verdict: Verdict | None = None
+        self._running = False
+
+    # Opening and closing
+
+    def open(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        if self.policy.filesystem.workspace != "none":
+            self.workspace = self.sandbox.new_workspace(self.policy)
+        try:
+            yield from self._fresh_runner()
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def _fresh_runner(self) -> Core[None]:
+        channel, ready = yield from self.sandbox.new_child(self, (self._out.fd, self._err.fd))
+        self._adopt(channel, None)
+        self.mechanisms = [*self.sandbox.mechanisms, *ready.mechanisms]
+        if self._lineage is not None:
+            self._lineage.leave(self)
+        self._lineage = Lineage(channel)
+        self._lineage.sessions.add(self)
+
+    def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
+        self._runner = channel
+        self._origin = origin
+        self._memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
+
+    def close(self) -> Core[None]:
+        """End every process of the session and remove its files. Harmless when closed already."""
+        if self._closed:
+            return
+        self._closed = True
+        self._verdict = self._verdict or Verdict("cancelled", "the session was closed")
+        runner, self._runner = self._runner, None
+        self.checkpoints.close()
+        if runner is not None:
+            runner.kill()
+        if self._lineage is not None:
+            self._lineage.leave(self)
+        if runner is not None:
+            yield from runner.ended(monotonic() + supervisor.KILL_SECONDS)
+            runner.close()
+        self._out.close()
+        self._err.close()
+        if self.workspace is not None:
+            self.workspace.close()
+        self.sandbox.session_closed(self)
+
+    def pids(self) -> Collection[int]:
+        """Runner and parked checkpoints: the processes of this session that are not strays."""
+        pids = {c.channel.pid for c in self.checkpoints.living() if c.channel is not None and c.channel.pid is not None}
+        if self._runner is not None and self._runner.pid is not None:
+            pids.add(self._runner.pid)
+        return pids
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    # Steps
+
+    def run(self, source: str, *, timeout: float | None, atomic: bool, on_output: OnOutput | None) -> Core[Result]:
+        """Run one step and give its result."""
+        if not isinstance(source, str):
+            raise TypeError(f"source must be str, not {type(source).__name__}")
+        limit = self._timeout(timeout)
+        with self._use():
+            if (size := len(source)) > self.policy.limits.step_source_kb << 10:
+                return self._too_long(size)
+            self.step += 1
+            self._sources[f"<step {self.step}>"] = source
+            request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), on_output is not None)
+            return (yield from self._act(request, limit, atomic, on_output))
+
+    def check(self, source: str) -> Core[Result]:
+        """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source can exhaust a parser."""
+        if not isinstance(source, str):
+            raise TypeError(f"source must be str, not {type(source).__name__}")
+        with self._use():
+            return (yield from self._act(m.Check(source.encode("utf-8", "surrogatepass")), self._timeout(None), False, None))
+
+    def invoke(
+        self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, atomic: bool = False
+    ) -> Core[Result]:
+        """Call an object of the namespace with values of the host, as a step."""
+        limit = self._timeout(timeout)
+        limits = self.policy.limits
+        payload = encode((args, kwargs), max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+        if payload.truncated:
+            raise SandboxError(f"an argument of {path}() is too large, or of a type that cannot cross into the sandbox")
+        with self._use():
+            self.step += 1
+            return (yield from self._act(m.Invoke(self.step, path, payload.data), limit, atomic, None))
+
+    def _timeout(self, timeout: float | None) -> float:
+        limits = self.policy.limits
+        if timeout is None:
+            return limits.wall_seconds
+        if not 0 < timeout <= limits.max_wall_seconds:
+            raise PolicyError(
+                f"timeout={timeout!r} is out of bounds: the policy {self.policy.name!r} allows more than 0 and at most "
+                f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, {self.policy.origin('limits.max_wall_seconds')})"
+            )
+        return float(timeout)
+
+    def _too_long(self, size: int) -> Result:
+        limits = self.policy.limits
+        return Result(
+            outcome="rejected",
+            error=ErrorInfo(
+                type="PolicyViolation",
+                message=f"the source has {size} characters; limits.step_source_kb allows {limits.step_source_kb} KiB",
+                rule=self.policy.origin("limits.step_source_kb"),
+                hint="Send the program in several smaller steps; variables are kept between them.",
+            ),
+            step=self.step,
+        )
+
+    def _act(self, request: m.Execute | m.Invoke | m.Check, timeout: float, atomic: bool, on_output: OnOutput | None) -> Core[Result]:
+        runner = yield from self._living_runner()
+        fds, lane = self._grant(self.step) if type(request) is not m.Check else ((), None)
+        self._out.begin()
+        self._err.begin()
+        self._verdict = None
+        self.calls_of_step = 0
+        calls = len(self.tool_records)
+        watch = Watch(runner, self.policy.limits, timeout, (self._out, self._err), self.workspace, self._memory_base)
+        self._running = True
+        try:
+            try:
+                yield from runner.send(request, fds)
+            finally:
+                if lane is not None:
+                    lane.close()
+            done = yield from self._await_done(runner, watch, on_output)
+        except (Gone, ProtocolError) as error:
+            return (yield from self._crashed(runner, watch, error, calls))
+        except BaseException:
+            # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
+            self._running = False
+            yield from self._stop(runner)
+            self.checkpoints.revoke(self.step)
+            yield from self._restore()
+            raise
+        finally:
+            self._running = False
+        if isinstance(done, Verdict):
+            return (yield from self._killed(runner, watch, done, calls))
+        result = yield from self._result(runner, done, watch, calls)
+        self._commit(result)
+        if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
+            yield from self._stop(runner)
+            self.checkpoints.revoke(self.step)
+            yield from self._restore()
+            result = restored(result)
+        if on_output is not None:
+            self._stream_rest(on_output)
+        return result
+
+    def _await_done(self, runner: Channel, watch: Watch, on_output: OnOutput | None) -> Core[m.StepDone | Verdict]:
+        """Wait for the end of the step, serving its tool calls and streaming its output. A `Verdict` when it must be killed."""
+        look = watch.next_look()
+        while True:
+            if self._verdict is not None:
+                return self._verdict
+            until = look if on_output is None else min(look, monotonic() + STREAM_SECONDS)
+            message = yield from runner.receive(until)
+            if on_output is not None:
+                self._stream(on_output)
+            if isinstance(message, m.StepDone):
+                return message
+            if isinstance(message, m.ToolCall):
+                yield from self._tool_call(runner, message, watch)
+            elif isinstance(message, m.Progress):
+                if self.on_progress is not None:
+                    self.on_progress(message)
+            if monotonic() >= look:
+                verdict = watch.look()
+                if verdict is not None:
+                    self._verdict = self._verdict or verdict
+                    return self._verdict
+                look = watch.next_look()
+
+    def _tool_call(self, runner: Channel, call: m.ToolCall, watch: Watch) -> Core[None]:
+        started = monotonic()
+        toolbox = self.sandbox.toolbox
+        reply = yield from toolbox.answer(call, self)
+        if self.policy.tools.clock == "stops":
+            watch.paused += monotonic() - started
+        yield from runner.send(reply)
+
+    def _stream(self, on_output: OnOutput) -> None:
+        for stream in (self._out, self._err):
+            if text := stream.fresh(STREAM_BYTES):
+                on_output(text)
+
+    def _stream_rest(self, on_output: OnOutput) -> None:
+        for stream in (self._out, self._err):
+            if text := stream.rest(STREAM_BYTES):
+                on_output(text)
+
+    # What became of a step
+
+    def _result(self, runner: Channel, done: m.StepDone, watch: Watch, calls: int) -> Core[Result]:
+        wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
+        payload = done.value
+        if done.pending:
+            payload = yield from self._deliver(runner, done.pending)
+        return build_result(self, done, payload, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]))
+
+    def _deliver(self, runner: Channel, size: int) -> Core[bytes]:
+        """Fetch a payload that the child announced, through a memfd that the host made."""
+        cap = (self.policy.limits.value_kb << 10) + 4096
+        if not 0 < size <= cap:
+            raise ProtocolError(f"a value of {size} bytes was announced; {cap} are allowed")
+        fd = os.memfd_create("value")
+        try:
+            yield from runner.send(m.Deliver(), (fd,))
+            answer = yield from self._answer(runner, m.Done)
+            if answer.problem:
+                raise ProtocolError(answer.problem)
+            return os.pread(fd, size, 0)
+        finally:
+            os.close(fd)
+
+    def _killed(self, runner: Channel, watch: Watch, verdict: Verdict, calls: int) -> Core[Result]:
+        place = yield from supervisor.where(runner, self._err)
+        wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
+        yield from self._stop(runner)
+        return (yield from self._undone(verdict, place, wall, cpu, calls))
+
+    def _crashed(self, runner: Channel, watch: Watch, error: Exception, calls: int) -> Core[Result]:
+        wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
+        if not (yield from runner.ended(monotonic() + 0.2)):
+            reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
+        else:
+            reason = death(runner.pidfd)
+        yield from self._stop(runner)
+        if self._verdict is not None:
+            verdict = self._verdict
+        elif not self.sandbox.alive:
+            self._closed_by_zygote()
+            raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
+        else:
+            verdict = Verdict("crashed", f"the process that ran the step died: {reason}")
+        return (yield from self._undone(verdict, Place(), wall, cpu, calls))
+
+    def _undone(self, verdict: Verdict, place: Place, wall: float, cpu: float, calls: int) -> Core[Result]:
+        """The result of a step that was killed or died, after the state before it has been brought back."""
+        self.checkpoints.revoke(self.step)
+        notes = yield from self._restore()
+        return build_killed(
+            self, verdict, place, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]), notes, self._sources
+        )
+
+    def _commit(self, result: Result) -> None:
+        """The step's state is the session's state: its files belong to the checkpoint that will be made of it."""
+        autos = self.checkpoints.automatic
+        if autos and autos[-1].step == self.step:
+            autos[-1].tool_calls = len(self.tool_records)
+            if self.workspace is not None:
+                autos[-1].snapshot = self.workspace.snapshot()
+
+    # Stopping and restoring
+
+    def _stop(self, runner: Channel) -> Core[None]:
+        """End the running process and its strays."""
+        self._runner = None
+        assert self._lineage is not None
+        yield from self._lineage.end_runner(runner)
+        runner.close()
+
+    def _restore(self) -> Core[list[str]]:
+        """Bring back the newest state that lives. Returns notes about what could not be carried over."""
+        if self.policy.checkpoints == "off" and not self.checkpoints.named and self.checkpoints.base is None:
+            notes = ["checkpoints are off, so the session starts empty"] if self.step > 1 else []
+            yield from self._start_over()
+            return notes
+        missed = 0
+        for checkpoint in self.checkpoints.newest_first():
+            notes = yield from self._thaw_into_self(checkpoint)
+            if notes is not None:
+                if missed:
+                    notes.append(f"the state after step {checkpoint.step} is the newest that was left")
+                return notes
+            missed += 1
+        yield from self._start_over()
+        return ["no checkpoint was left: the session starts empty"] if self.step > 1 or missed else []
+
+    def _start_over(self) -> Core[None]:
+        """Go on in a fresh child: the state before the first step."""
+        if not self.sandbox.alive:
+            self._closed_by_zygote()
+            raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
+        self.checkpoints.thawed_from(None)
+        self._sources.clear()
+        if self.workspace is not None:
+            self.workspace.restore(self.workspace.initial)
+        yield from self._fresh_runner()
+        self._known_names.clear()
+
+    def _thaw_into_self(self, checkpoint: Checkpoint) -> Core[list[str] | None]:
+        """Go on from `checkpoint`. None if it is not there any more."""
+        thawed = yield from self._thaw(checkpoint, branch=False, workspace=None, fds=())
+        if thawed is None:
+            return None
+        channel, ready = thawed
+        if self.workspace is not None and checkpoint.snapshot is not None:
+            self.workspace.restore(checkpoint.snapshot)
+        self.checkpoints.thawed_from(checkpoint)
+        self._adopt(channel, checkpoint)
+        return list(ready.notes)
+
+    def _thaw(
+        self, checkpoint: Checkpoint, *, branch: bool, workspace: str | None, fds: tuple[int, ...]
+    ) -> Core[tuple[Channel, m.Ready] | None]:
+        if not (yield from checkpoint.parked(monotonic() + PARK_SECONDS)):
+            return None
+        assert checkpoint.channel is not None
+        channel, theirs = Channel.pair()
+        try:
+            with theirs:
+                yield from checkpoint.channel.send(m.Thaw(branch, workspace), (theirs.fileno(), *fds))
+            ready = yield from channel.receive(monotonic() + READY_SECONDS)
+        except (Gone, ProtocolError):
+            ready = None
+        if not isinstance(ready, m.Ready):
+            channel.kill()
+            channel.close()
+            return None
+        return channel, ready
+
+    def _living_runner(self) -> Core[Channel]:
+        if self._runner is None:
+            yield from self._restore()
+        assert self._runner is not None
+        return self._runner
+
+    def _grant(self, step: int) -> tuple[tuple[int, ...], Any]:
+        """A lane for the checkpoint of the state after `step`, if the policy makes checkpoints."""
+        if self.policy.checkpoints == "off":
+            return (), None
+        ours, theirs = new_lane()
+        self.checkpoints.granted(Checkpoint(ours, step, parent=living(self._origin), tool_calls=len(self.tool_records)))
+        return (theirs.fileno(),), theirs
+
+    # Checkpoints by name
+
+    def checkpoint(self, name: str) -> Core[None]:
+        """Keep the state as it is now under `name`."""
+        if not isinstance(name, str) or not name:
+            raise CheckpointError("a checkpoint needs a name: a str that is not empty")
+        with self._use():
+            self.checkpoints.room_for(name)
+            checkpoint = yield from self._freeze()
+            checkpoint.name = name
+            self.checkpoints.add(name, checkpoint)
+
+    def _freeze(self) -> Core[Checkpoint]:
+        runner = yield from self._living_runner()
+        parent = living(self._origin)
+        if (depth := generations(parent)) >= MAX_GENERATIONS:
+            raise CheckpointError(
+                f"this state lies {depth} restores deep, each on a checkpoint that still lives; drop one of them first"
+            )
+        ours, theirs = new_lane()
+        checkpoint = Checkpoint(
+            ours,
+            self.step,
+            parent=parent,
+            tool_calls=len(self.tool_records),
+            snapshot=self.workspace.snapshot() if self.workspace is not None else None,
+        )
+        try:
+            try:
+                with theirs:
+                    yield from runner.send(m.Freeze(), (theirs.fileno(),))
+                answer = yield from self._answer(runner, m.Done)
+            except (Gone, ProtocolError) as error:
+                yield from self._stop(runner)
+                yield from self._restore()
+                raise CheckpointError(f"the process died while the checkpoint was made ({error}); the session was restored") from None
+            if answer.problem or not (yield from checkpoint.parked(monotonic() + PARK_SECONDS)):
+                raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
+        except BaseException:
+            checkpoint.release()
+            raise
+        return checkpoint
+
+    def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
+        with self._use():
+            if name is not None:
+                target: Checkpoint | None = self.checkpoints.find(name)
+            else:
+                if self.step == 0:
+                    raise CheckpointError("no step has run yet: there is nothing to roll back")
+                if self.policy.checkpoints == "off":
+                    raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
+                target = next((c for c in self.checkpoints.newest_first() if c.step < self.step), None)
+                if target is None and self.step > 1:
+                    raise CheckpointError("the state before the last step is no longer kept: roll back to a named checkpoint")
+            since = self.tool_records[target.tool_calls if target is not None else 0 :]
+            if target is not None and not (yield from target.parked(monotonic() + PARK_SECONDS)):
+                raise CheckpointError(f"the checkpoint {target.label!r} is gone (its process was killed)")
+            if self._runner is not None:
+                yield from self._stop(self._runner)
+            if target is None:
+                yield from self._start_over()
+            elif (yield from self._thaw_into_self(target)) is None:
+                yield from self._restore()
+                raise CheckpointError(f"the checkpoint {target.label!r} died while it was thawed; the session was restored")
+            return since
+
+    def branch(self, count: int) -> Core[list[SessionCore]]:
+        """`count` new sessions that go on from the state as it is now."""
+        limit = self.policy.limits.branches
+        assert self._lineage is not None
+        if not isinstance(count, int) or count < 1:
+            raise ValueError("a session branches into at least one")
+        if len(self._lineage.sessions) - 1 + count > limit:
+            raise CheckpointError(
+                f"{len(self._lineage.sessions) - 1} branches of this session are open and limits.branches allows {limit}"
+            )
+        with self._use():
+            checkpoint = yield from self._freeze()
+            branches: list[SessionCore] = []
+            try:
+                for _ in range(count):
+                    branches.append((yield from self._branch_from(checkpoint)))
+            except BaseException:
+                for branch in branches:
+                    yield from branch.close()
+                raise
+            finally:
+                checkpoint.release()
+            return branches
+
+    def _branch_from(self, checkpoint: Checkpoint) -> Core[SessionCore]:
+        branch = SessionCore(self.sandbox, self.policy)
+        try:
+            if self.workspace is not None:
+                branch.workspace = self.workspace.branch(checkpoint.snapshot)
+            thawed = yield from self._thaw(
+                checkpoint,
+                branch=True,
+                workspace=branch.workspace.path if branch.workspace is not None else None,
+                fds=(branch._out.fd, branch._err.fd),
+            )
+            if thawed is None:
+                raise CheckpointError("the checkpoint died while it was branched")
+            branch._adopt(thawed[0], checkpoint)
+            branch._lineage = self._lineage
+            assert self._lineage is not None
+            self._lineage.sessions.add(branch)
+            branch.mechanisms = self.mechanisms
+            branch.checkpoints.base = checkpoint
+            checkpoint.users += 1
+            branch._step = self.step
+            branch._sources = dict(self._sources)
+            self.sandbox.session_opened(branch)
+        except BaseException:
+            yield from branch.close()
+            raise
+        return branch
+
+    def checkpoint_rows(self) -> list[CheckpointInfo]:
+        return self.checkpoints.rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint."""
+        with self._use():
+            self.checkpoints.drop(name)
+
+    # The namespace
+
+    def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
+        """Whether there is such a variable, and its value."""
+        with self._use():
+            runner = yield from self._living_runner()
+            try:
+                yield from runner.send(m.Fetch(name, arrays))
+                answer = yield from self._answer(runner, m.Fetched)
+                if not answer.found:
+                    return False, None
+                payload = answer.value
+                if answer.pending:
+                    payload = yield from self._deliver(runner, answer.pending)
+            except (Gone, ProtocolError) as error:
+                yield from self._lost(runner, error)
+            return True, decode_payload(self, payload, arrays=arrays)
+
+    def assign(self, name: str, value: Any) -> Core[None]:
+        """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"{name!r} is not a variable name")
+        limits = self.policy.limits
+        payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
+        if payload.truncated:
+            raise TypeError(f"the value for {name!r} is too large, or holds something that cannot cross into the sandbox")
+        yield from self._change(m.Assign(name, payload.data))
+
+    def remove(self, name: str) -> Core[None]:
+        """Unbind a variable. Raises KeyError."""
+        yield from self._change(m.Remove(name))
+
+    def _change(self, request: m.Assign | m.Remove) -> Core[None]:
+        with self._use():
+            runner = yield from self._living_runner()
+            fds, lane = self._grant(self.step)
+            try:
+                try:
+                    yield from runner.send(request, fds)
+                finally:
+                    if lane is not None:
+                        lane.close()
+                answer = yield from self._answer(runner, m.Done)
+            except (Gone, ProtocolError) as error:
+                yield from self._lost(runner, error)
+            autos = self.checkpoints.automatic
+            if autos and self.workspace is not None:
+                autos[-1].snapshot = self.workspace.snapshot()
+            if answer.problem:
+                raise KeyError(answer.problem)
+
+    def names(self) -> Core[list[str]]:
+        return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
+
+    def variables(self) -> Core[list[Variable]]:
+        described = yield from self._ask(m.Describe(), m.Described)
+        return [Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in described.variables]
+
+    def _ask(self, request: Any, kind: type) -> Core[Any]:
+        with self._use():
+            runner = yield from self._living_runner()
+            try:
+                yield from runner.send(request)
+                return (yield from self._answer(runner, kind))
+            except (Gone, ProtocolError) as error:
+                yield from self._lost(runner, error)
+
+    def _answer(self, runner: Channel, kind: type) -> Core[Any]:
+        message = yield from runner.receive(monotonic() + ANSWER_SECONDS)
+        if message is None:
+            raise ProtocolError(f"no answer within {ANSWER_SECONDS:g} s")
+        if not isinstance(message, kind):
+            raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
+        return message
+
+    def _lost(self, runner: Channel, error: Exception) -> Core[None]:
+        """The process died outside a step: restore, and say so."""
+        yield from self._stop(runner)
+        yield from self._restore()
+        raise SandboxError(f"the session's process died ({error}); its state was restored, try again") from None
+
+    # Other threads
+
+    def cancel(self) -> bool:
+        """Stop the running step from another thread. Whether there was one."""
+        runner = self._runner
+        if not self._running or runner is None:
+            return False
+        self._verdict = self._verdict or Verdict("cancelled", "the step was cancelled by the host")
+        runner.kill()
+        return True
+
+    def _use(self) -> _Use:
+        if self._closed:
+            raise SessionClosed("the session is closed")
+        return _Use(self._lock)
+
+    def _closed_by_zygote(self) -> None:
+        self._runner = None
+
+
+class _Use:
+    """The session is in use by one caller; a second one is refused at once rather than kept waiting."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: _thread.LockType) -> None:
+        if not lock.acquire(blocking=False):
+            raise SessionBusy("a step of this session is running in another thread or task; use a session per thread, or branch")
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+STREAM_SECONDS = 0.003
+"""How far behind the guest `on_output` may be."""
+STREAM_BYTES = 1 << 20
+
+
+def death(pidfd: int) -> str:
+    """How a process ended, in words, as far as the kernel still knows."""
+    info = processes.pidfd_info(pidfd)
+    if info is None or info.exit_status is None:
+        return "killed, or crashed in C code"
+    status = info.exit_status
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name if number in iter(signal.Signals) else str(number)
+        return f"killed by signal {name}"
+    return f"it exited with status {os.WEXITSTATUS(status)}"

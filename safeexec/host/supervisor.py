@@ -1,0 +1,215 @@
+"""Watches a running step from outside: deadline, CPU, memory, output, disk; and ends what must end.
+
+The first verdict stands. Figures come from the kernel and the host's own clock, never from the child.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Collection
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+from safeexec.host.waiting import Core, Wait
+from safeexec.linux import processes
+from safeexec.results import ErrorInfo, Outcome
+
+if TYPE_CHECKING:
+    from safeexec.host.channel import Channel
+    from safeexec.host.output import OutputFile
+    from safeexec.host.workspace import Workspace
+    from safeexec.policy.model import Limits
+
+TICK_SECONDS = 0.05
+"""How often a running step is looked at."""
+KILL_SECONDS = 5.0
+"""How long a killed process may take to be gone: tearing down 4 GB took 0.4 s."""
+WHERE_SECONDS = 0.005
+WHERE_SIGNAL = signal.SIGUSR1
+WHERE_BYTES = 64 << 10
+OUTPUT_CEILING = 16
+"""A step that prints this many times what is kept is ended."""
+_FRAME = re.compile(rb'^  File "(<(?:step \d+|plugin [^"\n]*)>)", line (\d+) in ([^\n]+)$', re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why the host ended a step."""
+
+    outcome: Outcome
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the guest was: file, line and function of each of its frames, the innermost first."""
+
+    frames: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def line(self) -> int | None:
+        return self.frames[0][1] if self.frames else None
+
+    def source_line(self, sources: dict[str, str]) -> str:
+        """The text of the innermost line, or an empty string."""
+        return _line_of(sources, *self.frames[0][:2]) if self.frames else ""
+
+    def traceback(self, sources: dict[str, str]) -> str:
+        """The guest's call chain as Python would print it."""
+        rows = []
+        for file, line, function in reversed(self.frames):
+            rows.append(f'  File "{file}", line {line}, in {function}')
+            if text := _line_of(sources, file, line).strip():
+                rows.append(f"    {text}")
+        return "\n".join(["Traceback (most recent call last):", *rows, ""]) if rows else ""
+
+
+def _line_of(sources: dict[str, str], file: str, line: int) -> str:
+    lines = sources.get(file, "").splitlines()
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+class Watch:
+    """The limits of one step, looked at once per tick."""
+
+    __slots__ = ("_cpu_start", "_deadline", "_limits", "_memory_base", "_outputs", "_runner", "_timeout", "_workspace", "paused", "started")
+
+    def __init__(
+        self,
+        runner: Channel,
+        limits: Limits,
+        timeout: float,
+        outputs: tuple[OutputFile, OutputFile],
+        workspace: Workspace | None,
+        memory_base: int,
+    ) -> None:
+        self.started = monotonic()
+        self.paused = 0.0
+        """Seconds during which the step's clock stood still (a host tool ran)."""
+        self._runner = runner
+        self._limits = limits
+        self._timeout = timeout
+        self._deadline = self.started + timeout
+        self._outputs = outputs
+        self._workspace = workspace
+        self._memory_base = memory_base
+        self._cpu_start = runner.cpu_seconds() or 0.0
+
+    @property
+    def deadline(self) -> float:
+        return self._deadline + self.paused
+
+    def next_look(self) -> float:
+        return min(self.deadline, monotonic() + TICK_SECONDS)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of this step so far, by the kernel's count."""
+        return max(0.0, (self._runner.cpu_seconds() or 0.0) - self._cpu_start)
+
+    def look(self) -> Verdict | None:
+        """The first limit that the step is over, if any."""
+        limits = self._limits
+        if monotonic() >= self.deadline:
+            return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s")
+        if (cpu := self.cpu_seconds()) > limits.cpu_seconds:
+            return Verdict("cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}")
+        ceiling = limits.output_kb * 1024 * OUTPUT_CEILING
+        if (size := max(output.size() for output in self._outputs)) > ceiling:
+            return Verdict(
+                "output", f"the step printed {size >> 10} KiB; {ceiling >> 10} KiB ({OUTPUT_CEILING} x limits.output_kb) end it"
+            )
+        grown = self._memory() >> 20
+        if grown > limits.memory_mb:
+            return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
+        if self._workspace is not None and (over := self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)):
+            return Verdict("output", over)
+        return None
+
+    def _memory(self) -> int:
+        pid = self._runner.pid
+        return 0 if pid is None else processes.private_memory(pid) - self._memory_base
+
+
+def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
+    """Ask a running child for its guest frames. Waits 5 ms at most: a broken-out guest can block the signal or lie."""
+    mark = stderr.mark()
+    if runner.pidfd < 0 or not processes.send_signal(runner.pidfd, WHERE_SIGNAL):
+        return Place()
+    deadline = monotonic() + WHERE_SECONDS
+    while True:
+        dump = stderr.tail_since(mark, WHERE_BYTES)
+        start = dump.find(b"(most recent call first):\n")
+        if start >= 0:
+            frames = tuple(
+                (file.decode(), int(line), function.decode("utf-8", "replace")[:200])
+                for file, line, function in _FRAME.findall(dump, start)
+            )
+            if frames or monotonic() >= deadline:
+                stderr.hide(mark)
+                return Place(frames)
+        if monotonic() >= deadline:
+            stderr.hide(mark)
+            return Place()
+        yield Wait((runner.pidfd,), monotonic() + 0.001)
+
+
+class Lineage:
+    """The processes of a session and of all its branches: one kernel session, one process group.
+
+    Children may neither leave the group nor start one (seccomp refuses setsid and setpgid), so the group is exactly
+    what descends from the first child, strays of an escaped guest included.
+    """
+
+    __slots__ = ("_leader", "_leader_fd", "sessions")
+
+    def __init__(self, leader: Channel) -> None:
+        assert leader.pid is not None
+        self._leader = leader.pid
+        self._leader_fd = os.dup(leader.pidfd)
+        self.sessions: set[LineageMember] = set()
+
+    def end_runner(self, runner: Channel) -> Core[bool]:
+        """Kill one runner and every fork that it left behind; wait until the runner is gone. Whether it is."""
+        runner.kill()
+        gone = yield from runner.ended(monotonic() + KILL_SECONDS)
+        if runner.pid is not None:
+            known = {pid for member in self.sessions for pid in member.pids()} - {runner.pid}
+            processes.kill_strays(self._leader, known)
+        return gone
+
+    def leave(self, member: LineageMember) -> None:
+        """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
+        self.sessions.discard(member)
+        if not self.sessions and self._leader_fd >= 0:
+            try:
+                processes.pidfd_send_signal(self._leader_fd, signal.SIGKILL, group=True)
+            except ProcessLookupError:
+                pass
+            except OSError:
+                # EINVAL before 6.9: look for the members one by one.
+                processes.kill_strays(self._leader)
+            os.close(self._leader_fd)
+            self._leader_fd = -1
+
+
+class LineageMember(Protocol):
+    def pids(self) -> Collection[int]:
+        """The processes that this session knows and keeps: its runner and its parked checkpoints."""
+        ...
+
+
+def killed_error(verdict: Verdict, place: Place, sources: dict[str, str], hint: str | None) -> ErrorInfo:
+    """The error of a step that the host ended, with the place where the guest was."""
+    line, source = place.line, place.source_line(sources)
+    names = {"timeout": "TimeoutError", "memory": "MemoryError", "cancelled": "CancelledError"}
+    return ErrorInfo(
+        type=names.get(verdict.outcome, "StepKilled"),
+        message=verdict.message if line is None else f"{verdict.message}; it was at line {line}" + (f": {source.strip()}" if source else ""),
+        line=line,
+        source_line=source,
+        traceback=place.traceback(sources),
+        hint=hint,
+    )

@@ -1,0 +1,76 @@
+"""The one place where the host waits. Its logic is written once, as generators; a face drives them.
+
+A generator of the core yields a `Wait` when it can go no further without I/O, or a `CallTool` when guest code calls a
+host function, and is resumed with the answer. `drive` is the blocking face; `host.aio` drives the same generators on an
+event loop. (The shape is psycopg 3's: generators in the core, `waiting.py` per face.)
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Generator
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+R = TypeVar("R")
+
+READ = select.POLLIN
+WRITE = select.POLLOUT
+
+
+class Wait(NamedTuple):
+    """Wait until one of `fds` is readable (`writable`: the first one writable) or until `deadline` (monotonic seconds).
+
+    The generator is resumed with True, or with False when the deadline came first.
+    """
+
+    fds: tuple[int, ...]
+    deadline: float
+    writable: bool = False
+    poller: select.poll | None = None
+    """The same descriptors, registered once; the blocking face uses it as it is."""
+
+
+class CallTool(NamedTuple):
+    """Run `call()` for the guest. The generator is resumed with what it returns (or the awaited result of that)."""
+
+    call: Callable[[], Any]
+    timeout: float | None
+
+
+Core = Generator[Wait | CallTool, Any, R]
+
+
+def wait(wanted: Wait) -> bool:
+    """Block until `wanted` is ready (True) or late (False)."""
+    poller = wanted.poller
+    if poller is None:
+        poller = select.poll()
+        for fd in wanted.fds:
+            poller.register(fd, WRITE if wanted.writable else READ)
+    while True:
+        left = wanted.deadline - monotonic()
+        # poll counts whole milliseconds; rounding up means at most 1 ms late, never a busy loop.
+        if poller.poll(max(0.0, left) * 1000 + 0.999 if left > 0 else 0):
+            return True
+        if monotonic() >= wanted.deadline:
+            return False
+
+
+def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:
+    """Run a generator of the core to its end, blocking. `call` runs host tools; without it they are called plainly."""
+    try:
+        wanted = next(core)
+        while True:
+            if type(wanted) is Wait:
+                try:
+                    answer: Any = wait(wanted)
+                except BaseException as interruption:
+                    # Ctrl-C while waiting: the core decides what becomes of the step, then the exception goes on.
+                    wanted = core.throw(interruption)
+                    continue
+            else:
+                answer = call(wanted) if call is not None else wanted.call()
+            wanted = core.send(answer)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]

@@ -1,0 +1,287 @@
+"""A session's directory of files: one per lineage, a subdirectory per branch, and snapshots that follow the checkpoints.
+
+The directory of a lineage is named in its Landlock rule before lockdown, and a fork cannot widen that later; so every
+branch lives below it. Snapshots lie beside it, where no guest can write. The tree is hostile: links are never followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from safeexec.errors import WorkspaceError
+
+FICLONE = 0x40049409
+"""ioctl that shares the blocks of a file with another one, on file systems that can (btrfs, xfs)."""
+
+
+class Entry(NamedTuple):
+    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is still the same."""
+
+    mode: int
+    mark: tuple[int, int, int, int]
+    stored: str
+    target: str
+
+
+Snapshot = dict[str, Entry]
+
+
+class WorkspaceRoot:
+    """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`."""
+
+    def __init__(self) -> None:
+        self.path = os.path.realpath(tempfile.mkdtemp(prefix="safeexec-"))
+        self.owner: tuple[int, int] | None = None
+        """uid and gid of the children, where they are not the host's own."""
+        self._lineages = 0
+        # Others may pass through to their own directory; only the host can list.
+        os.chmod(self.path, 0o711)
+
+    def lineage(self) -> Workspace:
+        self._lineages += 1
+        home = os.path.join(self.path, f"s{self._lineages}")
+        os.mkdir(home, 0o711)
+        store = os.path.join(self.path, f"s{self._lineages}.store")
+        os.mkdir(store, 0o700)
+        return Workspace(_Lineage(home, store, self.owner))
+
+    def close(self) -> None:
+        """Remove the directory. Files of a guest that the host may not remove are a `WorkspaceError`."""
+        shutil.rmtree(self.path, onerror=_make_writable_and_retry)
+
+
+class _Lineage:
+    """What the branches of one session share: the directory, the store of file contents, the numbering."""
+
+    def __init__(self, home: str, store: str, owner: tuple[int, int] | None) -> None:
+        self.home = home
+        self.store = store
+        self.owner = owner
+        self.branches = 0
+        self.stored = 0
+        self.users = 0
+
+
+class Workspace:
+    """The files of one session."""
+
+    def __init__(self, lineage: _Lineage) -> None:
+        self._lineage = lineage
+        lineage.users += 1
+        lineage.branches += 1
+        self.home = lineage.home
+        self.path = os.path.join(lineage.home, f"b{lineage.branches}")
+        os.mkdir(self.path, 0o700)
+        if lineage.owner is not None:
+            os.chown(self.path, *lineage.owner)
+        self._last: Snapshot = {}
+        self.initial: Snapshot = {}
+        """The files that the session began with."""
+
+    def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
+        """Copy a file of the host (a path), or bytes, to `name` in the workspace."""
+        target = open_beneath(self.path, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        try:
+            if isinstance(content, bytes):
+                with open(target, "wb", closefd=False) as file:
+                    file.write(content)
+            else:
+                with open(content, "rb") as source:
+                    copy_contents(source.fileno(), target)
+            if self._lineage.owner is not None:
+                os.fchown(target, *self._lineage.owner)
+        finally:
+            os.close(target)
+
+    def branch(self, snapshot: Snapshot | None) -> Workspace:
+        """A directory for a branch, with the files of `snapshot`."""
+        workspace = Workspace(self._lineage)
+        workspace.restore(snapshot or {})
+        return workspace
+
+    def snapshot(self) -> Snapshot:
+        """The files as they are now. Only what changed since the last snapshot is copied; links and special files are not followed."""
+        snapshot: Snapshot = {}
+        last = self._last
+        for path, info in _walk(self.path):
+            mark = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+            known = last.get(path)
+            if known is not None and known.mark == mark:
+                snapshot[path] = known
+            elif stat.S_ISREG(info.st_mode):
+                stored = self._store(path)
+                if stored is not None:
+                    snapshot[path] = Entry(info.st_mode, mark, stored, "")
+            elif stat.S_ISDIR(info.st_mode):
+                snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0), "", "")
+            elif stat.S_ISLNK(info.st_mode):
+                with contextlib.suppress(OSError):
+                    snapshot[path] = Entry(info.st_mode, mark, "", os.readlink(os.path.join(self.path, path)))
+        self._last = snapshot
+        return snapshot
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Make the files what they were: changed and deleted ones come back, new ones go."""
+        present = dict(_walk(self.path))
+        for path in sorted(present, reverse=True):
+            entry = snapshot.get(path)
+            info = present[path]
+            if entry is None or stat.S_IFMT(entry.mode) != stat.S_IFMT(info.st_mode):
+                self._remove(path, info)
+                del present[path]
+        restored: Snapshot = {}
+        for path in sorted(snapshot):
+            restored[path] = self._bring_back(path, snapshot[path], present.get(path))
+        self._last = restored
+
+    def over(self, max_bytes: int, max_files: int) -> str | None:
+        """What is too much in the directory, or None."""
+        size = count = 0
+        for _, info in _walk(self.path):
+            count += 1
+            size += info.st_blocks * 512
+            if size > max_bytes:
+                return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
+            if count > max_files:
+                return f"the workspace holds more than {max_files} files (limits.workspace_files)"
+        return None
+
+    def close(self) -> None:
+        """Remove the session's directory; with the last branch, the lineage's and its store."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lineage.users -= 1
+        if self._lineage.users == 0:
+            shutil.rmtree(self._lineage.home, ignore_errors=True)
+            shutil.rmtree(self._lineage.store, ignore_errors=True)
+
+    def _store(self, path: str) -> str | None:
+        """Copy one file of the guest into the store. None when it is gone or has become something else meanwhile."""
+        lineage = self._lineage
+        lineage.stored += 1
+        stored = os.path.join(lineage.store, str(lineage.stored))
+        try:
+            source = open_beneath(self.path, path, os.O_RDONLY)
+        except OSError:
+            return None
+        try:
+            if not stat.S_ISREG(os.fstat(source).st_mode):
+                return None
+            with open(stored, "wb") as target:
+                copy_contents(source, target.fileno())
+        finally:
+            os.close(source)
+        return stored
+
+    def _bring_back(self, path: str, entry: Entry, info: os.stat_result | None) -> Entry:
+        full = os.path.join(self.path, path)
+        if stat.S_ISDIR(entry.mode):
+            if info is None:
+                os.mkdir(full, stat.S_IMODE(entry.mode) | 0o700)
+                self._own(full)
+            return entry
+        if info is not None:
+            if (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns) == entry.mark:
+                return entry
+            os.unlink(full)
+        if stat.S_ISLNK(entry.mode):
+            os.symlink(entry.target, full)
+            self._own(full)
+            return entry._replace(mark=_mark(os.lstat(full)))
+        fd = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            source = os.open(entry.stored, os.O_RDONLY)
+            try:
+                copy_contents(source, fd)
+            finally:
+                os.close(source)
+            os.fchmod(fd, stat.S_IMODE(entry.mode) & 0o777)
+            if self._lineage.owner is not None:
+                os.fchown(fd, *self._lineage.owner)
+            os.utime(fd, ns=(entry.mark[2], entry.mark[2]))
+            return entry._replace(mark=_mark(os.fstat(fd)))
+        finally:
+            os.close(fd)
+
+    def _remove(self, path: str, info: os.stat_result) -> None:
+        full = os.path.join(self.path, path)
+        if stat.S_ISDIR(info.st_mode):
+            shutil.rmtree(full, onerror=_make_writable_and_retry)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(full)
+
+    def _own(self, path: str) -> None:
+        if self._lineage.owner is not None:
+            os.chown(path, *self._lineage.owner, follow_symlinks=False)
+
+
+def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
+    return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Every path below `top`, relative, directories before what they hold. No link is followed."""
+    pending = [""]
+    while pending:
+        below = pending.pop()
+        try:
+            entries = list(os.scandir(os.path.join(top, below)))
+        except OSError:
+            continue
+        for entry in entries:
+            path = os.path.join(below, entry.name)
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue
+            yield path, info
+            if stat.S_ISDIR(info.st_mode):
+                pending.append(path)
+
+
+def open_beneath(top: str, path: str, flags: int, mode: int = 0o600) -> int:
+    """Open `path` below `top` without following a link in any component. Raises OSError, or `WorkspaceError` for `..`."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts:
+        raise WorkspaceError(f"{path!r} is not a path inside the workspace")
+    directory = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+            os.close(directory)
+            directory = inner
+        # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
+        return os.open(parts[-1], flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode, dir_fd=directory)
+    finally:
+        os.close(directory)
+
+
+def copy_contents(source: int, target: int) -> None:
+    """Copy a file's bytes, sharing blocks where the file system can."""
+    try:
+        fcntl.ioctl(target, FICLONE, source)
+        return
+    except OSError:
+        pass
+    while os.sendfile(target, source, None, 1 << 30):
+        pass
+
+
+def _make_writable_and_retry(function: object, path: str, _: object) -> None:
+    """A guest may have taken away the rights to its own directories."""
+    parent = os.path.dirname(path)
+    with contextlib.suppress(OSError):
+        os.chmod(parent, 0o700)
+    with contextlib.suppress(OSError):
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.chmod(path, 0o700)
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)

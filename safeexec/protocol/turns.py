@@ -1,0 +1,86 @@
+"""Who may say what, when: one table for the conversation between host and child, and the object that holds a place in it.
+
+No sockets here. `Conversation` turns messages into frames and bytes into messages; a message that the table does not
+allow is a `ProtocolError`, whoever sent it. The host drives one `Conversation` per child and per parked checkpoint.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.framing import MAX_FRAME, FrameReader, frame
+
+STARTING: Final = "starting"
+IDLE: Final = "idle"
+RUNNING: Final = "running"
+CALLING: Final = "calling"
+ANSWERING: Final = "answering"
+PARKING: Final = "parking"
+PARKED: Final = "parked"
+
+HOST_SAYS: Final[dict[tuple[str, type], str]] = {
+    (IDLE, m.Execute): RUNNING,
+    (IDLE, m.Invoke): RUNNING,
+    (IDLE, m.Check): RUNNING,
+    (CALLING, m.ToolReply): RUNNING,
+    (IDLE, m.Fetch): ANSWERING,
+    (IDLE, m.Assign): ANSWERING,
+    (IDLE, m.Remove): ANSWERING,
+    (IDLE, m.ListNames): ANSWERING,
+    (IDLE, m.Describe): ANSWERING,
+    (IDLE, m.Freeze): ANSWERING,
+    (IDLE, m.Deliver): ANSWERING,
+    (PARKED, m.Thaw): PARKED,
+}
+CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
+    (STARTING, m.Ready): IDLE,
+    (RUNNING, m.StepDone): IDLE,
+    (RUNNING, m.ToolCall): CALLING,
+    (RUNNING, m.Progress): RUNNING,
+    (ANSWERING, m.Fetched): IDLE,
+    (ANSWERING, m.Names): IDLE,
+    (ANSWERING, m.Described): IDLE,
+    (ANSWERING, m.Done): IDLE,
+    (PARKING, m.Parked): PARKED,
+}
+
+_encoder = msgspec.msgpack.Encoder()
+encode = _encoder.encode
+_from_child = msgspec.msgpack.Decoder(m.FromChild)
+
+
+class Conversation:
+    """The host's place in the conversation with one child, and the bytes not yet read from it."""
+
+    __slots__ = ("_reader", "state")
+
+    def __init__(self, state: str = STARTING, cap: int = MAX_FRAME) -> None:
+        self.state = state
+        self._reader = FrameReader(cap)
+
+    def say(self, message: msgspec.Struct) -> bytes:
+        """The frame for `message`. Raises `ProtocolError` if it is not the host's turn to say it."""
+        try:
+            self.state = HOST_SAYS[self.state, type(message)]
+        except KeyError:
+            raise ProtocolError(f"{type(message).__name__} may not be sent while the child is {self.state}") from None
+        return frame(encode(message))
+
+    def hear(self, data: bytes) -> list[m.FromChild]:
+        """The messages that `data` completes, each checked against schema and table. Raises `ProtocolError`."""
+        heard: list[m.FromChild] = []
+        for payload in self._reader.feed(data):
+            try:
+                message = _from_child.decode(payload)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise ProtocolError(f"a message that cannot be read: {error}") from None
+            try:
+                self.state = CHILD_SAYS[self.state, type(message)]
+            except KeyError:
+                raise ProtocolError(f"{type(message).__name__} came while the child was {self.state}") from None
+            heard.append(message)
+        return heard

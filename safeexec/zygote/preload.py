@@ -1,0 +1,83 @@
+"""What a zygote prepares once so that no child pays for it: libraries imported, facades built, the heap frozen."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import gc
+import importlib
+import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.child.execute import Guest
+    from safeexec.child.tools import ToolCaller
+
+ENVIRONMENT = {
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "LANG": "C.UTF-8",
+    "HOME": "/tmp",
+    "MPLBACKEND": "Agg",
+    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before loading).
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "BLIS_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+}
+
+
+def prepare_environment(configure: m.Configure) -> None:
+    """Define what libraries read from the environment, which the exec left empty."""
+    os.environ.update(ENVIRONMENT)
+    time.tzset()
+
+
+def import_modules(names: Sequence[str]) -> list[str]:
+    """Import each module; returns those that are not installed or fail to import."""
+    missing = []
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            missing.append(name)
+    return missing
+
+
+def build_guest(configure: m.Configure) -> tuple[Guest, ToolCaller]:
+    """The guest's side of every session to come, complete but for its control socket."""
+    from safeexec.child.changes import Tracker
+    from safeexec.child.displays import Displays
+    from safeexec.child.execute import Guest
+    from safeexec.child.language import Language
+    from safeexec.child.output import Streams
+    from safeexec.child.tools import ToolCaller, tool_functions
+
+    tools = ToolCaller(None, configure.limits, [tool.name for tool in configure.tools])
+    guest = Guest(
+        Language(configure.language),
+        configure.limits,
+        Streams(),
+        Displays(),
+        Tracker(),
+        tool_functions(tools, configure.tools),
+    )
+    return guest, tools
+
+
+def settle(guest: Guest) -> None:
+    """Run the paths that every step takes, then take what exists out of the collector's sight: children share it all."""
+    # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
+    faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
+    with contextlib.suppress(Exception):
+        for _ in range(3):
+            guest.rehearse()
+    gc.collect()
+    gc.freeze()

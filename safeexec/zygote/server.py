@@ -1,0 +1,97 @@
+"""The zygote's loop: fork a child on request. One thread, no guest code, no state but what was preloaded."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
+
+from safeexec.child.link import Link
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.child.execute import Guest
+    from safeexec.child.lockdown import Lockdown
+    from safeexec.child.tools import ToolCaller
+
+SPAWN_FDS = 3
+"""Control socket, stdout, stderr."""
+
+
+class Zygote:
+    """Everything a child is made of, and the socket on which the host asks for one."""
+
+    def __init__(self, link: Link, guest: Guest, tools: ToolCaller, lockdown: Lockdown, seed: int | None) -> None:
+        self.link = link
+        self.guest = guest
+        self.tools = tools
+        self.lockdown = lockdown
+        self.seed = seed
+
+    def serve(self) -> NoReturn:
+        """Fork on request until the host closes the socket."""
+        while True:
+            request = self.link.receive()
+            fds = [self.link.take_fd() for _ in range(SPAWN_FDS)]
+            control, stdout, stderr = (fd for fd in fds if fd is not None)
+            try:
+                pid = os.fork()
+            except OSError as error:
+                self.link.send(m.SpawnFailed(request.number, f"fork: {error.strerror}"))
+                pid = -1
+            if pid == 0:
+                self._become_child(request, control, stdout, stderr)
+            for fd in (control, stdout, stderr):
+                os.close(fd)
+
+    def _become_child(self, request: m.Spawn, control: int, stdout: int, stderr: int) -> NoReturn:
+        from safeexec.child.main import become_child
+
+        try:
+            become_child(request, control, stdout, stderr, self.guest, self.tools, self.lockdown, self.seed)
+        except BaseException as error:
+            self._report(request.number, error)
+        finally:
+            os._exit(70)
+
+    def _report(self, number: int, error: BaseException) -> None:
+        import traceback
+
+        sys.stderr.write("".join(traceback.format_exception(error)))
+        try:
+            self.link.send(m.SpawnFailed(number, f"{type(error).__name__}: {error}"))
+        except OSError:
+            pass
+
+
+def run(fd: int) -> NoReturn:
+    """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve."""
+    link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
+    # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    configure = link.receive()
+    try:
+        zygote, mechanisms = prepare(link, configure)
+    except BaseException as error:
+        link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
+        os._exit(1)
+    link.send(m.ZygoteReady(mechanisms))
+    zygote.serve()
+
+
+def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanism]]:
+    """Confinement first, so that no library is imported with more rights than children have; then the preloading."""
+    from safeexec.child.lockdown import Lockdown
+    from safeexec.zygote import preload
+    from safeexec.zygote.confine import enter
+
+    preload.prepare_environment(configure)
+    mechanisms = enter(configure.confinement)
+    preload.import_modules(configure.preload)
+    guest, tools = preload.build_guest(configure)
+    lockdown = Lockdown.prepare(configure.child)
+    preload.settle(guest)
+    return Zygote(link, guest, tools, lockdown, configure.seed), mechanisms
