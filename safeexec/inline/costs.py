@@ -1,0 +1,185 @@
+"""What an operation may cost: the fuel of one evaluation, and the total expanded size of a value.
+
+Every evaluation owns one account of fuel. A guard computes a bound on the cost of an operation from its operands, takes
+it from the account, and only then runs the operation, so the fuel bounds the work of the whole evaluation, the size of
+its results and the time that any single C call holds the GIL. One unit stands for at most about 100 ns of work or
+100 bytes of memory: an element of a container, 16 characters of text, a product of two 180-bit integers.
+
+Sizes are *expanded*: a list that holds the same list a thousand times counts it a thousand times, because comparing,
+hashing and printing visit it a thousand times (`[[0] * 1000] * 1000` is a million, its memory is 16 KB).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+Fuel = list[int]
+"""One account: a list that holds what is left. A list because it is the cheapest mutable cell to make and to pass."""
+
+MAX_BITS = 1 << 16
+"""The largest integer that an operation may produce: 65,536 bits, about 19,700 digits."""
+MAX_DEPTH = 64
+"""The deepest nesting of a container that is compared, hashed or printed."""
+MAX_DIGITS = 4300
+"""The longest text that is read as a number; CPython's own default limit for int()."""
+SMALL = 1 << 63
+"""Integers below this magnitude are small: the entry of a compiled expression accepts them without a guard."""
+HASH_MODULUS = sys.hash_info.modulus
+
+OPTIONAL_MODULES = frozenset({"datetime", "decimal", "fractions", "zoneinfo"})
+
+
+class Refused(Exception):
+    """An operation was refused before it ran; becomes an `ExpressionError` with a column."""
+
+
+Weigh = Callable[[Fuel, Any, int], int]
+
+WEIGHTS: dict[type, Weigh] = {}
+"""The exact types that an expression may hold. The value weighs an object of that type: (fuel, object, depth) to units."""
+
+
+def known(kind: type) -> bool:
+    """Whether values of exactly this type may take part; loads the rules of Decimal, Fraction and datetime when first met."""
+    if kind in WEIGHTS:
+        return True
+    if kind.__module__ in OPTIONAL_MODULES:
+        import safeexec.inline.exact  # noqa: F401  registers its types in WEIGHTS and in the tables of operators
+
+        return kind in WEIGHTS
+    return False
+
+
+def admit(value: Any) -> Any:
+    """The value itself, if its exact type may take part in an expression."""
+    if type(value) not in WEIGHTS and not known(type(value)):
+        refuse_type(type(value))
+    return value
+
+
+def refuse_type(kind: type) -> NoReturn:
+    base = next((base.__name__ for base in kind.__mro__[1:] if base in WEIGHTS), None)
+    because = f"it is a subclass of {base}; convert it to {base} first" if base else "its operations cannot be bounded"
+    raise Refused(f"a value of type {kind.__qualname__} may not take part in an expression: {because}")
+
+
+def spend(fuel: Fuel, units: int) -> None:
+    """Takes units from the account before the work is done; raises `Refused` when it does not hold so many."""
+    left = fuel[0] - units
+    if left < 0:
+        raise Refused("the expression costs too much: this operation would go past max_steps")
+    fuel[0] = left
+
+
+def weight(number: int) -> int:
+    """The bound for one linear or quadratic operation (printing, conversion, comparison with a Decimal) on an integer."""
+    bits = number.bit_length()
+    return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
+
+
+def measure(fuel: Fuel, value: Any, depth: int = 0) -> int:
+    """Spends the expanded size of the value and returns it. Stops as soon as the fuel is gone."""
+    weigh = WEIGHTS.get(type(value))
+    if weigh is None:
+        admit(value)
+        weigh = WEIGHTS[type(value)]
+    return weigh(fuel, value, depth)
+
+
+def _constant(fuel: Fuel, value: object, depth: int) -> int:
+    spend(fuel, 1)
+    return 1
+
+
+def _integer(fuel: Fuel, value: int, depth: int) -> int:
+    units = weight(value)
+    spend(fuel, units)
+    return units
+
+
+def _text(fuel: Fuel, value: str, depth: int) -> int:
+    units = 1 + (len(value) >> 4)
+    spend(fuel, units)
+    return units
+
+
+def _range(fuel: Fuel, value: range, depth: int) -> int:
+    units = weight(value.start) + weight(value.stop) + weight(value.step)
+    spend(fuel, units)
+    return units
+
+
+def _sequence(fuel: Fuel, value: list[Any] | tuple[Any, ...], depth: int) -> int:
+    if depth >= MAX_DEPTH:
+        raise Refused(f"a container is nested more than {MAX_DEPTH} deep, or holds itself")
+    units = 1 + len(value)
+    spend(fuel, units)
+    if not bounded_numbers(value):
+        for item in value:
+            units += measure(fuel, item, depth + 1)
+    return units
+
+
+def _set(fuel: Fuel, value: set[Any] | frozenset[Any], depth: int) -> int:
+    return _sequence(fuel, tuple(value), depth) + collisions(fuel, value)
+
+
+def _dict(fuel: Fuel, value: dict[Any, Any], depth: int) -> int:
+    return _sequence(fuel, tuple(value.values()), depth) + _sequence(fuel, tuple(value), depth) + collisions(fuel, value)
+
+
+WEIGHTS.update(
+    {
+        type(None): _constant,
+        bool: _constant,
+        float: _constant,
+        complex: _constant,
+        int: _integer,
+        str: _text,
+        range: _range,
+        list: _sequence,
+        tuple: _sequence,
+        set: _set,
+        frozenset: _set,
+        dict: _dict,
+    }
+)
+
+_NUMBERS = frozenset({int, float})
+
+
+def bounded_numbers(values: Iterable[Any]) -> bool:
+    """Whether all are exact floats and small integers; three passes in C."""
+    kinds = set(map(type, values))
+    if not kinds <= _NUMBERS:
+        return False
+    if int not in kinds:
+        return True
+    if float in kinds:  # a NaN would blind min() and max()
+        values = [value for value in values if type(value) is int]
+    return max(values) < SMALL and min(values) > -SMALL
+
+
+_EVENLY_HASHED = frozenset({str, float, bool, type(None), complex})
+
+
+def collisions(fuel: Fuel, keys: Iterable[Any]) -> int:
+    """Spends the bound on what equal hashes cost when a table is made of these keys, whose weight is spent already.
+
+    Strings are hashed with a secret key, and at most some 70 floats share a hash. Integers collide modulo 2**61 - 1, and
+    tuples, frozensets, Fractions and Decimals can be made to. n keys of one hash cost n**2 / 2 comparisons.
+    """
+    kinds = set(map(type, keys))
+    if kinds <= _EVENLY_HASHED:
+        return 0
+    if kinds == {int} and max(keys) < HASH_MODULUS and min(keys) > -HASH_MODULUS:
+        return 0
+    units = 0
+    for count in Counter(map(hash, keys)).values():
+        if count > 1:
+            units += count * count >> 2
+    spend(fuel, units)
+    return units

@@ -1,0 +1,223 @@
+"""Decimal, Fraction, dates and times: their weights and operators. Loaded when the first such value is met.
+
+A Decimal is cheap to hold and dear to expand: `int(Decimal("1e999999999"))` is one C call of hours. Its arithmetic costs
+by the precision of the caller's decimal context. A Fraction costs by the bits of numerator and denominator.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from typing import Any
+
+from safeexec.inline.costs import MAX_BITS, MAX_DIGITS, SMALL, WEIGHTS, Fuel, Refused, spend, weight
+from safeexec.inline.operators import BINARY, INTEGERS, Cost, limit_bits, power_bits
+
+MAX_PRECISION = 2000
+"""The largest precision of a decimal context under which arithmetic is done here, in digits."""
+
+
+def check_digits(fuel: Fuel, value: Any) -> Any:
+    """Refuses a Decimal or Fraction that would be written out, or turned into an integer, with too many digits."""
+    if type(value) is Decimal and value.is_finite():
+        digits = max(abs(value.adjusted()), abs(int(value.as_tuple().exponent)))
+        if digits > MAX_DIGITS:
+            raise Refused(f"this Decimal has {digits} digits when written out; the limit is {MAX_DIGITS}")
+        spend(fuel, 1 + (digits >> 2))
+    elif type(value) is Fraction:
+        spend(fuel, weight(value.numerator) + weight(value.denominator))
+    return value
+
+
+def _decimal_size(value: Any) -> int:
+    return value.__sizeof__() if type(value) is Decimal else value.bit_length() >> 3
+
+
+def _weigh_decimal(fuel: Fuel, value: Decimal, depth: int) -> int:
+    units = 1 + (value.__sizeof__() >> 7)
+    spend(fuel, units)
+    return units
+
+
+def _weigh_fraction(fuel: Fuel, value: Fraction, depth: int) -> int:
+    units = 10 + weight(value.numerator) + weight(value.denominator)
+    spend(fuel, units)
+    return units
+
+
+def _weigh_clock(fuel: Fuel, value: datetime | time, depth: int) -> int:
+    check_zone(value.tzinfo)
+    spend(fuel, 4)
+    return 4
+
+
+def check_zone(zone: object) -> None:
+    """A time zone may be None, a `timezone` or a `ZoneInfo`; any other class would run code of the host's."""
+    if zone is None or type(zone) is timezone or type(zone) is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", timezone):
+        return
+    raise Refused(f"a time zone of type {type(zone).__qualname__} may not take part; use datetime.timezone or ZoneInfo")
+
+
+def _weigh_constant(fuel: Fuel, value: object, depth: int) -> int:
+    spend(fuel, 2)
+    return 2
+
+
+WEIGHTS.update(
+    {
+        Decimal: _weigh_decimal,
+        Fraction: _weigh_fraction,
+        date: _weigh_constant,
+        timedelta: _weigh_constant,
+        datetime: _weigh_clock,
+        time: _weigh_clock,
+    }
+)
+
+
+def _precision() -> int:
+    precision = getcontext().prec
+    if precision > MAX_PRECISION:
+        raise Refused(f"the precision of the decimal context is {precision}; the limit is {MAX_PRECISION}")
+    return precision
+
+
+def _decimal_linear(fuel: Fuel, left: Any, right: Any) -> int:
+    return 2 + ((_precision() + _decimal_size(left)) * (1 + (_decimal_size(right) >> 4)) >> 6)
+
+
+def _decimal_quotient(fuel: Fuel, left: Any, right: Any) -> int:
+    precision = _precision() + (_decimal_size(left) >> 1) + (_decimal_size(right) >> 1)
+    return 2 + (precision * precision >> 9)
+
+
+def _decimal_power(fuel: Fuel, left: Any, right: Any) -> int:
+    precision = _precision() + _decimal_size(left) + _decimal_size(right)
+    return 10 + (precision * precision >> 2)
+
+
+def _ratio_bits(value: Any) -> int:
+    if type(value) is float:
+        return 64
+    return int(value.numerator.bit_length()) + int(value.denominator.bit_length())
+
+
+def _fraction_cost(fuel: Fuel, left: Any, right: Any) -> int:
+    bits = _ratio_bits(left) + _ratio_bits(right)
+    return 20 + limit_bits(bits) * 4
+
+
+def _fraction_power(fuel: Fuel, left: Any, right: Any) -> int:
+    if type(left) is float or type(right) is float or right.denominator != 1:
+        return 20 + _ratio_bits(left) + _ratio_bits(right)
+    exponent = abs(right.numerator)
+    return 20 + limit_bits(power_bits(left.numerator, exponent) + power_bits(left.denominator, exponent)) * 4
+
+
+def _zones(fuel: Fuel, left: Any, right: Any) -> int:
+    for value in (left, right):
+        if type(value) in (datetime, time):
+            check_zone(value.tzinfo)
+    return 4
+
+
+def _mixed(cost: Cost, kind: type, *others: type) -> dict[tuple[type, type], Cost]:
+    return {(kind, kind): cost, **{pair: cost for other in others for pair in ((kind, other), (other, kind))}}
+
+
+_FRACTIONAL = (*INTEGERS, float)
+for _operator in (ast.Add, ast.Sub, ast.Mult):
+    BINARY[_operator].update(_mixed(_decimal_linear, Decimal, *INTEGERS))
+for _operator in (ast.Div, ast.FloorDiv, ast.Mod):
+    BINARY[_operator].update(_mixed(_decimal_quotient, Decimal, *INTEGERS))
+BINARY[ast.Pow].update(_mixed(_decimal_power, Decimal, *INTEGERS))
+for _operator in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod):
+    BINARY[_operator].update(_mixed(_fraction_cost, Fraction, *_FRACTIONAL))
+BINARY[ast.Pow].update(_mixed(_fraction_power, Fraction, *_FRACTIONAL))
+
+
+def _compared(fuel: Fuel, left: Any, right: Any) -> int:
+    return (WEIGHTS[type(left)](fuel, left, 0) + WEIGHTS[type(right)](fuel, right, 0)) * 4
+
+
+_ORDERINGS: dict[tuple[type, type], Cost] = {
+    **_mixed(_compared, Decimal, *_FRACTIONAL, Fraction),
+    **_mixed(_compared, Fraction, *_FRACTIONAL),
+    **{(kind, kind): _zones for kind in (date, datetime, time, timedelta)},
+}
+BINARY[ast.Lt].update(_ORDERINGS)  # the four orderings share one table
+
+_TIMEDELTA_SCALES = {(timedelta, int), (timedelta, float), (timedelta, bool)}
+BINARY[ast.Add].update(
+    {pair: _zones for kind in (date, datetime) for pair in ((kind, timedelta), (timedelta, kind))} | {(timedelta, timedelta): 2}
+)
+BINARY[ast.Sub].update(
+    {(kind, other): _zones for kind in (date, datetime) for other in (kind, timedelta)} | {(timedelta, timedelta): 2}
+)
+
+
+def _scaled(fuel: Fuel, left: Any, right: Any) -> int:
+    return 2 + sum(weight(value) for value in (left, right) if type(value) is int)
+
+
+BINARY[ast.Mult].update({pair: _scaled for a, b in _TIMEDELTA_SCALES for pair in ((a, b), (b, a))})
+BINARY[ast.Div].update({(timedelta, other): _scaled for other in (timedelta, int, float, bool)})
+BINARY[ast.FloorDiv].update({(timedelta, other): _scaled for other in (timedelta, int, bool)})
+BINARY[ast.Mod].update({(timedelta, timedelta): 2})
+
+
+def decimal(fuel: Fuel, *args: Any) -> Decimal:
+    """`Decimal(value)` from text, an integer or a float."""
+    for arg in args:
+        _check_literal(arg, (int, bool, float, str, Decimal))
+        spend(fuel, weight(arg) if type(arg) is int else 10 + (len(arg) if type(arg) is str else 0))
+    return Decimal(*args)
+
+
+def fraction(fuel: Fuel, *args: Any) -> Fraction:
+    """`Fraction(value)` or `Fraction(numerator, denominator)`."""
+    total = 0
+    for arg in args:
+        _check_literal(arg, (int, bool, float, str, Decimal, Fraction))
+        if type(arg) is str:
+            _check_exponent(arg)
+            total += 4 * (len(arg) + MAX_DIGITS)
+        else:
+            check_digits(fuel, arg)
+            total += 2200 if type(arg) is float else 4 * MAX_DIGITS if type(arg) is Decimal else _ratio_bits(arg)
+    spend(fuel, 20 + limit_bits(total))
+    return Fraction(*args)
+
+
+def _check_literal(value: Any, kinds: tuple[type, ...]) -> None:
+    if type(value) not in kinds:
+        raise TypeError(f"cannot make an exact number of '{type(value).__name__}'")
+    if type(value) is str and len(value) > MAX_DIGITS:
+        raise Refused(f"a text of {len(value)} characters is too long for a number; the limit is {MAX_DIGITS}")
+
+
+def _check_exponent(text: str) -> None:
+    """`Fraction("1e999999999")` would compute the power."""
+    _, marker, exponent = text.lower().partition("e")
+    digits = exponent.replace("_", "").strip().lstrip("+-")
+    if marker and digits.isdecimal() and (len(digits) > 4 or int(digits) > MAX_DIGITS):
+        raise Refused(f"the exponent of this text is too large; the limit is {MAX_DIGITS}")
+
+
+def make(kind: type) -> Any:
+    """A guard for date(...), datetime(...), time(...) and timedelta(...): arguments are numbers."""
+
+    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        for arg in (*args, *options.values()):
+            if type(arg) not in _FRACTIONAL or (type(arg) is int and abs(arg) >= SMALL):
+                raise TypeError(f"{kind.__name__}() takes ordinary numbers here")
+        spend(fuel, 10)
+        return kind(*args, **options)
+
+    return guard
+
+
+assert MAX_BITS >= 4 * MAX_DIGITS

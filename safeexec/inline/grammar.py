@@ -1,0 +1,514 @@
+"""The language of expressions: checks a syntax tree node by node and puts guards where a cost is not bounded.
+
+An allow list of node kinds: what has no method here is refused. Attributes exist only as `math.sqrt(...)`, `math.pi` and
+their like, functions only in the place where they are called, so no computation can walk from a value to its class.
+
+Each visit returns the tree to compile and the *kind* of its value, as far as it is known before it runs:
+
+- an integer b: a float or a complex number, or an integer (or bool) of at most b bits;
+- `Numbers(b, depth)`: a container of such numbers (depth 2: of rows of them);
+- None: any value.
+
+Operators over bounded numbers are compiled as they are. All others become calls of their guard, `<fuel>` first. The kinds
+of names are given: the code that is compiled checks them once when it is entered. A comprehension pays in advance for all
+its rounds: its container has a length, and its body a number of nodes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+from safeexec.errors import ExpressionError
+from safeexec.inline import functions, subscripts, text
+from safeexec.inline.operators import GUARDS
+from safeexec.inline.report import at_node
+
+NAME_BITS = 63
+"""Integers of names are below 2**63 in code compiled for numbers."""
+NATIVE_BITS = 4096
+"""Up to here an operation on integers takes less than 10 us and needs no guard."""
+FLOAT_BITS = 1024
+"""int(), round(), floor() of a float have at most so many bits."""
+MAX_DEPTH = 150
+"""The deepest nesting of an expression."""
+
+
+class Numbers(NamedTuple):
+    """A container of numbers of so many bits; depth 2: of rows of such numbers."""
+
+    bits: int
+    depth: int = 1
+
+
+Kind = int | Numbers | None
+Typed = tuple[ast.expr, Kind]
+
+FUEL = "<fuel>"
+HELPERS: dict[str, Callable[..., Any]] = {
+    "<item>": subscripts.item,
+    "<part>": subscripts.part,
+    "<items>": functions.items,
+    "<each>": functions.each,
+    "<unpacked>": functions.unpacked,
+    "<spread>": functions.spread,
+    "<pairs>": functions.pairs,
+    "<set>": functions.to_set,
+    "<dict>": functions.to_dict,
+    "<interpolated>": text.interpolated,
+    "<host>": functions.from_host,
+    **{f"<{kind.__name__}>": guard for kind, guard in GUARDS.items()},
+}
+
+_DIRECT_REALS = frozenset(functions.OF_REALS.split()) - {"frexp", "modf"}
+HINTS: dict[str, str] = {
+    "Attribute": "attributes are not available in expressions; only functions and constants of math and statistics are",
+    "Lambda": "lambda is not available in expressions; write a comprehension",
+    "NamedExpr": "assignments are not available in expressions",
+    "Await": "await is not available in expressions",
+    "Yield": "yield is not available in expressions",
+    "YieldFrom": "yield is not available in expressions",
+    "GeneratorExp": "a generator can only be the argument of a function here; write a list comprehension",
+    "Starred": "a starred value can stand only in a display or a call",
+    "Slice": "a slice can stand only alone in a subscript",
+}
+
+
+class Translator:
+    """Checks one tree and rewrites it for names of the given kinds; `names` and `globals` collect what the code needs."""
+
+    def __init__(self, source: str, kinds: Mapping[str, Kind], default: Kind, host: Collection[str] = ()) -> None:
+        self.source = source
+        self.kinds = kinds
+        self.default = default
+        self.host = host
+        self.names: dict[str, ast.Name] = {}
+        self.globals: dict[str, Any] = {}
+        self.metered = False
+        self._bound: list[dict[str, Kind]] = []
+        self._depth = 0
+        self._nodes = 0
+        self._temporaries = 0
+
+    def visit(self, node: ast.expr) -> Typed:
+        method = _METHODS.get(type(node))
+        if method is None:
+            name = type(node).__name__
+            raise self.error(HINTS.get(name, f"{name} is not available in expressions"), node)
+        self._nodes += 1
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self.error(f"the expression is nested more than {MAX_DEPTH} deep", node)
+        typed = method(self, node)
+        self._depth -= 1
+        return typed
+
+    def error(self, message: str, node: ast.expr | ast.keyword) -> ExpressionError:
+        return at_node(message, self.source, node)
+
+    def call(self, node: ast.expr, helper: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
+        """A call of a guard at the place of the node, the fuel first."""
+        self.metered = True
+        if helper in HELPERS:
+            self.globals[helper] = HELPERS[helper]
+        fuel = ast.copy_location(ast.Name(FUEL, _LOAD), node)
+        return self.direct(node, helper, fuel, *args, keywords=keywords)
+
+    def direct(self, node: ast.expr, name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
+        function = ast.copy_location(ast.Name(name, _LOAD), node)
+        return ast.copy_location(ast.Call(function, list(args), keywords or []), node)
+
+    # values
+
+    def constant(self, node: ast.Constant) -> Typed:
+        value = node.value
+        if type(value) is int:
+            bits = value.bit_length()
+            return node, bits if bits <= NATIVE_BITS else None
+        if type(value) in (float, complex):
+            return node, 0
+        if type(value) is bool:
+            return node, 1
+        if value is None or type(value) is str:
+            return node, None
+        raise self.error(f"a constant of type {type(value).__name__} is not available in expressions", node)
+
+    def name(self, node: ast.Name) -> Typed:
+        for scope in reversed(self._bound):
+            if node.id in scope:
+                return node, scope[node.id]
+        self.names.setdefault(node.id, node)
+        return node, self.kinds.get(node.id, self.default)
+
+    def attribute(self, node: ast.Attribute) -> Typed:
+        if isinstance(node.value, ast.Name):
+            module = node.value.id
+            value = functions.CONSTANTS.get(module, {}).get(node.attr)
+            if value is not None:
+                return ast.copy_location(ast.Constant(value), node), 0
+            if node.attr in functions.MODULES.get(module, ()):
+                raise self.error(f"{module}.{node.attr} is a function: it can only be called", node)
+            if module in functions.MODULES:
+                raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, functions.MODULES[module]), node)
+        raise self.error(HINTS["Attribute"], node)
+
+    def sequence(self, node: ast.List | ast.Tuple) -> Typed:
+        node.elts, kind = self.elements(node.elts)
+        return node, kind
+
+    def elements(self, nodes: list[ast.expr]) -> tuple[list[ast.expr], Kind]:
+        """The items of a display or the arguments of a call; the kind of a container of them."""
+        elements, kinds = [], []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                value, kind = self.visit(node.value)
+                node.value = self.call(value, "<spread>", value)
+                elements.append(node)
+                kinds.append(None)
+            else:
+                element, kind = self.visit(node)
+                elements.append(element)
+                kinds.append(kind if isinstance(kind, int) else None)
+        bounds = [kind for kind in kinds if kind is not None]
+        return elements, Numbers(max(bounds)) if bounds and len(bounds) == len(kinds) else None
+
+    def set_display(self, node: ast.Set) -> Typed:
+        elements, kind = self.elements(node.elts)
+        return self.call(node, "<set>", ast.copy_location(ast.List(elements, _LOAD), node)), kind
+
+    def dict_display(self, node: ast.Dict) -> Typed:
+        if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
+            node.values = [self.visit(value)[0] for value in node.values]
+            return node, None
+        rows: list[ast.expr] = []
+        for key, value in zip(node.keys, node.values):
+            right = self.visit(value)[0]
+            if key is None:
+                rows.append(ast.copy_location(ast.Starred(self.call(value, "<pairs>", right), _LOAD), value))
+            else:
+                rows.append(ast.copy_location(ast.Tuple([self.visit(key)[0], right], _LOAD), value))
+        return self.call(node, "<dict>", ast.copy_location(ast.List(rows, _LOAD), node)), None
+
+    def joined(self, node: ast.JoinedStr) -> Typed:
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                value = self.visit(part.value)[0]
+                spec: ast.expr = ast.copy_location(ast.Constant(""), part)
+                if part.format_spec is not None:
+                    spec = self.visit(part.format_spec)[0]
+                conversion = ast.copy_location(ast.Constant(part.conversion), part)
+                parts.append(ast.copy_location(ast.Tuple([value, conversion, spec], _LOAD), part))
+            else:
+                parts.append(self.visit(part)[0])
+        return self.call(node, "<interpolated>", *parts), None
+
+    # operators
+
+    def binary(self, node: ast.BinOp) -> Typed:
+        node.left, left = self.visit(node.left)
+        node.right, right = self.visit(node.right)
+        operator = type(node.op)
+        if isinstance(left, int) and isinstance(right, int):
+            rule = _RESULT_BITS.get(operator)
+            bits = _power_bits(left, node.right) if operator is ast.Pow else rule(left, right) if rule else None
+            if bits is not None and bits <= NATIVE_BITS:
+                return node, bits
+        return self.guarded(node, operator, node.left, node.right), None
+
+    def guarded(self, node: ast.expr, operator: type[ast.AST], *operands: ast.expr) -> ast.expr:
+        if operator not in GUARDS:
+            raise self.error("this operator is not available in expressions", node)
+        return self.call(node, f"<{operator.__name__}>", *operands)
+
+    def unary(self, node: ast.UnaryOp) -> Typed:
+        node.operand, kind = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return node, 1
+        if isinstance(kind, int):
+            return node, kind + 1
+        return self.guarded(node, type(node.op), node.operand), None
+
+    def boolean(self, node: ast.BoolOp) -> Typed:
+        typed = [self.visit(value) for value in node.values]
+        node.values = [value for value, _ in typed]
+        return node, _join([kind for _, kind in typed])
+
+    def conditional(self, node: ast.IfExp) -> Typed:
+        node.test, _ = self.visit(node.test)
+        node.body, body = self.visit(node.body)
+        node.orelse, orelse = self.visit(node.orelse)
+        return node, _join([body, orelse])
+
+    def compare(self, node: ast.Compare) -> Typed:
+        typed = [self.visit(operand) for operand in (node.left, *node.comparators)]
+        operands = [operand for operand, _ in typed]
+        native = all(isinstance(kind, int) for _, kind in typed)
+        for index, operator in enumerate(node.ops):
+            if isinstance(operator, (ast.Is, ast.IsNot)):
+                if not any(_is_singleton(operand) for operand in operands[index : index + 2]):
+                    raise self.error("`is` compares with None, True or False only here; write ==", node)
+            elif not native or type(operator) in (ast.In, ast.NotIn):
+                break
+        else:
+            node.left, *node.comparators = operands
+            return node, 1
+        if len(node.ops) == 1:
+            return self.link(node, node.ops[0], operands[0], operands[1]), 1
+        return self.chain(node, operands), 1
+
+    def link(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
+        if isinstance(operator, (ast.Is, ast.IsNot)):
+            return ast.copy_location(ast.Compare(left, [operator], [right]), node)
+        return self.guarded(node, type(operator), left, right)
+
+    def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
+        """`a < b < c` as `(lambda a, b: a < b and b < c)(a, b)`: each operand is computed once, the last ones if needed."""
+        self._temporaries += 2
+        names = [f"<{self._temporaries - 1}>", f"<{self._temporaries}>"]
+        left, right = (ast.copy_location(ast.Name(name, _LOAD), node) for name in names)
+        first = self.link(node, node.ops[0], left, right)
+        if len(operands) > 3:
+            later = ast.copy_location(ast.Compare(right, node.ops[1:], operands[2:]), node)
+            rest = self.chain(later, [right, *operands[2:]])
+        else:
+            rest = self.link(node, node.ops[1], right, operands[2])
+        body = ast.copy_location(ast.BoolOp(ast.And(), [first, rest]), node)
+        parameters = [ast.copy_location(ast.arg(name), node) for name in names]
+        function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), body)
+        return ast.copy_location(ast.Call(ast.copy_location(function, node), operands[:2], []), node)
+
+    def subscript(self, node: ast.Subscript) -> Typed:
+        value, kind = self.visit(node.value)
+        if isinstance(node.slice, ast.Slice):
+            window = node.slice
+            bounds = [
+                self.visit(bound)[0] if bound is not None else ast.copy_location(ast.Constant(None), node)
+                for bound in (window.lower, window.upper, window.step)
+            ]
+            return self.call(node, "<part>", value, *bounds), kind
+        index = self.visit(node.slice)[0]
+        bits = kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None
+        return self.call(node, "<item>", value, index), bits
+
+    # comprehensions
+
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Typed:
+        kind = self.rounds(node.generators, node, lambda: self._element(node))
+        numbers = Numbers(kind) if isinstance(kind, int) else None
+        if isinstance(node, ast.SetComp):
+            rows = ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+            return self.call(node, "<set>", rows), numbers
+        return node, numbers
+
+    def _element(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Kind:
+        node.elt, kind = self.visit(node.elt)
+        return kind
+
+    def dict_comprehension(self, node: ast.DictComp) -> Typed:
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], _LOAD), node.key)
+        rows = ast.copy_location(ast.ListComp(pair, node.generators), node)
+        self.rounds(node.generators, node, lambda: self._element(rows))
+        return self.call(node, "<dict>", rows), None
+
+    def rounds(self, generators: list[ast.comprehension], node: ast.expr, body: Callable[[], Kind]) -> Kind:
+        """Visits the loops and then the body; each loop pays for its rounds times the nodes of all that it repeats."""
+        prices: list[tuple[ast.Constant, int]] = []
+        for generator in generators:
+            if generator.is_async:
+                raise self.error("async is not available in expressions", node)
+            iterable, kind = self.visit(generator.iter)
+            price = ast.copy_location(ast.Constant(0), iterable)
+            prices.append((price, self._nodes))
+            self._bound.append(self.targets(generator.target, kind))
+            helper = "<items>" if kind else "<unpacked>" if isinstance(generator.target, ast.Tuple) else "<each>"
+            generator.iter = self.call(iterable, helper, iterable, price)
+            generator.ifs = [self.visit(condition)[0] for condition in generator.ifs]
+        kind = body()
+        for price, before in prices:
+            price.value = 1 + self._nodes - before
+            self._bound.pop()
+        return kind
+
+    def targets(self, target: ast.expr, kind: Kind) -> dict[str, Kind]:
+        """The names that a loop binds, with their kinds."""
+        if isinstance(target, ast.Name):
+            return {target.id: kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None}
+        if isinstance(target, ast.Tuple) and all(isinstance(name, ast.Name) for name in target.elts):
+            bits = kind.bits if isinstance(kind, Numbers) and kind.depth == 2 else None
+            if isinstance(kind, Numbers) and kind.depth == 1:
+                raise self.error("numbers cannot be unpacked", target)
+            return {name.id: bits for name in target.elts if isinstance(name, ast.Name)}
+        raise self.error("a loop in an expression binds a name, or names separated by commas", target)
+
+    # calls
+
+    def calling(self, node: ast.Call) -> Typed:
+        name, guard, table = self.callee(node.func)
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.error("** is not available in the calls of an expression", keyword)
+            keyword.value, _ = self.visit(keyword.value)
+        generator = node.args[0] if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) else None
+        if generator is not None:
+            argument, kind = self.comprehension(generator)
+            args, kinds = [argument], [kind]
+        else:
+            typed = [self.elements([arg]) if isinstance(arg, ast.Starred) else self.visit(arg) for arg in node.args]
+            args = [arg[0] if isinstance(arg, list) else arg for arg, _ in typed]
+            kinds = [kind for _, kind in typed]
+        if guard is None:
+            self.metered = True
+            function = ast.copy_location(ast.Name(f"<host {name}>", _LOAD), node)
+            if generator is not None:
+                args = [ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)]
+            return self.call(node, "<host>", function, *args, keywords=node.keywords), None
+        native = None if node.keywords else self.native(node, name, args, kinds, generator is not None)
+        if native is not None:
+            return native
+        if generator is not None and name not in ("any", "all"):
+            args = [ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)]
+        helper = f"<{table}{name}>"
+        self.globals[helper] = guard
+        return self.call(node, helper, *args, keywords=node.keywords), None if node.keywords else _container(name, kinds)
+
+    def callee(self, node: ast.expr) -> tuple[str, Callable[..., Any] | None, str]:
+        """Name, guard (None for a function of the host) and the prefix that makes the name unique."""
+        if isinstance(node, ast.Name):
+            if any(node.id in scope for scope in self._bound):
+                raise self.error(f"{node.id} is a value, not a function", node)
+            if node.id in self.host:
+                return node.id, None, ""
+            if node.id in functions.BUILTINS:
+                return node.id, functions.BUILTINS[node.id], "call "
+            raise self.error(_unknown(f"no function {node.id}", node.id, (*functions.BUILTINS, *self.host)), node)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
+            table = functions.MODULES[node.value.id]
+            if node.attr in table:
+                return node.attr, table[node.attr], node.value.id + "."
+            raise self.error(_unknown(f"{node.value.id} has no {node.attr} here", node.attr, table), node)
+        if isinstance(node, ast.Attribute):
+            raise self.error("methods are not available in expressions; call a function with the value as its argument", node)
+        raise self.error("only a function named here can be called", node)
+
+    def native(self, node: ast.Call, name: str, args: list[ast.expr], kinds: list[Kind], generator: bool) -> Typed | None:
+        """The function itself, without a guard, where its arguments are bounded numbers."""
+        bounds = [kind for kind in kinds if isinstance(kind, int)]
+        function: Callable[..., Any] | None = None
+        bits: Kind = None
+        if isinstance(node.func, ast.Attribute):
+            if node.func.value.id == "math" and len(bounds) == len(args):  # type: ignore[attr-defined]
+                if name in _DIRECT_REALS:
+                    function, bits = getattr(functions.math, name), max(bounds, default=0)
+                elif name in ("floor", "ceil", "trunc"):
+                    function, bits = getattr(functions.math, name), max(FLOAT_BITS, *bounds, 0)
+        elif bounds and len(bounds) == len(args):
+            if (name in ("min", "max") and len(args) > 1) or (name in ("abs", "float") and len(args) == 1):
+                function, bits = _PLAIN[name], max(bounds)
+            elif name in ("int", "round") and len(args) == 1:
+                function, bits = _PLAIN[name], max(FLOAT_BITS, *bounds)
+            elif name == "round" and len(args) == 2 and _small_constant(args[1]):
+                function, bits = round, max(FLOAT_BITS, *bounds) + NAME_BITS
+            elif name == "bool" and len(args) == 1:
+                function, bits = bool, 1
+        elif name in ("sum", "min", "max") and len(args) == 1 and isinstance(kinds[0], Numbers) and kinds[0].depth == 1:
+            function, bits = _PLAIN[name], kinds[0].bits + (NAME_BITS if name == "sum" else 0)
+            if not generator:
+                args = [self.call(node, "<items>", args[0], ast.copy_location(ast.Constant(1 + bits // 512), node))]
+        if function is None or (isinstance(bits, int) and bits > NATIVE_BITS):
+            return None
+        self.globals[f"<plain {name}>"] = function
+        return self.direct(node, f"<plain {name}>", *args), bits
+
+
+_LOAD = ast.Load()
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "max": max,
+    "min": min,
+    "round": round,
+    "sum": sum,
+}
+_METHODS: dict[type[ast.AST], Callable[[Translator, Any], Typed]] = {
+    ast.Constant: Translator.constant,
+    ast.Name: Translator.name,
+    ast.Attribute: Translator.attribute,
+    ast.List: Translator.sequence,
+    ast.Tuple: Translator.sequence,
+    ast.Set: Translator.set_display,
+    ast.Dict: Translator.dict_display,
+    ast.JoinedStr: Translator.joined,
+    ast.BinOp: Translator.binary,
+    ast.UnaryOp: Translator.unary,
+    ast.BoolOp: Translator.boolean,
+    ast.IfExp: Translator.conditional,
+    ast.Compare: Translator.compare,
+    ast.Subscript: Translator.subscript,
+    ast.Call: Translator.calling,
+    ast.ListComp: Translator.comprehension,
+    ast.SetComp: Translator.comprehension,
+    ast.DictComp: Translator.dict_comprehension,
+}
+_RESULT_BITS: dict[type[ast.AST], Callable[[int, int], int]] = {
+    ast.Add: lambda left, right: max(left, right) + 1,
+    ast.Sub: lambda left, right: max(left, right) + 1,
+    ast.Mult: lambda left, right: left + right,
+    ast.Div: lambda left, right: 0,
+    ast.FloorDiv: lambda left, right: left + 1,
+    ast.Mod: lambda left, right: right,
+    ast.RShift: lambda left, right: left,
+    ast.BitAnd: lambda left, right: max(left, right) + 1,
+    ast.BitOr: lambda left, right: max(left, right) + 1,
+    ast.BitXor: lambda left, right: max(left, right) + 1,
+}
+
+
+def _power_bits(left: int, exponent: ast.expr) -> int | None:
+    """Bits of a power with a constant exponent; None if it needs a guard."""
+    if isinstance(exponent, ast.Constant):
+        if type(exponent.value) in (float, complex):
+            return 0
+        return left * exponent.value + 1 if type(exponent.value) is int else None
+    if isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub) and isinstance(exponent.operand, ast.Constant):
+        return 0
+    return None
+
+
+def _small_constant(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value < NAME_BITS
+
+
+def _is_singleton(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
+
+
+def _join(kinds: list[Kind]) -> Kind:
+    """The kind of a value that is one of several."""
+    bounds = [kind for kind in kinds if isinstance(kind, int)]
+    if len(bounds) == len(kinds):
+        return max(bounds)
+    return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
+
+
+def _container(name: str, kinds: list[Kind]) -> Kind:
+    """The kind of what a guarded builtin returns."""
+    bounds = [kind for kind in kinds if isinstance(kind, int)]
+    if name == "range" and bounds and len(bounds) == len(kinds) and max(bounds) <= NAME_BITS + 1:
+        return Numbers(max(bounds) + 1)
+    containers = [kind for kind in kinds if isinstance(kind, Numbers) and kind.depth == 1]
+    if name in ("list", "tuple", "sorted", "reversed") and len(containers) == len(kinds) == 1:
+        return containers[0]
+    if name in ("zip", "enumerate") and containers and len(containers) == len(kinds):
+        return Numbers(max(NAME_BITS, *(kind.bits for kind in containers)), 2)
+    return None
+
+
+def _unknown(message: str, name: str, known: Collection[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, known, 1)
+    return f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"

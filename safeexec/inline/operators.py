@@ -1,0 +1,261 @@
+"""The operators: for each one, the exact operand types that it accepts and what it may cost for them.
+
+`BINARY[operator][left type, right type]` is the cost in units: a number, or a function of fuel and operands which returns
+one or raises `Refused`. A pair that is not in the table is a TypeError in CPython's words. `GUARDS` holds, per AST
+operator, the function that looks up, spends and then runs it.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from safeexec.inline.costs import MAX_BITS, Fuel, Refused, admit, collisions, known, measure, spend, weight
+from safeexec.inline.text import printf
+
+Cost = int | Callable[[Fuel, Any, Any], int]
+Guard = Callable[[Fuel, Any, Any], Any]
+
+INTEGERS = (int, bool)
+REALS = (int, bool, float)
+NUMBERS = (int, bool, float, complex)
+
+
+def limit_bits(total: int) -> int:
+    """The cost of a product of that many bits; refuses one past the limit."""
+    if total > MAX_BITS:
+        raise Refused(f"the result would have about {total} bits; integers are limited to {MAX_BITS} bits")
+    return 1 + (total * total >> 17)
+
+
+def power_bits(base: int, exponent: int) -> int:
+    """Bits of base ** exponent, exponent >= 0, without computing it."""
+    return 1 if -2 < base < 2 else base.bit_length() * exponent
+
+
+def _linear(fuel: Fuel, left: int, right: int) -> int:
+    return 1 + (left.bit_length() + right.bit_length() >> 9)
+
+
+def _product(fuel: Fuel, left: int, right: int) -> int:
+    return limit_bits(left.bit_length() + right.bit_length())
+
+
+def _quotient(fuel: Fuel, left: int, right: int) -> int:
+    return 1 + (left.bit_length() * right.bit_length() >> 15)
+
+
+def power_cost(fuel: Fuel, base: int, exponent: int) -> int:
+    return 1 if exponent < 0 else limit_bits(power_bits(base, exponent)) + weight(exponent)
+
+
+def _shift(fuel: Fuel, left: int, right: int) -> int:
+    return 1 if right < 0 or not left else limit_bits(left.bit_length() + right)
+
+
+def _concatenation(fuel: Fuel, left: Any, right: Any) -> int:
+    return 1 + len(left) + len(right)
+
+
+def _text_concatenation(fuel: Fuel, left: str, right: str) -> int:
+    return 1 + (len(left) + len(right) >> 4)
+
+
+def _repetition(fuel: Fuel, left: Any, right: Any) -> int:
+    return 1 + max(0, left * len(right) if isinstance(left, int) else right * len(left))
+
+
+def _text_repetition(fuel: Fuel, left: Any, right: Any) -> int:
+    return 1 + (_repetition(fuel, left, right) >> 4)
+
+
+def _merge(fuel: Fuel, left: Any, right: Any) -> int:
+    measure(fuel, left)
+    measure(fuel, right)
+    collisions(fuel, [*left, *right])
+    return 1
+
+
+def expanded(fuel: Fuel, left: Any, right: Any) -> int:
+    """Both operands in full: the cost of comparing them."""
+    return measure(fuel, left) + measure(fuel, right) >> 1
+
+
+_FREE_NUMBERS = {float, complex}
+
+
+def _numeric(cost: Cost, types: tuple[type, ...] = REALS) -> dict[tuple[type, type], Cost]:
+    """One cost for each pair of integers; pairs with a float are one machine operation (or an OverflowError)."""
+    return {(a, b): 1 if {a, b} & _FREE_NUMBERS else cost for a in types for b in types}
+
+
+def _pairs(cost: Cost, lefts: Iterable[type], rights: Iterable[type]) -> dict[tuple[type, type], Cost]:
+    return {(a, b): cost for a in lefts for b in rights}
+
+
+_SETS = (set, frozenset)
+_REPEATED = {
+    **_pairs(_repetition, INTEGERS, (list, tuple)),
+    **_pairs(_repetition, (list, tuple), INTEGERS),
+    **_pairs(_text_repetition, INTEGERS, (str,)),
+    **_pairs(_text_repetition, (str,), INTEGERS),
+}
+_SET_OPERATIONS = _pairs(_merge, _SETS, _SETS)
+_BITWISE = {**_numeric(_linear, INTEGERS), **_SET_OPERATIONS}
+_ORDERED = {
+    **_numeric(_linear),
+    **_pairs(expanded, _SETS, _SETS),
+    (str, str): _text_concatenation,
+    (list, list): expanded,
+    (tuple, tuple): expanded,
+}
+
+BINARY: dict[type[ast.AST], dict[tuple[type, type], Cost]] = {
+    ast.Add: {
+        **_numeric(_linear, NUMBERS),
+        (str, str): _text_concatenation,
+        (list, list): _concatenation,
+        (tuple, tuple): _concatenation,
+    },
+    ast.Sub: {**_numeric(_linear, NUMBERS), **_SET_OPERATIONS},
+    ast.Mult: {**_numeric(_product, NUMBERS), **_REPEATED},
+    ast.Div: _numeric(_linear, NUMBERS),
+    ast.FloorDiv: _numeric(_quotient),
+    ast.Mod: {**_numeric(_quotient), **{(str, other): printf for other in (*REALS, str, tuple, list, dict, type(None))}},
+    ast.Pow: _numeric(power_cost, NUMBERS),
+    ast.LShift: _numeric(_shift, INTEGERS),
+    ast.RShift: _numeric(_linear, INTEGERS),
+    ast.BitAnd: _BITWISE,
+    ast.BitOr: {**_BITWISE, (dict, dict): _merge},
+    ast.BitXor: _BITWISE,
+    ast.Lt: _ORDERED,
+    ast.LtE: _ORDERED,
+    ast.Gt: _ORDERED,
+    ast.GtE: _ORDERED,
+}
+
+SYMBOLS: dict[type[ast.AST], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.LShift: ("<<", operator.lshift),
+    ast.RShift: (">>", operator.rshift),
+    ast.BitAnd: ("&", operator.and_),
+    ast.BitOr: ("|", operator.or_),
+    ast.BitXor: ("^", operator.xor),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+}
+
+
+def _guard(kind: type[ast.AST]) -> Guard:
+    symbol, apply = SYMBOLS[kind]
+    table = BINARY[kind]
+
+    def guard(fuel: Fuel, left: Any, right: Any) -> Any:
+        cost = table.get((type(left), type(right)))
+        if cost is None:
+            if known(type(left)) and known(type(right)):  # which may have loaded the rules of another module
+                cost = table.get((type(left), type(right)))
+            if cost is None:
+                raise TypeError(_unsupported(symbol, admit(left), admit(right)))
+        if type(cost) is not int:
+            cost = cost(fuel, left, right)
+        left_over = fuel[0] - cost
+        if left_over < 0:
+            spend(fuel, cost)
+        fuel[0] = left_over
+        return apply(left, right)
+
+    return guard
+
+
+def _unsupported(symbol: str, left: object, right: object) -> str:
+    a, b = type(left).__name__, type(right).__name__
+    if symbol[0] in "<>" and symbol not in ("<<", ">>"):
+        return f"'{symbol}' not supported between instances of '{a}' and '{b}'"
+    symbol = "** or pow()" if symbol == "**" else symbol
+    return f"unsupported operand type(s) for {symbol}: '{a}' and '{b}'"
+
+
+_FLAT = frozenset({int, bool, float, str, type(None)})
+
+
+def equal(fuel: Fuel, left: Any, right: Any) -> Any:
+    """`==` for any two values."""
+    if type(left) not in _FLAT or type(right) not in _FLAT:
+        spend(fuel, expanded(fuel, left, right))
+    else:
+        spend(fuel, 1 if type(left) is not str or type(right) is not str else 1 + (len(left) >> 4))
+    return left == right
+
+
+def unequal(fuel: Fuel, left: Any, right: Any) -> Any:
+    return not equal(fuel, left, right)
+
+
+def contains(fuel: Fuel, item: Any, container: Any) -> bool:
+    """`in`. Text is searched in at most length * 128 steps; a range holds a non-integer only after a walk through it."""
+    kind = type(container)
+    if kind is str:
+        if type(item) is str:
+            spend(fuel, 1 + (len(container) * min(1 + len(item), 128) >> 8))
+    elif kind is range:
+        spend(fuel, measure(fuel, item) + (1 if type(item) in INTEGERS else span(container)))
+    elif kind in (list, tuple):
+        measure(fuel, container)
+        if type(item) not in _FLAT:
+            spend(fuel, measure(fuel, item))
+    elif kind in (set, frozenset, dict):
+        key(fuel, item, container)
+    else:
+        raise TypeError(f"argument of type '{kind.__name__}' is not iterable")
+    return item in container
+
+
+def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
+    return not contains(fuel, item, container)
+
+
+def key(fuel: Fuel, item: Any, table: Any) -> None:
+    """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash."""
+    units = measure(fuel, item)
+    if type(item) is str or (type(item) is int and units == 1):
+        return
+    spend(fuel, units * (len(table) >> 4))
+
+
+def span(numbers: range) -> int:
+    """The length of a range, also where `len` overflows, times the weight of its widest number."""
+    length = max(0, (numbers.stop - numbers.start + numbers.step - (1 if numbers.step > 0 else -1)) // numbers.step)
+    return length * max(weight(numbers.start), weight(numbers.stop))
+
+
+def _unary(symbol: str, apply: Callable[[Any], Any], kinds: tuple[str, ...]) -> Callable[[Fuel, Any], Any]:
+    def guard(fuel: Fuel, value: Any) -> Any:
+        if type(value).__name__ not in kinds:
+            raise TypeError(f"bad operand type for unary {symbol}: '{type(admit(value)).__name__}'")
+        spend(fuel, measure(fuel, value))
+        return apply(value)
+
+    return guard
+
+
+GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
+    **{kind: _guard(kind) for kind in BINARY},
+    ast.Eq: equal,
+    ast.NotEq: unequal,
+    ast.In: contains,
+    ast.NotIn: lacks,
+    ast.USub: _unary("-", operator.neg, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")),
+    ast.UAdd: _unary("+", operator.pos, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")),
+    ast.Invert: _unary("~", operator.invert, ("int", "bool")),
+}

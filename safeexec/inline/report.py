@@ -1,0 +1,58 @@
+"""Errors with a column and a caret: from a node, from a SyntaxError, or from where the compiled expression stopped."""
+
+from __future__ import annotations
+
+import ast
+from itertools import islice
+
+from safeexec.errors import ExpressionError
+
+FILENAME = "<expression>"
+
+
+def failure(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
+    """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0."""
+    lines = source.split("\n")
+    text = lines[line - 1] if 0 < line <= len(lines) else source
+    start = min(start, len(text))
+    caret = f"{text}\n{' ' * start}{'^' * max(1, min(end, len(text)) - start)}"
+    return ExpressionError(f"{message} (column {start + 1})\n{caret}", column=start + 1, caret=caret)
+
+
+def at_node(message: str, source: str, node: ast.expr | ast.keyword) -> ExpressionError:
+    end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
+    return at_bytes(message, source, node.lineno, node.col_offset, end if end_line == node.lineno else len(source.encode()))
+
+
+def at_bytes(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
+    """Positions of the parser and of the compiler count bytes of UTF-8."""
+    text = source.split("\n")[line - 1].encode()
+    return failure(message, source, line, len(text[:start].decode(errors="replace")), len(text[:end].decode(errors="replace")))
+
+
+def at_syntax_error(error: Exception, source: str) -> ExpressionError:
+    """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting."""
+    if isinstance(error, SyntaxError) and error.lineno and error.offset:
+        start = error.offset - 1
+        end = error.end_offset - 1 if error.end_offset and error.end_lineno == error.lineno else start + 1
+        return failure(f"not an expression: {error.msg}", source, error.lineno, start, end)
+    if isinstance(error, (MemoryError, RecursionError)):
+        return failure("the expression is nested too deeply", source, 1, 0, 1)
+    return failure(f"not an expression: {error}", source, 1, 0, 1)
+
+
+def at_runtime(error: Exception, message: str, source: str) -> ExpressionError:
+    """The error of a compiled expression: the innermost of its own frames says where."""
+    position = None
+    frame = error.__traceback__
+    while frame is not None:
+        code = frame.tb_frame.f_code
+        if code.co_filename == FILENAME:
+            position = next(islice(code.co_positions(), frame.tb_lasti // 2, None), position)
+        frame = frame.tb_next
+    line, end_line, start, end = position or (None, None, None, None)
+    if line is None or start is None:
+        return failure(message, source, 1, 0, len(source))
+    if end is None or end_line != line:
+        end = len(source.encode())
+    return at_bytes(message, source, line, start, end)

@@ -1,0 +1,41 @@
+"""Subscripts and slices of text, lists, tuples, ranges and dicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from safeexec.inline.costs import Fuel, admit, spend, weight
+from safeexec.inline.operators import INTEGERS, key
+
+_INDEXED = (list, tuple, str, range)
+
+
+def item(fuel: Fuel, container: Any, index: Any) -> Any:
+    """`container[index]`; what comes out is admitted by its exact type like everything else."""
+    kind = type(container)
+    if kind is dict:
+        key(fuel, index, container)
+    elif kind not in _INDEXED:
+        raise TypeError(f"'{type(admit(container)).__name__}' object is not subscriptable")
+    elif type(index) not in INTEGERS:
+        raise TypeError(f"{kind.__name__} indices must be integers or slices, not {type(admit(index)).__name__}")
+    else:
+        spend(fuel, 1 if kind is not range else weight(container.start) + weight(container.stop))
+    return admit(container[index])
+
+
+def part(fuel: Fuel, container: Any, start: Any, stop: Any, step: Any) -> Any:
+    """`container[start:stop:step]`: costs the length of the result."""
+    kind = type(container)
+    if kind not in _INDEXED:
+        raise TypeError(f"'{type(admit(container)).__name__}' object cannot be sliced")
+    for bound in (start, stop, step):
+        if bound is not None and type(bound) not in INTEGERS:
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+    window = slice(start, stop, step)
+    if kind is range:
+        spend(fuel, 1 + weight(container.start) + weight(container.stop))
+    else:
+        length = len(range(*window.indices(len(container))))
+        spend(fuel, 1 + (length >> 4 if kind is str and step in (None, 1) else length))
+    return container[window]

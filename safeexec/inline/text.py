@@ -1,0 +1,127 @@
+"""Text: what formatting, printing and reading numbers may cost.
+
+Widths and precisions are read from the template before anything is formatted, so that `'%*d'`, `f"{1:>{10**10}}"` and
+`format(Decimal("1e999999999"), "f")` are refused and not computed. Templates reach no attribute and no item of a value:
+there is no `str.format` here, and a `strftime` template holds plain directives only (glibc allows widths in them).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from safeexec.inline.costs import Fuel, Refused, measure, spend, weight
+
+MAX_WIDTH = 1000
+"""The largest width or precision in a format, in characters."""
+
+_NUMBER = re.compile(r"\d+")
+_DIRECTIVE = re.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?(?P<kind>.)", re.S)
+_TIME_DIRECTIVE = re.compile(r"%[aAbBdHIjmMpSUwWxXyYzZfGuVcDFTR%]")
+_DECIMAL_FORMATS = "fF%"
+ESCAPED = 10
+"""The most characters that repr() makes of one."""
+
+
+def width(digits: str) -> None:
+    """Refuses a width or precision past the limit."""
+    if len(digits) > 9 or int(digits or 0) > MAX_WIDTH:
+        raise Refused(f"a width or precision in a format may be at most {MAX_WIDTH}")
+
+
+def printf(fuel: Fuel, template: str, values: Any) -> int:
+    """The cost of `template % values`."""
+    units = 1 + (len(template) >> 4)
+    spend(fuel, units)
+    directives = 0
+    for match in _DIRECTIVE.finditer(template):
+        directives += 1
+        for number in (match["width"], match["precision"] or ""):
+            if number == "*":
+                raise Refused("'*' as a width in a format is not available in expressions; write the number")
+            width(number)
+    return units + _printed(fuel, values) * max(1, directives) + directives * (MAX_WIDTH >> 4)
+
+
+def _printed(fuel: Fuel, value: Any) -> int:
+    return measure(fuel, value) * ESCAPED
+
+
+def to_text(fuel: Fuel, *args: Any, **options: Any) -> str:
+    """`str(value)`."""
+    if len(args) != 1 or options:
+        raise TypeError("str() takes one value here")
+    if type(args[0]) is str:
+        return args[0]
+    spend(fuel, _printed(fuel, args[0]))
+    return str(args[0])
+
+
+def to_repr(fuel: Fuel, value: Any) -> str:
+    spend(fuel, _printed(fuel, value))
+    return repr(value)
+
+
+def to_ascii(fuel: Fuel, value: Any) -> str:
+    spend(fuel, _printed(fuel, value))
+    return ascii(value)
+
+
+def formatted(fuel: Fuel, value: Any, spec: str = "") -> str:
+    """`format(value, spec)`: numbers, text, dates."""
+    if type(spec) is not str:
+        raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
+    spend(fuel, 1 + _printed(fuel, value) + len(spec))
+    if not spec:
+        return format(value)
+    if type(value).__module__ == "datetime":
+        _check_time_template(spec)
+    else:
+        for digits in _NUMBER.findall(spec):
+            width(digits)
+        spend(fuel, MAX_WIDTH >> 4)
+        if type(value).__module__ in ("decimal", "fractions"):
+            from safeexec.inline.exact import check_digits
+
+            check_digits(fuel, value)
+    return format(value, spec)
+
+
+def _check_time_template(spec: str) -> None:
+    if len(spec) > MAX_WIDTH or "%" in _TIME_DIRECTIVE.sub("", spec):
+        raise Refused("a template for dates may hold plain directives such as %Y-%m-%d only")
+
+
+CONVERSIONS: dict[int, Callable[[Fuel, Any], str]] = {ord("s"): to_text, ord("r"): to_repr, ord("a"): to_ascii}
+
+
+def interpolated(fuel: Fuel, *parts: Any) -> str:
+    """An f-string: its parts are text, or (value, conversion or -1, format spec) for a replacement field."""
+    texts = []
+    for part in parts:
+        if type(part) is tuple:
+            value, conversion, spec = part
+            if conversion != -1:
+                value = CONVERSIONS[conversion](fuel, value)
+            part = formatted(fuel, value, spec)
+        texts.append(part)
+    spend(fuel, 1 + (sum(map(len, texts)) >> 4))
+    return "".join(texts)
+
+
+def to_digits(function: Callable[..., str]) -> Callable[..., str]:
+    """hex, oct, bin and chr: their arguments must be integers."""
+
+    def guard(fuel: Fuel, *args: Any) -> str:
+        for arg in args:
+            spend(fuel, weight(arg) if type(arg) is int else 1)
+        return function(*map(_plain, args))
+
+    return guard
+
+
+def _plain(value: Any) -> Any:
+    if type(value) not in (int, bool, float, str):
+        raise TypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+    return value

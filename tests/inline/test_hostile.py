@@ -1,0 +1,249 @@
+"""Expressions made to hang, to flood or to reach out: each one ends, refused, within small limits of CPU and memory.
+
+The kernel is the oracle: every expression runs in a forked child with 3 s of CPU and 512 MB of new memory. A cost that
+no guard has bounded kills the child and fails the test; it does not hang it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from decimal import Decimal
+
+import pytest
+
+from safeexec.errors import ExpressionError
+from safeexec.inline import compile_expression, evaluate
+
+CPU_SECONDS = 3
+NEW_MEMORY = 512 << 20
+
+P = 2**61 - 1
+
+COST = {
+    "power": "9 ** 9 ** 9",
+    "power of names": "x ** y ** y",
+    "power, exponent by a name": "3 ** (10 ** y)",
+    "power, float base is fine and then int": "int(2.0 ** 1000) ** 9999",
+    "shift": "1 << 10 ** 10",
+    "shift by a name": "1 << big",
+    "product of products": "(big ** 300) * (big ** 300) * (big ** 300) * (big ** 300) * (big ** 300)",
+    "repeated text": "'a' * 10 ** 9",
+    "repeated text by names": "'abc' * (big * y)",
+    "repeated list": "[0] * 10 ** 9",
+    "nested lists compared": "[[[0] * 1000] * 1000] * 1000 == [[[0] * 1000] * 1000] * 1000",
+    "nested lists ordered": "[[[0] * 1000] * 1000] * 1000 < [[[0] * 1000] * 1000] * 1000",
+    "nested tuples hashed": "{(((0,) * 1000,) * 1000,) * 1000}",
+    "nested tuples as a key": "{(((0,) * 1000,) * 1000,) * 1000: 1}",
+    "nested tuples looked up": "(((0,) * 1000,) * 1000,) * 1000 in {1: 2}",
+    "nested lists printed": "str([[[0] * 1000] * 1000] * 1000)",
+    "nested lists in an f-string": "f'{[[[0] * 1000] * 1000] * 1000}'",
+    "nested lists by percent": "'%s' % ([[[0] * 1000] * 1000] * 1000)",
+    "nested lists by percent, key again and again": "('%(a)s' * 9000) % {'a': [[0] * 300] * 300}",
+    "nested lists searched": "[0] in [[[0] * 1000] * 1000] * 1000",
+    "nested lists sorted": "sorted([[[[0] * 1000] * 1000] * 1000] * 1000)",
+    "nested lists, minimum": "min([[[[0] * 1000] * 1000] * 1000] * 1000)",
+    "sum of lists": "sum([[0] * 1000] * 100000, [])",
+    "list from a range": "list(range(10 ** 10))",
+    "sum of a range": "sum(range(10 ** 12))",
+    "sum of a range of names": "sum(range(x, big))",
+    "maximum of a range": "max(range(10 ** 12))",
+    "sorted range": "sorted(range(10 ** 12))",
+    "float in a range": "1.5 in range(10 ** 10)",
+    "range of wide numbers": "list(range(2 ** 60000, 2 ** 60000 + 20000))",
+    "loop": "[0 for i in range(10 ** 10)]",
+    "loops": "[0 for i in range(5000) for j in range(5000)]",
+    "loops by names": "sum(i * j for i in range(big) for j in range(big))",
+    "any over a range": "any(i < 0 for i in range(10 ** 12))",
+    "all over a range": "all(range(1, 10 ** 12))",
+    "sum again and again": "[sum(xs) for i in range(100000)]",
+    "starred": "[*range(10 ** 10)]",
+    "starred again and again": "[[*xs, *xs] for i in range(100000)]",
+    "zip": "list(zip(range(10 ** 10), range(10 ** 10)))",
+    "dict of collisions": f"{{i * {P}: 0 for i in range(60000)}}",
+    "set of collisions": f"{{i * {P} for i in range(60000)}}",
+    "set() of collisions": f"set([i * {P} for i in range(60000)])",
+    "set of colliding tuples": f"{{(i * {P},) for i in range(60000)}}",
+    "dict() of collisions": f"dict([(i * {P}, 0) for i in range(60000)])",
+    "sets of collisions merged": f"set([i * {P} for i in range(900)]) | set([i * {P} for i in range(901, 60000)])",
+    "percent width": "'%2000000000d' % 1",
+    "percent star": "'%*d' % (2000000000, 1)",
+    "percent precision": "'%.2000000000f' % 1",
+    "percent precision star": "'%.*f' % (2000000000, 1)",
+    "f-string width": "f'{1:>{10 ** 10}}'",
+    "f-string precision": "f'{1.0:.2000000000f}'",
+    "f-string nested spec": "f'{x:{y}{big}}'",
+    "format width": "format(1, '>2000000000')",
+    "format of a Decimal": "format(Decimal('1e999999999'), 'f')",
+    "format of a Decimal by percent": "'%d' % Decimal('1e999999999')",
+    "format of a date": "format(date(2024, 1, 1), '%1000000000Y')",
+    "factorial": "math.factorial(20000000)",
+    "factorial of a name": "math.factorial(big)",
+    "comb": "math.comb(10 ** 9, 5 * 10 ** 8)",
+    "perm": "math.perm(10 ** 9, 10 ** 8)",
+    "perm alone": "math.perm(10 ** 8)",
+    "lcm": "math.lcm(*range(1, 100000))",
+    "prod": "math.prod(range(1, 1000000))",
+    "prod by a start": "math.prod([2 ** 30000] * 1000, start=2 ** 30000)",
+    "gcd again and again": "[math.gcd(2 ** 60000 + i, 3 ** 30000) for i in range(5000)]",
+    "isqrt again and again": "[math.isqrt(2 ** 60000 + i) for i in range(50000)]",
+    "modular power": "[pow(3, 2 ** 60000 - 1, 2 ** 60000 - 3) for i in range(10)]",
+    "round to the left": "round(5, -10 ** 8)",
+    "round a Fraction": "round(Fraction(1, 3), 10 ** 8)",
+    "round a Decimal": "round(Decimal('1e999999'))",
+    "int of a Decimal": "int(Decimal('1e999999'))",
+    "floor of a Decimal": "math.floor(Decimal('1e999999'))",
+    "Fraction of a Decimal": "Fraction(Decimal('1e999999'))",
+    "Fraction of text": "Fraction('1e999999999')",
+    "Fraction of text, small": "Fraction('1e-999999999')",
+    "Fraction power": "Fraction(3, 7) ** 10 ** 8",
+    "Fraction power, whole exponent": "Fraction(3, 7) ** Fraction(10 ** 8)",
+    "int to the power of a Fraction": "3 ** Fraction(10 ** 8)",
+    "Fractions summed": "sum([Fraction(1, 2 * i + 1) for i in range(50000)])",
+    "mean of Fractions": "statistics.mean([Fraction(1, 2 * i + 1) for i in range(50000)])",
+    "mean of Decimals": "statistics.mean([Decimal('1e999999'), 1])",
+    "variance of a range": "statistics.variance(range(10 ** 9))",
+    "quantiles": "statistics.quantiles([1, 2, 3], n=10 ** 9)",
+    "int of long text": "int('9' * 10 ** 6)",
+    "int of long text, other base": "int('z' * 10 ** 6, 36)",
+    "float of long text": "float('9' * 10 ** 7)",
+    "text of wide numbers": "[str(2 ** 60000 + i) for i in range(10 ** 5)]",
+    "hex of wide numbers": "[hex(2 ** 60000 + i) for i in range(10 ** 5)]",
+    "divisions": "[(2 ** 60000 + i) // (2 ** 30000) for i in range(10 ** 5)]",
+    "wide numbers": "[2 ** 60000 + i for i in range(10 ** 6)]",
+    "text in text": "('a' * 10 ** 6 + 'b') in ('a' * 10 ** 7)",
+    "slices": "[('a' * 10 ** 6)[::2] for i in range(1000)]",
+    "join": "join('a' * 10 ** 6, ['b'] * 10 ** 5)",
+    "text doubled": "[[[x + x for x in [x + x]] for x in [x + x]] for x in ['a' * 10 ** 7]]",
+    "enumerate with a wide start": "list(enumerate([0] * 100000, 2 ** 60000))",
+    "list given": "xs * 10 ** 7",
+    "given Decimal": "int(d)",
+    "given Decimal raised": "[d ** d for i in range(10 ** 6)]",
+    "linked dicts": "{1: {2: [[[0] * 1000] * 1000] * 1000}} == {1: {2: [[[0] * 1000] * 1000] * 1000}}",
+    "dict merge": "[{**t, **t} for i in range(10 ** 6)]",
+    "a list that holds itself": "loop == loop2",
+    "str of a list that holds itself": "str(loop)",
+}
+
+PARSE = {
+    "parentheses": "(" * 2000 + "1" + ")" * 2000,
+    "brackets": "[" * 90 + "1" + "]" * 90 + "[" * 190,
+    "minus": "-" * 4000 + "1",
+    "not": "not " * 1000 + "1",
+    "sum": "+".join("1" * 2000),
+    "powers": "**".join("2" * 1300),
+    "conditions": "1 if 1 else " * 330 + "1",
+    "long": "1 + " * 100_000 + "1",
+    "wide literal": "9" * 4090,
+    "lambda": "lambda: " * 400 + "0",
+    "f-strings": "f'{" * 5 + "1",
+    "null": "1 + \0 1",
+    "surrogate": "'\ud800' + é",
+    "nothing": "",
+}
+
+REACH = {
+    "class": "().__class__",
+    "class of a name": "x.__class__",
+    "walk": "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close']",
+    "mro": "''.__class__.__mro__[-1]",
+    "public mro": "type(0).mro()[-1]",
+    "full-width letters": "().__ｃｌａｓｓ__",
+    "low line": "().＿＿class＿＿",
+    "getattr": "getattr((), '__class__')",
+    "getattr of glued names": "getattr((), '_' * 2 + 'class' + '_' * 2)",
+    "map": "list(map(getattr, [()], ['__class__']))",
+    "vars": "vars(type)['__subclasses__']",
+    "attrgetter": "operator.attrgetter('__class__')(())",
+    "inspect": "inspect.getattr_static(type, '__subclasses__')",
+    "super": "super().__getattribute__('x')",
+    "module through a facade": "statistics.sys",
+    "dunder of a facade": "math.__loader__",
+    "dict of a facade": "math.__dict__",
+    "function as a value": "math.sqrt",
+    "code of a function": "statistics.mean.__code__",
+    "code of a builtin": "abs.__self__",
+    "globals of a function": "statistics.mean.__globals__",
+    "facade as a value": "[math][0]",
+    "method": "'a'.upper()",
+    "str.format": "'{0.__class__}'.format(x)",
+    "format_map": "'{a.__class__.__mro__}'.format_map({'a': 1})",
+    "str.format as a function": "str.format('{0.__class__}', x)",
+    "walk in an f-string": "f'{().__class__}'",
+    "walk in a format spec": "f'{1:>{len(str(().__class__))}}'",
+    "format with a class": "format(x, '{0.__class__}')",
+    "generator frame": "(i for i in range(3)).gi_frame",
+    "generator": "(i for i in range(3))",
+    "generator kept": "[(i for i in range(3))]",
+    "lambda globals": "(lambda: 0).__globals__",
+    "import": "__import__('os')",
+    "builtins": "__builtins__",
+    "guard": "fuel",
+    "eval": "eval('1')",
+    "exec": "exec('1')",
+    "open": "open('/etc/passwd')",
+    "type": "type(1)",
+    "walrus": "(y := 1)",
+    "walrus in a loop": "[y := i for i in range(3)]",
+    "await": "await x",
+    "yield": "(yield 1)",
+    "statement": "import os",
+    "two statements": "1; 2",
+    "keyword spread": "dict(**{'a': 1})",
+    "bytes": "b'a'",
+    "ellipsis": "...",
+    "attribute target": "[0 for x.real in [1]]",
+    "subscript target": "[0 for xs[0] in [1]]",
+    "call of a call": "abs(1)(2)",
+    "call of a name": "x(1)",
+    "call of a loop variable": "[abs(1) for abs in xs]",
+    "key function": "sorted(xs, key=len)",
+    "is": "x is 1",
+    "matrix product": "x @ y",
+}
+
+
+def outcome(expression: str) -> str:
+    """'refused', 'value', or how the child that evaluated the expression died."""
+    loop: list[object] = []
+    loop.append(loop)
+    names = {
+        "x": 3, "y": 9, "big": 10**15, "xs": list(range(1000)), "d": Decimal("1e999999"),
+        "t": {i: i for i in range(1000)}, "loop": loop, "loop2": [loop],
+    }  # fmt: skip
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + NEW_MEMORY, used + NEW_MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+            code = 0
+            for route in (evaluate, evaluate, lambda e, n: compile_expression(e)(n)):
+                try:
+                    route(expression, names)
+                    code = 1
+                except ExpressionError as error:
+                    if isinstance(error.__cause__, MemoryError):
+                        code = 4
+        except BaseException:  # noqa: BLE001  the child has no other way to say it
+            code = 2
+        finally:
+            os._exit(code)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return {0: "refused", 1: "value", 2: "another exception", 3: "no start", 4: "memory"}.get(status, f"killed: {status}")
+
+
+@pytest.mark.parametrize("name", COST)
+def test_cost_is_refused(name: str) -> None:
+    assert outcome(COST[name]) == "refused"
+
+
+@pytest.mark.parametrize("name", PARSE)
+def test_parser_and_compiler_survive(name: str) -> None:
+    assert outcome(PARSE[name]) in ("refused", "value")
+
+
+@pytest.mark.parametrize("name", REACH)
+def test_nothing_of_the_host_is_reached(name: str) -> None:
+    assert outcome(REACH[name]) == "refused"
