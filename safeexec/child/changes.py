@@ -4,7 +4,7 @@ How we know, cheaply (2 to 5 us for ``x = x + 1``):
 
 - *Created, deleted, rebound*: the identities of all values before and after. Only the numbers are kept, never the objects,
   so that ``df = df.dropna()`` frees the old frame when it would have been freed anyway, and ``__del__`` runs when it should.
-  In a namespace of more than 128 names only those count that the step's code mentions, directly or in the functions of
+  In a namespace of more than 64 names only those count that the step's code mentions, directly or in the functions of
   the session that it mentions.
 - *Mutated in place*: a fingerprint before and after, of the names that the step's code mentions. A number is its own;
   a container gives its length and the identities of its items (up to 64, then 48 of them spread over the whole) and looks
@@ -27,7 +27,7 @@ from zlib import crc32
 from safeexec.protocol.messages import ChangesReport, Variable
 from safeexec.text import short_repr, type_name
 
-_ALL_NAMES = 128
+_ALL_NAMES = 64
 _ITEMS = 64
 _SPREAD = 16
 _BYTES = 256 << 10
@@ -166,7 +166,7 @@ def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
     """
     kind = type(value)
     if kind in _NUMBERS:
-        return value if kind is not int or -(1 << 64) < value < 1 << 64 else None
+        return (value,)  # in a tuple, because a NaN equals itself only there
     if kind is str or kind is bytes or value is None or levels == 0:
         return None
     if kind in _SEQUENCES:
@@ -257,8 +257,8 @@ def _of_frame(value: Any, kind: type) -> Any:
     for block in manager.blocks[:_ITEMS]:
         data = block.values
         blocks.append(_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data))
-    names = tuple(value.columns[:_ITEMS]) if value.ndim == 2 else value.name
-    return (value.shape, id(value.index), names, *blocks)
+    labels = value.columns if value.ndim == 2 else value.name
+    return (value.shape, id(value.index), id(labels), *blocks)
 
 
 def _of_extension(data: Any) -> Any:

@@ -1,0 +1,88 @@
+"""matplotlib figures as pictures: those that a step leaves open, and those that it shows. Never imports matplotlib."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+
+PIXELS = 20_000_000
+"""A larger figure is drawn at a lower resolution: figsize is the guest's to choose, and 100 inches at 300 dpi take 3.6 GB."""
+
+
+def open_figures() -> list[Any]:
+    """The figures that pyplot holds open, oldest first."""
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+    if managers is None or not managers.figs:
+        return []
+    return [manager.canvas.figure for _, manager in sorted(managers.figs.items())]
+
+
+def close_figures() -> None:
+    """Close all, so that their memory is free and the next plot starts on a new figure."""
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+    if managers is not None:
+        managers.destroy_all()
+
+
+def close_figure(figure: Any) -> None:
+    """Take one figure from pyplot's hands; it stays usable."""
+    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
+    if managers is not None:
+        managers.destroy_fig(figure)
+
+
+def figure_of(value: Any) -> Any:
+    """The figure that `value` is, or None."""
+    kind = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
+    return value if kind is not None and isinstance(value, kind) else None
+
+
+def is_empty(figure: Any) -> bool:
+    """Whether nothing was drawn: `plt.figure()` and no more."""
+    return not (figure.get_axes() or figure.texts or figure.images or figure.lines or figure.patches or figure.subfigs)
+
+
+def draw(figure: Any, *, svg: bool = False) -> dict[str, Any]:
+    """PNG, and SVG on request. Raises whatever drawing raises: a guest's own artist, a broken mathtext, no memory."""
+    data: dict[str, Any] = {}
+    width, height = figure.get_size_inches()
+    dpi = float(figure.get_dpi())
+    if width * height * dpi * dpi > PIXELS:
+        dpi = max((PIXELS / (width * height)) ** 0.5, 1.0)
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight")
+    data["image/png"] = buffer.getvalue()
+    if svg:
+        buffer = BytesIO()
+        figure.savefig(buffer, format="svg", bbox_inches="tight")
+        data["image/svg+xml"] = buffer.getvalue().decode("utf-8")
+    return data
+
+
+def take_over_show() -> bool:
+    """Make `plt.show()` and `figure.show()` call `on_show` on every backend. Returns whether matplotlib was there to change.
+
+    Both end in `show` of the figure's manager: `plt.show()` by way of `_Backend.show` (Agg, PDF, SVG of matplotlib 3.11).
+    """
+    bases = sys.modules.get("matplotlib.backend_bases")
+    if bases is None:
+        return False
+    bases.FigureManagerBase.show = lambda manager: on_show()  # type: ignore[attr-defined]
+    return True
+
+
+def on_show() -> None:
+    """What `plt.show()` does; `set_on_show` replaces it."""
+    if _on_show is not None:
+        _on_show()
+
+
+def set_on_show(show: Callable[[], object]) -> None:
+    """Say what `plt.show()` does in this process."""
+    global _on_show
+    _on_show = show
+
+
+_on_show: Callable[[], object] | None = None
