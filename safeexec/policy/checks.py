@@ -38,7 +38,7 @@ def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, list):
         yield from ((f"{path}[{index}]", name) for index, name in enumerate(value))
     elif isinstance(value, dict):
-        for verb in ("except", "add", "remove", "submodules"):
+        for verb in ("except", "add", "remove"):
             yield from ((f"{path}.{verb}[{index}]", name) for index, name in enumerate(value.get(verb, ())))
 
 
@@ -55,15 +55,24 @@ def _constructs(source: Source) -> Iterable[Mistake]:
 
 
 def _imports(source: Source) -> Iterable[Mistake]:
+    """A module that nobody reviewed stays refused whatever a policy says, so a line for it is a mistake."""
+    from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+
+    reviewed = frozenset(" ".join(GROUPS.values()).split())
     for module, entry in source.content.get("imports", {}).items():
+        path = f"imports.{module}"
         if not all(part.isidentifier() for part in module.split(".")):
-            yield source.mistake(
-                f"imports.{module}", "a module is written as in an import statement, such as numpy or os.path"
-            )
-        for path, name in _written(entry, f"imports.{module}"):
-            parts = name.split(".") if ".submodules[" in path else [name]
-            if not all(part.isidentifier() for part in parts):
-                yield source.mistake(path, f"{name!r} is no name")
+            text = "a module is written as in an import statement, such as numpy or os.path"
+            yield source.mistake(path, text)
+        elif module.partition(".")[0] not in reviewed and entry != "none":
+            if module in REFUSED_MODULES:
+                yield source.mistake(path, f"no policy can allow this module: {REFUSED_MODULES[module].text}")
+            else:
+                hint = nearest(module, reviewed)
+                yield source.mistake(path, f"no module of this name has been reviewed, so it stays refused{hint}")
+        for where, name in _written(entry, path):
+            if not all(part.isidentifier() for part in name.split(".")):
+                yield source.mistake(where, f"{name!r} is no name")
 
 
 def _attributes(source: Source) -> Iterable[Mistake]:
@@ -71,7 +80,7 @@ def _attributes(source: Source) -> Iterable[Mistake]:
         for path, name in _written(value, f"attributes.{key}"):
             if not all(part.isidentifier() for part in name.split(".")):
                 yield source.mistake(path, f"{name!r} is no attribute name")
-            elif key == "allow" and "." in name:
+            elif key == "danger_allow" and "." in name:
                 yield source.mistake(
                     path, "only bare attribute names are allowed here; a module's names belong under imports"
                 )

@@ -9,7 +9,7 @@ from safeexec.policy.model import Policy
 
 
 class Difference(NamedTuple):
-    """One setting: `before` and `after` as in a policy file, None where a policy says nothing; for lists, what goes and comes."""
+    """One setting: `before` and `after` as a policy file spells them, None where a policy says nothing."""
 
     path: str
     before: Any

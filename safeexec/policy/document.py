@@ -37,21 +37,7 @@ class Choice(Struct, forbid_unknown_fields=True):
     """Names that are taken from the inherited ones."""
 
 
-class ModuleChoice(Struct, forbid_unknown_fields=True):
-    """Some public names of a module, and its submodules."""
-
-    except_: Maybe[list[str]] = field(default=UNSET, name="except")
-    """Every public name but these."""
-    add: Maybe[list[str]] = UNSET
-    """Names that come on top of the inherited ones."""
-    remove: Maybe[list[str]] = UNSET
-    """Names that are taken from the inherited ones."""
-    submodules: Maybe[list[str]] = UNSET
-    """Submodules whose public names are allowed too, as `linalg` under `numpy`."""
-
-
 Names: TypeAlias = list[str] | Edit
-ModuleNames: TypeAlias = Literal["all", "none"] | list[str] | ModuleChoice
 Chosen: TypeAlias = Literal["all", "none"] | list[str] | Choice
 
 
@@ -67,8 +53,8 @@ class LanguageSection(Struct, forbid_unknown_fields=True):
 class AttributesSection(Struct, forbid_unknown_fields=True):
     """Attribute names, on whatever object."""
 
-    allow: Maybe[Names] = UNSET
-    """Attribute names that are refused by default and allowed here."""
+    danger_allow: Maybe[Names] = UNSET
+    """Attribute names that are refused by default and allowed here; each may lead out of the language layer."""
     refuse: Maybe[Names] = UNSET
     """Further attribute names, or `module.name`, that are refused."""
 
@@ -107,7 +93,7 @@ class Document(Struct, forbid_unknown_fields=True):
     language: Maybe[LanguageSection] = UNSET
     builtins: Maybe[Names] = UNSET
     """Builtin names that guest code may use."""
-    imports: Maybe[dict[str, ModuleNames]] = UNSET
+    imports: Maybe[dict[str, Chosen]] = UNSET
     """Module → `all` its public names, `none`, a list of names, or all `except` some."""
     attributes: Maybe[AttributesSection] = UNSET
     limits: Maybe[Limits] = UNSET

@@ -18,7 +18,7 @@ WRITTEN_HERE = "replace()"
 
 
 def replaced(policy: Policy, changes: dict[str, Any]) -> Policy:
-    """`policy` with `changes` laid over it, by the rules of a file that extends it: settings, sections, or names of limits."""
+    """`policy` with `changes` laid over it, by the rules of a file that extends it. Names of limits may stand alone."""
     content: dict[str, Any] = {}
     name = changes.pop("name", policy.name)
     for key, value in changes.items():

@@ -1,7 +1,7 @@
 """YAML text → a checked document with the place of every key.
 
-YAML is read with its marks (`yaml.compose`), so that each mistake can name file, line, column and dotted path. The usual file is
-right: it is validated in one go; only if that fails are the parts looked at one by one, to report every mistake.
+YAML is read with its marks (`yaml.compose`), so that each mistake can name file, line, column and dotted path. The
+usual file is right: it is validated in one go; only if that fails are the parts looked at one by one.
 """
 
 from __future__ import annotations
@@ -196,7 +196,8 @@ def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
     unit = UNITS.get(path.rpartition("_")[2])
     if error.startswith("Expected `") and (">" in error or "<" in error):
         # The type is right and the value is out of range: msgspec says which bound.
-        return f"expected {error.removeprefix('Expected ').partition(' - at')[0].replace('`', '')}{f' ({unit})' if unit else ''}, found {value!r}"
+        bound = error.removeprefix("Expected ").partition(" - at")[0].replace("`", "")
+        return f"expected {bound}{f' ({unit})' if unit else ''}, found {value!r}"
     parts = [" or ".join(words)] if words else []
     for arm in bare:
         if get_origin(arm) is list:

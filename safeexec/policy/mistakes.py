@@ -1,4 +1,4 @@
-"""Mistakes of a policy file: collected, so that all are reported at once, each with its place and the nearest valid word."""
+"""Mistakes of a policy file: collected and reported all at once, each with its place and the nearest valid word."""
 
 from __future__ import annotations
 

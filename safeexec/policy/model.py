@@ -1,7 +1,7 @@
 """The policy as frozen objects: what guest code may do, and the limits that hold it.
 
-A `Policy` is fully resolved: `extends` is already applied. Every number says its unit in its name. The docstrings of the
-settings here and in `document` are the descriptions in the JSON Schema and in the reference, `policies/README.md`.
+A `Policy` is fully resolved: `extends` is already applied. Every number says its unit in its name. The docstrings of
+the settings here and in `document` are the descriptions in the JSON Schema and in the reference, `policies/README.md`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 if TYPE_CHECKING:
-    from safeexec.policy.explain import Answer
-
     from safeexec.policy.diff import Difference
+    from safeexec.policy.explain import Answer
+    from safeexec.policy.needs import Needs
+    from safeexec.policy.review import Finding
     from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 
 Mode = Literal["restricted", "python"]
@@ -106,8 +107,8 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Attributes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Attribute names, on whatever object."""
 
-    allow: tuple[str, ...] = ()
-    """Attribute names that the compiler refuses by default and this policy allows."""
+    danger_allow: tuple[str, ...] = ()
+    """Attribute names that are refused by default and allowed here; each may lead out of the language layer."""
     refuse: tuple[str, ...] = ()
     """Further attribute names, or ``module.name``, that this policy refuses."""
 
@@ -151,7 +152,7 @@ class Tools(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=False):
-    """One policy, resolved and frozen. Equality, hash and `digest` look at what it says, not at where that is written."""
+    """One policy, resolved and frozen. Equality, hash and `digest` look at what it says, not at where it says it."""
 
     name: str = "policy"
     description: str = ""
@@ -239,8 +240,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
     def replace(self, **changes: Any) -> Policy:
         """A copy with `changes` laid over it, by the rules of a file that extends this policy.
 
-        ``replace(limits={"memory_mb": 512})`` or shorter ``replace(memory_mb=512)``, ``replace(imports={"random": "none"})``,
-        ``replace(builtins={"remove": ["print"]})``, ``replace(checkpoints="off")``. Sections may also be structs.
+        ``replace(limits={"memory_mb": 512})`` or shorter ``replace(memory_mb=512)``, ``replace(checkpoints="off")``,
+        ``replace(imports={"random": "none"}, builtins={"remove": ["print"]})``. Sections may also be structs.
         Raises `PolicyError` for unknown names and impossible values.
         """
         from safeexec.policy.edit import replaced
@@ -258,6 +259,19 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
         from safeexec.policy.diff import differences
 
         return differences(self, other)
+
+    @classmethod
+    def profiles(cls) -> dict[str, Path]:
+        """Every profile that can be loaded by name → its file: of `SAFEEXEC_POLICY_PATH` first, then the shipped ones."""
+        from safeexec.policy.profiles import names
+
+        return names()
+
+    def check(self) -> list[Finding]:
+        """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""
+        from safeexec.policy.review import review
+
+        return review(self)
 
     # What enforces it
 
@@ -288,10 +302,16 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
     # What people and models read
 
     def why(self, name: str) -> Answer:
-        """Whether a module, attribute, builtin, construct or system call is allowed, by which line, and what else to use."""
+        """Whether a module, attribute, builtin, construct or system call is allowed, by which line."""
         from safeexec.policy.explain import why
 
         return why(self, name)
+
+    def needs(self, source: str) -> Needs:
+        """What a whole program would need: every name it uses, judged, and the smallest policy that grants it."""
+        from safeexec.policy.needs import needs
+
+        return needs(self, source)
 
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
         """What guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""

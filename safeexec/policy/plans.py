@@ -30,7 +30,7 @@ def language_plan(policy: Policy, tools: Collection[str] = ()) -> LanguagePlan:
             )
             for module, chosen in policy.imports.items()
         },
-        allowed_attributes=frozenset(policy.attributes.allow),
+        allowed_attributes=frozenset(policy.attributes.danger_allow),
         refused_attributes={name: policy.origin(f"attributes.refuse.{name}") for name in policy.attributes.refuse},
         hints=dict(policy.hints),
         rules=dict(policy.origins),

@@ -1,7 +1,8 @@
 """Finds profiles by name or path and follows `extends`.
 
-A name is looked for in the directories of `SAFEEXEC_POLICY_PATH` (an environment variable of the host), then among the shipped
-profiles. The current directory and a guest's workspace are never searched; a path is read only where the caller gives one.
+A name is looked for in the directories of `SAFEEXEC_POLICY_PATH` (an environment variable of the host), then among the
+shipped profiles. The current directory and a guest's workspace are never searched; a path is read only where the caller
+gives one.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def names() -> dict[str, Path]:
 
 
 def find(name: str | Path, *, relative_to: Path | None = None) -> Path:
-    """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` when there is none."""
+    """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is none."""
     text = os.fspath(name)
     if isinstance(name, Path) or "/" in text or os.sep in text or text.endswith(SUFFIXES):
         path = (relative_to or Path()) / Path(text).expanduser()

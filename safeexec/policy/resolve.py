@@ -176,9 +176,6 @@ class _Draft:
                         f"{path}.remove", f"{module} is not inherited, so nothing can be removed; write except instead"
                     )
                 )
-            for submodule in entry.get("submodules", ()):
-                self.imports[f"{module}.{submodule}"] = ALL
-                self.origins[f"{path}.{submodule}"] = source.rule(f"{path}.submodules")
             if inherited is None:
                 inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)

@@ -1,6 +1,6 @@
 """The JSON Schema of a policy file, for editors: generated from the document's types and their docstrings.
 
-Write it with ``python -m safeexec.policy.schema > policies/schema.json``; a test shows that the shipped file is current.
+Write it with ``python -m safeexec.policy.schema > policies/schema.json``; a test shows that the file is current.
 """
 
 from __future__ import annotations

@@ -1,0 +1,26 @@
+"""`safeexec card`: what guest code may use under a policy, short enough for a system prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from safeexec import Policy
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    """Adds `card`."""
+    parser = subparsers.add_parser("card", help="what a model should know about a policy, for its system prompt")
+    parser.add_argument("policy", nargs="?", help="name or path (default: standard)")
+    parser.add_argument("--policy", "-p", dest="option", help="the same, as the other commands take it")
+    parser.add_argument("--format", choices=["text", "markdown", "json"], default="text")
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    """Prints the card. Raises `PolicyError` for an unknown policy."""
+    card = Policy.load(args.option or args.policy or "standard").card(format=args.format)
+    print(card, end="" if card.endswith("\n") else "\n")
+    return 0

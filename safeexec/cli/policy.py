@@ -1,0 +1,155 @@
+"""`safeexec policy`: list, show, check and compare profiles, and ask why something is allowed or refused."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from safeexec import Policy
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
+    """Adds `policy` and its own subcommands."""
+    parser = subparsers.add_parser("policy", help="list, show, check, compare and explain policies")
+    commands = parser.add_subparsers(dest="policy_command", required=True, metavar="COMMAND")
+
+    commands.add_parser("list", help="every profile that can be loaded by name")
+
+    show = commands.add_parser("show", help="a profile with all that it extends, as one YAML file")
+    show.add_argument("policy", nargs="?", default="standard", help="name or path (default: standard)")
+    show.add_argument("--json", action="store_true", help="as JSON")
+
+    check = commands.add_parser("check", help="find every mistake in policy files")
+    check.add_argument("policy", nargs="*", help="names or paths (default: every profile)")
+
+    diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
+    diff.add_argument("before")
+    diff.add_argument("after")
+
+    why = commands.add_parser(
+        "why", help="is a name allowed, by which line, and what else to use; exit code 1 if refused"
+    )
+    why.add_argument(
+        "name",
+        nargs="*",
+        help="module, module.name, .attribute, builtin, construct (walrus, async), or system call (socket())",
+    )
+    why.add_argument("--policy", "-p", default="standard", help="name or path (default: standard)")
+    why.add_argument("--program", metavar="FILE", help="everything a program would need (- is standard input)")
+    why.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def main(args: argparse.Namespace) -> int:
+    """Runs the chosen subcommand. Raises `PolicyError` for mistakes in names and files."""
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "list": _list,
+        "show": _show,
+        "check": _check,
+        "diff": _diff,
+        "why": _why,
+    }
+    return commands[args.policy_command](args)
+
+
+def _list(args: argparse.Namespace) -> int:
+    profiles = Policy.profiles()
+    width = max(map(len, profiles), default=0)
+    for name, path in profiles.items():
+        print(f"{name:{width}}  {Policy.load(path).description}\n{'':{width}}  {path}")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    policy = Policy.load(args.policy)
+    if args.json:
+        _print_json(policy.content())
+        return 0
+    print(f"# {policy.name}, from {', which extends '.join(policy.files)}")
+    print(f"# sha256 {policy.digest}")
+    print(policy.to_yaml(), end="")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from safeexec import PolicyError
+
+    wrong = 0
+    for name in args.policy or Policy.profiles():
+        try:
+            findings = Policy.load(name).check()
+        except PolicyError as error:
+            print(error, file=sys.stderr)
+            wrong += 1
+            continue
+        for finding in findings:
+            print(finding, file=sys.stderr)
+        mistakes = [finding for finding in findings if not finding.harmless]
+        wrong += bool(mistakes)
+        print(f"{name}: {'ok' if not mistakes else f'{len(mistakes)} mistakes'}")
+    return 1 if wrong else 0
+
+
+def _diff(args: argparse.Namespace) -> int:
+    differences = Policy.load(args.before).diff(Policy.load(args.after))
+    opened: dict[str, list[str]] = {}
+    for difference in differences:
+        if difference.path.startswith("imports.") and difference.before is None and difference.after == "all":
+            opened.setdefault(difference.rule.partition(":")[0], []).append(difference.path.removeprefix("imports."))
+        else:
+            print(difference)
+    for file, modules in opened.items():
+        print(f"imports: {' '.join('+' + module for module in modules)}{f'   ({file})' if file else ''}")
+    return 1 if differences else 0
+
+
+def _why(args: argparse.Namespace) -> int:
+    from safeexec import PolicyError
+
+    policy = Policy.load(args.policy)
+    if args.program:
+        return _why_program(policy, args)
+    if not args.name:
+        raise PolicyError("policy why needs a name, or --program FILE")
+    # `policy why from math import sqrt` is one name in several words
+    names = [" ".join(args.name)] if args.name[0] in ("from", "import", "async", "yield") else args.name
+    answers = [policy.why(name) for name in names]
+    if args.json:
+        _print_json(answers)
+    else:
+        print(*answers, sep="\n")
+    return 0 if all(answer.allowed for answer in answers) else 1
+
+
+def _why_program(policy: Policy, args: argparse.Namespace) -> int:
+    from safeexec import PolicyError
+
+    try:
+        if args.program == "-":
+            source = sys.stdin.read()
+        else:
+            with open(args.program, encoding="utf-8") as file:
+                source = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"the program {args.program} cannot be read: {error}") from None
+    found = policy.needs(source)
+    if args.json:
+        _print_json(found)
+        return 1 if found.refused else 0
+    for need in found.needs:
+        print(f"line {need.line}: {need.answer}")
+    if found.grant:
+        print(f"\n# the smallest policy that allows it:\n{found.grant}", end="")
+    for need in found.impossible:
+        print(f"# no policy can allow {need.answer.name} (line {need.line}): {need.answer.reason}")
+    return 1 if found.refused else 0
+
+
+def _print_json(content: object) -> None:
+    import msgspec
+
+    print(msgspec.json.format(msgspec.json.encode(content)).decode())
