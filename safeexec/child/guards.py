@@ -23,6 +23,8 @@ _KNOWN_TEMPLATES: Final = 4096
 _OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 
+_read_only = (type, ModuleType)
+_dict_of_class: Final = type.__dict__["__dict__"].__get__
 _getattr, _setattr, _delattr, _hasattr, _type, _str, _vars = getattr, setattr, delattr, hasattr, type, str, vars
 
 
@@ -103,18 +105,20 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         return _getattr(value, name) if default is _MISSING else _getattr(value, name, default)
 
     def setattr(object: Any, name: str, value: Any, /) -> None:
-        if _type(name) is _str and name in plain:
+        if _type(name) is _str and name in plain and not isinstance(object, _read_only):
             _setattr(object, name, value)
         else:
             slow_setattr(object, exact(name), value)
 
     def slow_setattr(target: Any, name: Any, value: Any) -> None:
+        writable(target, name)
         if _type(name) is _str and (verdict(name) == REFUSED or name in names.UNASSIGNABLE):
             raise refuse(name)
         _setattr(target, name, value)
 
     def delattr(object: Any, name: str, /) -> None:
         name = exact(name)
+        writable(object, name)
         if _type(name) is _str and (verdict(name) == REFUSED or name in names.UNASSIGNABLE):
             raise refuse(name)
         _delattr(object, name)
@@ -126,6 +130,14 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         if _type(name) is not _str or verdict(name) != REFUSED:
             return _hasattr(object, name)
         return False
+
+    def writable(target: Any, name: str, /) -> Any:
+        """`target` if it may be assigned to: anything but a module or a class of a library."""
+        if isinstance(target, ModuleType):
+            raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
+        if isinstance(target, type) and not _is_own_class(target, guest_globals):
+            raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
+        return target
 
     def dict_of(value: Any) -> Any:
         """`vars(value)`, with the error of `vars` for an object that has none."""
@@ -144,6 +156,7 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         names.GUARD_FORMAT_MAP: format_map_guard,
         names.GUARD_MATCH: _match_guard(rules, refuse),
         names.GUARD_GROUP: group_guard,
+        names.GUARD_TARGET: writable,
     }
 
 
@@ -267,16 +280,16 @@ def _own_subclasses(
     value: Any, found: Any, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
 ) -> Callable[[], list[type]]:
     """`cls.__subclasses__` of a class of the guest; `type.__subclasses__` and those of library classes are refused."""
-    module = guest_globals.get("__name__")
-
-    def is_own(cls: type) -> bool:
-        return bool(_type.__dict__["__dict__"].__get__(cls).get("__module__") == module)
-
-    if not isinstance(value, type) or not is_own(value):
+    if not isinstance(value, type) or not _is_own_class(value, guest_globals):
         if isinstance(value, type):
             raise refuse("__subclasses__")
         return found  # type: ignore[no-any-return]  # an ordinary attribute of an object
-    return lambda: [cls for cls in type.__subclasses__(value) if is_own(cls)]
+    return lambda: [cls for cls in type.__subclasses__(value) if _is_own_class(cls, guest_globals)]
+
+
+def _is_own_class(cls: type, guest_globals: dict[str, Any]) -> bool:
+    """Tell whether guest code defined the class. It may claim so of another one; what it gains is its own session's."""
+    return bool(_dict_of_class(cls).get("__module__") == guest_globals.get("__name__"))
 
 
 def _is_own(value: Any, guest_globals: dict[str, Any]) -> bool:

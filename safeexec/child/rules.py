@@ -142,7 +142,6 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "prctl": _one_of(0, _PRCTLS),
     "arch_prctl": _one_of(0, _ARCH_PRCTLS),
     "prlimit64": allow_if((_equal(0, 0), _equal(2, 0, _LONG))),
-    "setpgid": allow_if((_equal(0, 0), _equal(1, 0))),
     "setsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _SOCKET_OPTIONS)),
 }
 

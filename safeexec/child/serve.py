@@ -172,7 +172,8 @@ class Server:
             max_depth=guest.limits.value_depth,
             arrays=request.arrays,
         )
-        return m.Fetched(True, *guest.hold(encoded.data), truncated=encoded.truncated)
+        value, pending = guest.hold(encoded.data)
+        return m.Fetched(True, value, encoded.truncated, pending)
 
     def _assign(self, request: m.Assign) -> m.Done:
         if request.name in self.guest.hidden:

@@ -208,6 +208,13 @@ class SourceLines:
         lines[0], lines[-1] = lines[0][where.column - 1 :], lines[-1][: where.end_column - 1]
         return "\n".join(lines)
 
+    def rest(self, frame: GuestFrame) -> str:
+        """What follows that expression in its last line."""
+        where = self.position(frame)
+        if where.end_line is None or where.end_column is None:
+            return ""
+        return self.line(frame.filename, where.end_line)[where.end_column - 1 :].strip()
+
 
 def _characters(line: str, offset: int) -> int:
     """A byte offset of the compiler as a character offset."""

@@ -100,17 +100,17 @@ def build_killed(
     from safeexec.compiler.hints import limit_hint
     from safeexec.host.supervisor import killed_error
 
-    limits = session.policy.limits
-    cap = limits.output_kb << 10
+    file = f"<step {session.step}>"
+    cap = session.policy.limits.output_kb << 10
     printed, warned = out.text(cap), err.text(cap)
     hint = limit_hint(
-        verdict.outcome, session.policy.limits_plan(), wall_seconds=wall, source_line=place.source_line(sources)
+        verdict.outcome, session.policy.limits_plan(), wall_seconds=wall, source_line=place.source_line(file, sources)
     )
     return Result(
         outcome=verdict.outcome,
         stdout=printed.text,
         stderr=warned.text,
-        error=killed_error(verdict, place, sources, hint),
+        error=killed_error(verdict, place, file, sources, hint),
         usage=Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size),
         state="restored",
         step=session.step,

@@ -125,6 +125,15 @@ class SessionCore:
             pids.add(self._runner.pid)
         return pids
 
+    def runner_pid(self) -> int | None:
+        return self._runner.pid if self._runner is not None else None
+
+    def meet_checkpoints(self) -> Core[None]:
+        """Learn from the kernel who has parked on each lane. A lane that nobody parked on has ended with the runner."""
+        deadline = monotonic() + PARK_SECONDS
+        for checkpoint in self.checkpoints.living():
+            yield from checkpoint.parked(deadline)
+
     @property
     def closed(self) -> bool:
         return self._closed
@@ -320,9 +329,10 @@ class SessionCore:
     def _undone(self, verdict: Verdict, place: Place, wall: float, cpu: float, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
         self.checkpoints.revoke(self.step)
+        sources = dict(self._sources)
         notes = yield from self._restore()
         return build_killed(
-            self, verdict, place, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]), notes, self._sources
+            self, verdict, place, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]), notes, sources
         )
 
     def _commit(self, result: Result) -> None:
@@ -339,7 +349,7 @@ class SessionCore:
         """End the running process and its strays."""
         self._runner = None
         assert self._lineage is not None
-        yield from self._lineage.end_runner(runner)
+        yield from self._lineage.end_runner(runner, self)
         runner.close()
 
     def _restore(self) -> Core[list[str]]:

@@ -49,13 +49,14 @@ class Place:
 
     frames: tuple[tuple[str, int, str], ...] = ()
 
-    @property
-    def line(self) -> int | None:
-        return self.frames[0][1] if self.frames else None
+    def line(self, file: str) -> int | None:
+        """The innermost line in `file`, the step that was stopped."""
+        return next((line for name, line, _ in self.frames if name == file), None)
 
-    def source_line(self, sources: dict[str, str]) -> str:
-        """The text of the innermost line, or an empty string."""
-        return _line_of(sources, *self.frames[0][:2]) if self.frames else ""
+    def source_line(self, file: str, sources: dict[str, str]) -> str:
+        """The text of that line, or an empty string."""
+        line = self.line(file)
+        return _line_of(sources, file, line) if line is not None else ""
 
     def traceback(self, sources: dict[str, str]) -> str:
         """The guest's call chain as Python would print it."""
@@ -171,13 +172,16 @@ class Lineage:
         self._leader_fd = os.dup(leader.pidfd)
         self.sessions: set[LineageMember] = set()
 
-    def end_runner(self, runner: Channel) -> Core[bool]:
-        """Kill one runner and every fork that it left behind; wait until the runner is gone. Whether it is."""
+    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
+        """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it is."""
         runner.kill()
         gone = yield from runner.ended(monotonic() + KILL_SECONDS)
-        if runner.pid is not None:
-            known = {pid for member in self.sessions for pid in member.pids()} - {runner.pid}
-            processes.kill_strays(self._leader, known)
+        others = [member for member in self.sessions if member is not owner]
+        yield from owner.meet_checkpoints()
+        known = {pid for member in self.sessions for pid in member.pids()}
+        # What a living branch forks right now, its next checkpoint for one, has that branch's runner for a parent.
+        # A stray of the runner that is dead has none left.
+        processes.kill_strays(self._leader, known, {pid for member in others if (pid := member.runner_pid()) is not None})
         return gone
 
     def leave(self, member: LineageMember) -> None:
@@ -196,14 +200,23 @@ class Lineage:
 
 
 class LineageMember(Protocol):
+    def runner_pid(self) -> int | None:
+        """The process that runs steps, if there is one."""
+        ...
+
+    def meet_checkpoints(self) -> Core[None]:
+        """Learn the pid of every checkpoint that has parked. The runner is dead: no more will park."""
+        ...
+
+
     def pids(self) -> Collection[int]:
         """The processes that this session knows and keeps: its runner and its parked checkpoints."""
         ...
 
 
-def killed_error(verdict: Verdict, place: Place, sources: dict[str, str], hint: str | None) -> ErrorInfo:
+def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, str], hint: str | None) -> ErrorInfo:
     """The error of a step that the host ended, with the place where the guest was."""
-    line, source = place.line, place.source_line(sources)
+    line, source = place.line(file), place.source_line(file, sources)
     names = {"timeout": "TimeoutError", "memory": "MemoryError", "cancelled": "CancelledError"}
     return ErrorInfo(
         type=names.get(verdict.outcome, "StepKilled"),

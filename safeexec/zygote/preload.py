@@ -40,6 +40,21 @@ def prepare_environment(configure: m.Configure) -> None:
     time.tzset()
 
 
+OWN = (
+    "_strptime",
+    "encodings.idna",
+    "safeexec.child.builtins",
+    "safeexec.child.errors",
+    "safeexec.child.hints",
+    "safeexec.child.tracebacks",
+    "safeexec.child.violations",
+    "safeexec.compiler.diagnostics",
+    "safeexec.compiler.transformer",
+    "asttokens.line_numbers",
+)
+"""What a child itself, or the standard library behind its back, imports late: a child may not be able to read any file."""
+
+
 def import_modules(names: Sequence[str]) -> list[str]:
     """Import each module; returns those that are not installed or fail to import."""
     missing = []

@@ -90,7 +90,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanis
 
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
-    preload.import_modules(configure.preload)
+    preload.import_modules((*configure.preload, *preload.OWN))
     guest, tools = preload.build_guest(configure)
     lockdown = Lockdown.prepare(configure.child)
     preload.settle(guest)

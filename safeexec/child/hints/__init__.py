@@ -1,0 +1,104 @@
+"""The hint for an exception at run time: what a model should write instead, in one sentence.
+
+A hint is found from the kind of the exception, its message, the source text of the failing expression and the objects
+that its names stand for. Objects of the guest are only looked at with `type`, the built-in types' own methods and the
+class dictionaries: no method of a guest class is called, no property is read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.hints.failure import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Failure", "runtime_hint"]
+
+
+def runtime_hint(failure: Failure) -> str | None:
+    """One sentence that says what to do instead, or None where nothing certain can be said.
+
+    An exception that the guest's own code raised on purpose (a ``raise`` statement) gets no hint.
+    """
+    if failure.raised_by_guest():
+        return None
+    for kind, finder in _FINDERS:
+        if issubclass(failure.kind, kind):
+            found = finder(failure)
+            return found or _pattern(failure)
+    return _pattern(failure)
+
+
+def _pattern(failure: Failure) -> str | None:
+    from safeexec.child.hints import patterns
+
+    return patterns.hint(failure)
+
+
+def _unbound(failure: Failure) -> str | None:
+    from safeexec.child.hints import names
+
+    return names.unbound_local(failure)
+
+
+def _name(failure: Failure) -> str | None:
+    from safeexec.child.hints import names
+
+    return names.undefined(failure)
+
+
+def _attribute(failure: Failure) -> str | None:
+    from safeexec.child.hints import attributes
+
+    return attributes.hint(failure)
+
+
+def _key(failure: Failure) -> str | None:
+    from safeexec.child.hints import keys
+
+    return keys.hint(failure)
+
+
+def _import(failure: Failure) -> str | None:
+    from safeexec.child.hints import names
+
+    return names.import_failed(failure)
+
+
+def _type(failure: Failure) -> str | None:
+    from safeexec.child.hints import arguments, values
+
+    return values.none_or_coroutine(failure) or arguments.hint(failure) or values.hint(failure)
+
+
+def _value(failure: Failure) -> str | None:
+    from safeexec.child.hints import keys
+
+    return keys.column_in_message(failure)
+
+
+def _file(failure: Failure) -> str | None:
+    from safeexec.child.hints import files
+
+    return files.hint(failure)
+
+
+def _memory(failure: Failure) -> str | None:
+    from safeexec.compiler.hints import limit_hint
+
+    return limit_hint("memory")
+
+
+_FINDERS: tuple[tuple[type[BaseException], Callable[[Any], str | None]], ...] = (
+    (UnboundLocalError, _unbound),
+    (NameError, _name),
+    (AttributeError, _attribute),
+    (KeyError, _key),
+    (ImportError, _import),
+    (TypeError, _type),
+    (ValueError, _value),
+    (OSError, _file),
+    (MemoryError, _memory),
+)

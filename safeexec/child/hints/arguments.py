@@ -1,0 +1,164 @@
+"""Hints for calls with the wrong arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.hints.failure import MISSING, attribute_of, library_kind, parameters
+from safeexec.compiler.hints import nearest, quoted
+
+if TYPE_CHECKING:
+    from safeexec.child.hints.failure import Failure
+
+_UNEXPECTED = re.compile(r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))")
+_MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
+_TAKES = re.compile(r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
+_EXPECTED = re.compile(r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?")
+
+
+def hint(failure: Failure) -> str | None:
+    """For a TypeError about arguments: the right name, place or number."""
+    message = failure.message
+    if match := _UNEXPECTED.search(message):
+        return _unexpected(failure, match.group(1) or match.group(4) or "", match.group(2) or match.group(3))
+    if "takes no keyword arguments" in message:
+        return _positional(failure)
+    if match := _MISSING.search(message):
+        return _missing(failure, match.group(1), match.group(2))
+    if match := _TAKES.search(message):
+        return _too_many(failure, match.group(1), int(match.group(2)), int(match.group(3)))
+    if re.search(r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument", message):
+        return "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."
+    if match := _EXPECTED.search(message):
+        return _wrong_count(failure, match.group(1))
+    if "multiple values for argument" in message:
+        return "Give this argument once: by position or by name, not both."
+    return _shape_or_list(failure)
+
+
+def _called(failure: Failure) -> tuple[str, Any]:
+    """Name and object of what the failing expression calls."""
+    call = failure.call
+    if call is None:
+        return "", MISSING
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    return name, failure.resolve(function)
+
+
+def _unexpected(failure: Failure, said: str, keyword: str) -> str | None:
+    from safeexec.compiler.hints.libraries import ARGUMENTS
+
+    name, function = _called(failure)
+    raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
+    for key in dict.fromkeys((name, raiser)):
+        if text := ARGUMENTS.get(key, {}).get(keyword):
+            if key != "log" or "math" in failure.message or "log()" in failure.message:
+                return text
+    names = parameters(function) if function is not MISSING else []
+    for frame in failure.libraries[:3]:
+        names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
+    names = [other for other in dict.fromkeys(names) if other not in ("self", "cls", "args", "kwargs", keyword) and not other.startswith("_")]
+    found = nearest(keyword, names)
+    if found:
+        return f"The argument is called `{found[0]}`: write `{found[0]}=`."
+    target = name or raiser or "the function"
+    if names and len(names) <= 12:
+        return f"`{target}` takes {quoted(names, 12)}; leave `{keyword}=` out or use one of these."
+    return f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
+
+
+def _positional(failure: Failure) -> str:
+    """The same call with its keyword arguments by position."""
+    call = failure.call
+    if call is not None and call.keywords and all(keyword.arg for keyword in call.keywords):
+        rewritten = ast.Call(func=call.func, args=[*call.args, *(keyword.value for keyword in call.keywords)], keywords=[])
+        text = failure.text_of(rewritten, "")
+        if text:
+            return f"It takes its arguments by position only: `{text}`."
+    return "It takes its arguments by position only: write the values without their names."
+
+
+def _missing(failure: Failure, said: str, missing: str) -> str:
+    names = re.findall(r"'(\w+)'", missing)
+    if names and names[0] == "self":
+        kind = said.rpartition(".")[0] or "Kind"
+        return f"Call it on an instance, not on the class: `{kind}().{said.rpartition('.')[2]}(...)`, with `{kind}(...)` made first."
+    _, function = _called(failure)
+    every = parameters(function) if function is not MISSING else []
+    given = f"; its parameters are ({', '.join(every)})" if every and len(every) <= 12 else ""
+    target = said.removesuffix(".__init__")
+    if failure.call is None and said == "<lambda>":
+        return f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
+    return f"Call `{target}` with {quoted(names)} too{given}."
+
+
+def _too_many(failure: Failure, said: str, takes: int, given: int) -> str | None:
+    owner, _, name = said.rpartition(".")
+    _, function = _called(failure)
+    call = failure.call
+    method = attribute_of(failure.lookup(owner), name) if owner and "<" not in owner else function
+    if owner and type(method) is FunctionType and given == takes + 1 and not _first_is_self(method) and (call is None or len(call.args) < given):
+        return f"Add `self` as the first parameter of the method: `def {name}(self, ...)`."
+    if said in ("sort", "list.sort"):
+        return "Give the function by name: `values.sort(key=lambda item: ...)`."
+    names = parameters(function) if function is not MISSING else []
+    if library_kind(attribute_of(function, "__self__")) or failure.libraries:
+        return f"Give the arguments after the first ones by name: `{name or said}(..., name=value)`."
+    shown = f": its parameters are ({', '.join(names)})" if names and len(names) <= 12 else ""
+    count = takes - 1 if owner and takes and names and len(names) == takes - 1 else takes
+    return f"`{said}` takes {count} argument{'' if count == 1 else 's'}{shown}; call it with these, or pass a list of values as one argument."
+
+
+def _first_is_self(method: FunctionType) -> bool:
+    code = method.__code__
+    return code.co_argcount > 0 and code.co_varnames[0] in ("self", "cls")
+
+
+def _wrong_count(failure: Failure, said: str) -> str | None:
+    call = failure.call
+    name = said.rpartition(".")[2]
+    if call is not None and name in ("sorted", "sort", "min", "max"):
+        function = next((arg for arg in call.args if isinstance(arg, ast.Lambda) or _is_function(failure, arg)), None)
+        if function is not None:
+            rest = [arg for arg in call.args if arg is not function]
+            rewritten = ast.Call(func=call.func, args=rest, keywords=[ast.keyword(arg="key", value=function)])
+            return f"Give the function by name: `{failure.text_of(rewritten, 'sorted(values, key=function)')}`."
+    if name == "append":
+        return "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair."
+    if name == "range" or name == "input":
+        return None
+    if name in ("sum", "len", "any", "all", "list", "set", "tuple", "sqrt", "float", "int") and call is not None and len(call.args) > 1:
+        return f"Pass the values as one list: `{name}([{', '.join(failure.text_of(arg, '...') for arg in call.args[:3])}])`." if name not in ("sqrt", "float", "int") else None
+    return None
+
+
+def _is_function(failure: Failure, tree: ast.expr) -> bool:
+    return type(failure.resolve(tree)) in (FunctionType, type(len), type(str.lower))
+
+
+def _shape_or_list(failure: Failure) -> str | None:
+    """Functions of numpy and pandas that take one list or tuple and were given its items."""
+    call = failure.call
+    if call is None:
+        return None
+    name, _ = _called(failure)
+    message = failure.message
+    function = failure.text_of(call.func, name)
+    if name in ("zeros", "ones", "empty", "full") and re.search(r"data type|interpret", message) and len(call.args) > 1:
+        shape = ast.Tuple(elts=list(call.args), ctx=ast.Load())
+        text = failure.text_of(ast.Call(func=call.func, args=[shape], keywords=call.keywords), f"{function}((3, 4))")
+        return f"The shape is one tuple: `{text}`."
+    if name in ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array") and len(call.args) > 1:
+        rewritten = ast.Call(func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords)
+        return f"Give them as one list: `{failure.text_of(rewritten, f'{function}([a, b])')}`."
+    if name in ("concat", "concatenate") and "iterable" in message:
+        return f"Give them as one list: `{function}([a, b])`."
+    if name == "linspace":
+        return "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`."
+    if name in ("arange", "reshape", "rand", "randn", "range") and "integer" in message:
+        return "Use whole numbers: `n // 2` instead of `n / 2`, or `int(x)`."
+    return None

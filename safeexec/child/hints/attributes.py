@@ -1,0 +1,179 @@
+"""Hints for attributes that an object does not have."""
+
+from __future__ import annotations
+
+import ast
+import re
+from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.hints.failure import (
+    MISSING,
+    attribute_names,
+    is_builtin_kind,
+    library_kind,
+    module_name,
+)
+from safeexec.child.hints.values import none_or_coroutine
+from safeexec.child.tracebacks import type_name
+from safeexec.compiler.hints import missing_in_module, nearest, quoted
+
+if TYPE_CHECKING:
+    from safeexec.child.hints.failure import Failure
+
+_MESSAGE = re.compile(r"(?:'(?P<kind>[\w.]+)' object|type object '(?P<class>\w+)'|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'")
+
+
+def hint(failure: Failure) -> str | None:
+    """For an AttributeError: the right name, the right way, or why the object is not what it was taken for."""
+    name, owner = _missing(failure)
+    if not name:
+        return None
+    if own := failure.plan.hints.get(name):
+        return own
+    tree = failure.expression
+    value = tree.value if isinstance(tree, ast.Attribute) else None
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == name:
+        value = tree.func.value
+    if issubclass(type(owner), ModuleType):
+        return _of_module(failure, owner, name)
+    if owner is None or type(owner) is CoroutineType:
+        return none_or_coroutine(failure)
+    if owner is MISSING:
+        return None
+    text = failure.text_of(value)
+    return (
+        _shadowed_module(failure, value, owner)
+        or _from_tables(owner, name, text)
+        or _of_callable(owner, name, text)
+        or _nearest(failure, owner, name, text)
+        or _wrapped(owner, name, text)
+        or _listing(failure, owner, text)
+    )
+
+
+def _missing(failure: Failure) -> tuple[str, Any]:
+    """The name that is missing and the object; the object is `MISSING` if it is not known."""
+    name = AttributeError.name.__get__(failure.exc)  # type: ignore[attr-defined]
+    owner = AttributeError.obj.__get__(failure.exc)  # type: ignore[attr-defined]
+    match = _MESSAGE.search(failure.message)
+    if type(name) is str:
+        if owner is None and match is not None and match["kind"] != "NoneType":
+            owner = MISSING
+        return name, owner
+    if match is None:
+        return "", MISSING
+    tree = failure.expression
+    found = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) and tree.attr == match["name"] else MISSING
+    return match["name"], None if match["kind"] == "NoneType" else found
+
+
+def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
+    full = module_name(module)
+    candidates = attribute_names(module)
+    if text := missing_in_module(full, name, failure.plan, candidates):
+        return text
+    for other in failure.plan.imports:
+        if other.rpartition(".")[0] == full and nearest(name, [other.rpartition(".")[2]]):
+            return f"Import the submodule first: `import {other}`."
+    from safeexec.compiler.hints.advice import provides
+    from safeexec.compiler.hints.origins import ORIGINS
+
+    home = ORIGINS.get(name)
+    if home and home != full and provides(f"{home}.{name}", failure.plan):
+        return f"It is in another module: `from {home} import {name}`."
+    if name in failure.builtins:
+        return f"It is a builtin: use `{name}(...)` without the module."
+    return None
+
+
+def _shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str | None:
+    """A variable that took the name of a module: ``math = math.sqrt(16)``."""
+    from safeexec.compiler.hints.modules import ALIASES
+
+    if not isinstance(value, ast.Name) or type(owner) is type:
+        return None
+    name = value.id
+    module = ALIASES.get(name, name)
+    if module not in failure.plan.imports or not is_builtin_kind(type(owner)):
+        return None
+    if name == "datetime" or name in ("date", "time"):
+        return None
+    return (
+        f"`{name}` is no longer the module: it was reassigned to a value of type `{type_name(type(owner))}`;"
+        f" rename that variable and `import {module}{' as ' + name if module != name else ''}` again."
+    )
+
+
+def _from_tables(owner: Any, name: str, text: str) -> str | None:
+    kind = library_kind(owner)
+    if kind:
+        from safeexec.compiler.hints.libraries import METHODS
+
+        if found := METHODS[kind].get(name):
+            return found
+    if issubclass(type(owner), type):
+        if _is_module_like(owner, name):
+            return _CLASSES[f"{type_name(owner)}.{name}"]
+        return None
+    if is_builtin_kind(type(owner)):
+        from safeexec.compiler.hints.foreign import ATTRIBUTES
+
+        found = ATTRIBUTES.get(type_name(type(owner)), {}).get(name)
+        return found.replace("{obj}", text) if found else None
+    return None
+
+
+def _is_module_like(owner: Any, name: str) -> bool:
+    return is_builtin_kind(owner) and f"{type_name(owner)}.{name}" in _CLASSES
+
+
+_CLASSES = {
+    "datetime.datetime": "`datetime` is the class here: use `datetime(2024, 1, 31)` itself.",
+    "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
+    "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
+    "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
+    "date.now": "Use `date.today()`.",
+    "str.format_map": "Use an f-string.",
+    "dict.fromlist": "Use `dict(pairs)`.",
+}
+
+
+def _of_callable(owner: Any, name: str, text: str) -> str | None:
+    if type(owner) in (FunctionType, MethodType, BuiltinFunctionType):
+        return f"`{text}` is a function: call it first, `{text}(...).{name}`."
+    return None
+
+
+def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
+    private = name.startswith("_")
+    names = [other for other in attribute_names(owner) if private or not other.startswith("_")]
+    kind = library_kind(owner)
+    if kind == "pandas.DataFrame":
+        from safeexec.child.hints.keys import columns_of, column_hint
+
+        columns = columns_of(owner)
+        if (found := nearest(name, columns)) and not nearest(name, names):
+            return column_hint(name, columns, text)
+    refused = failure.plan.refused_attributes
+    found = nearest(name, [other for other in names if other not in refused], 2)
+    return f"Did you mean {' or '.join(f'`{text}.{other}`' for other in found)}?" if found else None
+
+
+_WRAPPED = ("head", "groupby", "iloc", "loc", "columns", "iterrows", "describe", "merge", "to_csv", "sort_values", "dropna", "fillna", "value_counts")
+
+
+def _wrapped(owner: Any, name: str, text: str) -> str | None:
+    """Methods of pandas or numpy on plain Python values, and the other way round."""
+    if type(owner) in (list, dict, tuple) and name in _WRAPPED:
+        return f"It is a `{type_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
+    return None
+
+
+def _listing(failure: Failure, owner: Any, text: str) -> str | None:
+    """What an object of a guest's class does have, if that is little."""
+    kind = owner if issubclass(type(owner), type) else type(owner)
+    if type.__dict__["__module__"].__get__(kind) != "__main__":
+        return None
+    names = [name for name in attribute_names(owner) if not name.startswith("_")]
+    return f"`{type_name(kind)}` has {quoted(sorted(names), 10)}." if 0 < len(names) <= 25 else None

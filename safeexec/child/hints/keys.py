@@ -1,0 +1,205 @@
+"""Hints for keys that a dict, and columns that a DataFrame, do not have."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.hints.failure import MISSING, attribute_of, frames_of, library_kind
+from safeexec.compiler.hints import nearest, quoted
+
+if TYPE_CHECKING:
+    from safeexec.child.hints.failure import Failure
+
+MAX_KEYS = 2000
+
+
+def hint(failure: Failure) -> str | None:
+    """For a KeyError: the nearest key or column, or the ones there are."""
+    frames = _data_frames(failure)
+    if frames:
+        return _of_frames(failure, frames)
+    tree = failure.expression
+    key = failure.first_arg
+    if isinstance(tree, ast.Subscript):
+        owner = failure.resolve(tree.value)
+        if issubclass(type(owner), dict):
+            return _of_dict(owner, key, failure.text_of(tree.value, "the dict"))
+    if (call := failure.call) is not None and isinstance(call.func, ast.Attribute):
+        return _of_method(failure, call.func, key)
+    return None
+
+
+def column_in_message(failure: Failure) -> str | None:
+    """For a ValueError that names columns which a frame does not have (``usecols``, ``to_numeric`` of a name …)."""
+    match = re.search(r"Usecols do not match columns, columns expected but not found: \[(.*)\]", failure.message)
+    if match:
+        return f"The file has no column {match.group(1)}: read it without `usecols` and print `df.columns`."
+    if re.search(r"not in list|is not in list", failure.message):
+        return "Ask `item in values` before `values.index(item)` or `values.remove(item)`."
+    return None
+
+
+def columns_of(frame: Any) -> list[str]:
+    """The column names of a DataFrame that are plain strings."""
+    import sys
+
+    pandas = sys.modules.get("pandas")
+    if pandas is None or type(frame) is not pandas.DataFrame:
+        return []
+    found: list[str] = []
+    for column in frame.columns[:MAX_KEYS]:
+        if type(column) is str:
+            found.append(column)
+        elif type(column) is tuple:
+            found.extend(part for part in column if type(part) is str)
+    return found
+
+
+def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
+    """The column that was meant, or the ones there are."""
+    if not columns:
+        return None
+    blank = [column for column in columns if column != name and column.strip() == name.strip()]
+    if blank:
+        return (
+            f"The column is called `{blank[0]!r}`, with blanks around it: use that name, or first"
+            f" `{text}.columns = {text}.columns.str.strip()`."
+        )
+    found = nearest(name, columns, 2)
+    if found:
+        return f"There is no column {name!r}; did you mean {' or '.join(f'`{column!r}`' for column in found)}?"
+    return f"There is no column {name!r}; the columns are {quoted(map(repr, columns), 12)}."
+
+
+def _data_frames(failure: Failure) -> list[tuple[Any, dict[str, Any]]]:
+    """The DataFrames that the library was called with, each with the local variables of its frame."""
+    found: list[tuple[Any, dict[str, Any]]] = []
+    for variables in frames_of(failure):
+        values = list(variables.values())
+        grouped = variables.get("self", MISSING)
+        if library_kind(grouped) == "pandas.GroupBy" or _is_indexer(grouped):
+            values.append(attribute_of(grouped, "obj"))
+        for value in values:
+            if library_kind(value) in ("pandas.DataFrame", "pandas.Series") and all(value is not other for other, _ in found):
+                found.append((value, variables))
+    return found[:8]
+
+
+def _is_indexer(obj: Any) -> bool:
+    return type(obj).__name__ in ("_LocIndexer", "_iLocIndexer", "_AtIndexer", "_iAtIndexer")
+
+
+def _of_frames(failure: Failure, frames: list[tuple[Any, dict[str, Any]]]) -> str | None:
+    first, variables = frames[0]
+    text = _frame_text(failure)
+    columns = list(dict.fromkeys(column for frame, _ in frames for column in columns_of(frame)))
+    wanted = _wanted(failure)
+    called = failure.libraries[0].f_code.co_name if failure.libraries else ""
+    if library_kind(first) == "pandas.Series":
+        return _of_series(first, wanted, failure)
+    if called == "drop" and "axis" in failure.message and any(name in columns for name in wanted):
+        name = next(name for name in wanted if name in columns)
+        return f"`drop` removes rows unless told otherwise: use `{text}.drop(columns={name!r})`."
+    missing = next((name for name in wanted if name not in columns), None)
+    if missing is None:
+        if any(name in columns for name in wanted) and _uses_loc(failure):
+            return f"{wanted[0]!r} is a column, not a row label: use `{text}[{wanted[0]!r}]` or `{text}.loc[:, {wanted[0]!r}]`."
+        if type(failure.first_arg) in (int, float) and not _uses_loc(failure):
+            return f"Rows by position are `{text}.iloc[{failure.first_arg}]`; the columns are {quoted(map(repr, columns), 12)}."
+        return None
+    if missing in _index_names(first):
+        return f"{missing!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
+    if _uses_loc(failure) and not nearest(missing, columns):
+        return f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
+    return column_hint(missing, columns, text)
+
+
+def _wanted(failure: Failure) -> list[str]:
+    """The names that the message or the key says are missing."""
+    key = failure.first_arg
+    if type(key) is not str:
+        return [part for part in key if type(part) is str] if type(key) is tuple else []
+    if re.search(r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found", key):
+        return re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key)) or [key]
+    return [key]
+
+
+def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
+    import sys
+
+    pandas = sys.modules["pandas"]
+    if type(series) is not pandas.Series:
+        return None
+    labels = [label for label in series.index[:MAX_KEYS] if type(label) is str]
+    key = failure.first_arg
+    if type(key) is int:
+        return f"The index has no label {key}: by position use `.iloc[{key}]`."
+    if wanted and labels:
+        found = nearest(wanted[0], labels, 2)
+        if found:
+            return f"The index has no label {wanted[0]!r}; did you mean {' or '.join(f'`{label!r}`' for label in found)}?"
+        return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, labels), 10)}."
+    if wanted:
+        return f"The index has no label {wanted[0]!r}: a Series has one column of values; by position use `.iloc[0]`."
+    return None
+
+
+def _index_names(frame: Any) -> list[str]:
+    import sys
+
+    pandas = sys.modules.get("pandas")
+    if pandas is None or type(frame) is not pandas.DataFrame:
+        return []
+    return [name for name in frame.index.names if type(name) is str]
+
+
+def _uses_loc(failure: Failure) -> bool:
+    return re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
+
+
+def _frame_text(failure: Failure) -> str:
+    """How the program names the frame; ``df`` if it has no short name."""
+    tree: ast.AST | None = failure.expression
+    while isinstance(tree, ast.Subscript | ast.Attribute | ast.Call):
+        tree = tree.func if isinstance(tree, ast.Call) else tree.value
+    if isinstance(tree, ast.Name) and library_kind(failure.lookup(tree.id)) == "pandas.DataFrame":
+        return tree.id
+    return "df"
+
+
+def _of_dict(owner: dict[Any, Any], key: Any, text: str) -> str | None:
+    keys = []
+    for count, other in enumerate(dict.keys(owner)):
+        if count >= MAX_KEYS:
+            break
+        keys.append(other)
+    names = [other for other in keys if type(other) is str]
+    if type(key) is str:
+        if key.lstrip("-").isdigit() and any(type(other) is int for other in keys):
+            if int(key) in [other for other in keys if type(other) is int]:
+                return f"The keys are numbers: use `{text}[{int(key)}]`."
+        found = nearest(key, names, 2)
+        if found:
+            return f"There is no key {key!r}; did you mean {' or '.join(f'`{name!r}`' for name in found)}?"
+    elif type(key) in (int, float) and str(key) in names:
+        return f"The keys are strings: use `{text}[{str(key)!r}]`."
+    if not keys:
+        return f"`{text}` is empty here: fill it first, or use `.get(key, default)`."
+    shown = [repr(other) for other in keys if type(other) in (str, int, float, bool) and len(repr(other)) <= 40]
+    if len(shown) == len(keys) and len(keys) <= 200:
+        return f"The keys are {quoted(shown, 10)}; for a key that may be missing use `.get(key, default)`."
+    return "For a key that may be missing use `.get(key, default)`, or ask `key in ...` first."
+
+
+def _of_method(failure: Failure, function: ast.Attribute, key: Any) -> str | None:
+    owner = failure.resolve(function.value)
+    text = failure.text_of(function.value)
+    if function.attr == "remove" and type(owner) in (set, MISSING) or type(owner) is set:
+        return f"Use `{text}.discard(item)`, which does nothing if the item is not there."
+    if function.attr == "pop" and issubclass(type(owner), dict):
+        return f"Use `{text}.pop(key, None)`, which does nothing if the key is not there."
+    if function.attr in ("format", "format_map"):
+        return f"Give the value by name, `.format({key}=...)`, or use an f-string; a brace that is text is doubled: `{{{{`."
+    return None

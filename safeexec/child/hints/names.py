@@ -1,0 +1,167 @@
+"""Hints for names that are not defined, are local before they have a value, or cannot be imported."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of
+from safeexec.compiler.hints import hint_for, missing_in_module, nearest
+from safeexec.compiler.hints.advice import choose, importable, provides
+from safeexec.compiler.hints.matching import same_name
+
+if TYPE_CHECKING:
+    from safeexec.child.hints.failure import Failure
+
+_CONSTANTS = ("pi", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits", "punctuation")
+
+
+def undefined(failure: Failure) -> str | None:
+    """For a NameError: lost, defined later, a method of `self`, not imported, of another language, or misspelt."""
+    name = _name_of(failure)
+    if not name:
+        return None
+    if own := failure.plan.hints.get(name):
+        return own
+    if name in failure.lost_names:
+        return f"`{name}` was lost when the session was restored: assign it again before you use it."
+    if "free variable" in failure.message:
+        return f"Assign `{name}` in the enclosing function before the inner function is called."
+    names = failure.visible_names()
+    return (
+        _defined_later(failure, name)
+        or _of_self(failure, name)
+        or _did_you_mean(same_name(name, names))
+        or (_module(failure, name) if failure.rest_of_line.startswith(".") else None)
+        or _foreign(failure, name)
+        or _origin(failure, name)
+        or _module(failure, name)
+        or _did_you_mean(nearest(name, names, 2))
+        or _did_you_mean(nearest(name, [n for n in failure.builtins if not n.startswith("_")], 2))
+        or _misspelt_module(failure, name)
+    )
+
+
+def unbound_local(failure: Failure) -> str | None:
+    """For an UnboundLocalError: the name is assigned somewhere in the function, so it is local in all of it."""
+    name = _name_of(failure)
+    if not name:
+        return None
+    if name in failure.builtins:
+        return (
+            f"`{name}` is assigned in this function, which makes it a local variable there and hides the builtin:"
+            f" give the local variable another name."
+        )
+    if name in failure.namespace:
+        return (
+            f"`{name}` is assigned in this function, which makes it local there: pass the value in as an argument and"
+            f" return the new one, or write `global {name}` at the top of the function."
+        )
+    return f"`{name}` has no value yet on this path through the function: assign it before the `if`, loop or `try` that does."
+
+
+def import_failed(failure: Failure) -> str | None:
+    """For an ImportError: the nearest name of the module, or what to use instead of the module."""
+    if issubclass(failure.kind, ModuleNotFoundError):
+        name = ModuleNotFoundError.name.__get__(failure.exc)  # type: ignore[attr-defined]
+        return hint_for("module", name, failure.plan) if type(name) is str and name else None
+    match = re.search(r"cannot import name '([^']+)' from '([^']+)'", failure.message)
+    if match is None:
+        return None
+    name, module = match.groups()
+    import sys
+
+    loaded = sys.modules.get(module)
+    candidates = attribute_names(loaded) if loaded is not None else []
+    if text := missing_in_module(module, name, failure.plan, candidates):
+        return text
+    for other in _homes(name):
+        if other != module and provides(f"{other}.{name}", failure.plan):
+            return f"It is in another module: `from {other} import {name}`."
+    return None
+
+
+def _name_of(failure: Failure) -> str:
+    name = NameError.name.__get__(failure.exc)  # type: ignore[attr-defined]
+    if type(name) is str:
+        return name
+    match = re.search(r"(?:name|variable) '([^']+)'", failure.message)
+    return match.group(1) if match else ""
+
+
+def _did_you_mean(found: list[str]) -> str | None:
+    return f"Did you mean {' or '.join(f'`{name}`' for name in found)}?" if found else None
+
+
+def _module(failure: Failure, name: str) -> str | None:
+    from safeexec.compiler.hints.modules import ALIASES, MODULES
+
+    module = ALIASES.get(name, name)
+    if importable(module, failure.plan) and failure.plan.mode == "restricted" or module in _stdlib(failure):
+        return f"Import it first: `import {module} as {name}`." if name in ALIASES else f"Import it first: `import {module}`."
+    if name in ALIASES or (module in MODULES and failure.rest_of_line.startswith(".")):
+        return hint_for("module", module, failure.plan)
+    return None
+
+
+def _stdlib(failure: Failure) -> frozenset[str]:
+    """In the mode without a language layer, the modules that may be meant by a bare name."""
+    if failure.plan.mode != "python":
+        return frozenset()
+    import sys
+
+    from safeexec.compiler.hints.modules import ALIASES
+
+    return sys.stdlib_module_names | frozenset(ALIASES.values())
+
+
+def _misspelt_module(failure: Failure, name: str) -> str | None:
+    if not failure.rest_of_line.startswith("."):
+        return None
+    found = nearest(name, failure.plan.imports)
+    return f"Did you mean the module `{found[0]}`? Import it first: `import {found[0]}`." if found else None
+
+
+def _foreign(failure: Failure, name: str) -> str | None:
+    from safeexec.compiler.hints.foreign import NAMES
+
+    return choose(NAMES[name], failure.plan) if name in NAMES else None
+
+
+def _origin(failure: Failure, name: str) -> str | None:
+    """The import of a well-known name, if it is used as a function, class or constant."""
+    from safeexec.compiler.hints.origins import ORIGINS
+
+    module = ORIGINS.get(name)
+    if module is None:
+        return None
+    used = failure.rest_of_line.startswith(("(", "[", ".")) or name[:1].isupper() or name in _CONSTANTS
+    return f"Import it first: `from {module} import {name}`." if used and provides(f"{module}.{name}", failure.plan) else None
+
+
+def _homes(name: str) -> list[str]:
+    from safeexec.compiler.hints.origins import ORIGINS
+
+    return [ORIGINS[name]] if name in ORIGINS else []
+
+
+def _defined_later(failure: Failure, name: str) -> str | None:
+    """A definition further down in the step at module level."""
+    if failure.frame is None:
+        return None
+    lines = failure.sources.get(failure.frame.filename, "").split("\n")
+    pattern = re.compile(rf"(?:(?:async\s+)?def|class)\s+{re.escape(name)}\b|{re.escape(name)}\s*(?::[^=]+)?=(?!=)")
+    for number, line in enumerate(lines[failure.frame.line :], failure.frame.line + 1):
+        if pattern.match(line):
+            return f"`{name}` is defined only in line {number}, after it is used: move the definition before its first use."
+    return None
+
+
+def _of_self(failure: Failure, name: str) -> str | None:
+    """A method or attribute of the object that is written without ``self.``."""
+    self = failure.locals.get("self", MISSING)
+    if self is not MISSING and attribute_of(self, name) is not MISSING:
+        return f"It belongs to the object: use `self.{name}`."
+    return None
+
+

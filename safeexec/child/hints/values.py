@@ -1,0 +1,220 @@
+"""Hints for values of another type than the program takes them for: None, coroutines, functions, hidden builtins."""
+
+from __future__ import annotations
+
+import ast
+import re
+from types import CoroutineType, FunctionType, ModuleType
+from typing import TYPE_CHECKING
+
+from safeexec.child.hints.failure import MISSING, attribute_names, module_name
+from safeexec.child.tracebacks import type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from safeexec.child.hints.failure import Failure
+
+_IN_PLACE = (
+    "sort", "reverse", "append", "extend", "insert", "remove", "clear", "update", "add", "discard", "shuffle", "heapify", "heappush", "insort", "setdefaults", "writerow",
+)  # fmt: skip
+_MAYBE_NONE = {
+    "match": "`re.match(...)` is None when nothing matches",
+    "search": "`re.search(...)` is None when nothing matches",
+    "fullmatch": "`re.fullmatch(...)` is None when the text does not match",
+    "get": "`.get(key)` is None when the key is missing",
+    "getenv": "`getenv` is None when the variable is missing",
+    "find": "it is None when nothing is found",
+    "first": "it is None when nothing is found",
+}
+
+
+def none_or_coroutine(failure: Failure) -> str | None:
+    """Why a value is None, or a coroutine that nobody awaited; None if it is neither."""
+    if "'coroutine'" in failure.message or re.search(r"\bcoroutine\b.*(not|unsupported)", failure.message):
+        return _coroutine(failure)
+    if "NoneType" not in failure.message:
+        return None
+    for tree in _operands(failure):
+        if failure.resolve(tree) is None and not isinstance(tree, ast.Constant):
+            return _why_none(failure, tree)
+        if isinstance(tree, ast.Call) and (reason := _returns_none(failure, tree)):
+            return reason
+    return "A value here is None: print it, and check the function or assignment that it comes from; a function without `return` returns None."
+
+
+def _operands(failure: Failure) -> Iterator[ast.expr]:
+    """The parts of the failing expression that may be the wrong value."""
+    tree = failure.expression
+    match tree:
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.Compare(left=left, comparators=others):
+            yield from (left, *others)
+        case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value) | ast.UnaryOp(operand=value):
+            yield value
+        case ast.Call(func=function, args=args):
+            yield function
+            if isinstance(function, ast.Attribute):
+                yield function.value
+            yield from args
+        case ast.expr():
+            yield tree
+
+
+def _coroutine(failure: Failure) -> str:
+    for tree in _operands(failure):
+        made = failure.resolve(tree)
+        if type(made) is CoroutineType:
+            return f"`{failure.text_of(tree)}` is a coroutine that was not awaited: {_await(failure, failure.text_of(tree))}."
+    return f"A coroutine was not awaited: {_await(failure, 'f()')}."
+
+
+def _await(failure: Failure, text: str) -> str:
+    if failure.frame is not None and failure.frame.code.co_flags & 0x80:  # CO_COROUTINE
+        return f"write `await {text}` (for several: `await asyncio.gather(*coroutines)`)"
+    return f"write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one"
+
+
+def _why_none(failure: Failure, tree: ast.expr) -> str:
+    text = failure.text_of(tree)
+    assigned = _last_assignment(failure, text)
+    if assigned is not None and (reason := _returns_none(failure, assigned, text)):
+        return reason
+    return f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
+
+
+def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | None:
+    """Why a call gave None, if it is one of those that do."""
+    if isinstance(tree, ast.Await):
+        tree = tree.value
+    if not isinstance(tree, ast.Call):
+        return None
+    if any(keyword.arg == "inplace" for keyword in tree.keywords):
+        kept = [keyword for keyword in tree.keywords if keyword.arg != "inplace"]
+        call = failure.text_of(ast.Call(func=tree.func, args=tree.args, keywords=kept), "df.method(...)")
+        return f"A method with `inplace=True` returns None: leave `inplace=True` out and assign the result, `{text or 'result'} = {call}`."
+    name = tree.func.attr if isinstance(tree.func, ast.Attribute) else tree.func.id if isinstance(tree.func, ast.Name) else ""
+    if name == "print":
+        return "`print(...)` returns None: assign the value itself and print it in a line of its own."
+    function = failure.resolve(tree.func)
+    if type(function) is FunctionType:
+        return _without_return(failure, name)
+    if name in _IN_PLACE:
+        owner = failure.text_of(tree.func.value, "values") if isinstance(tree.func, ast.Attribute) else "values"
+        better = f", or use `sorted({owner})`" if name == "sort" else ""
+        return f"`.{name}(...)` changes the object in place and returns None: call it in a line of its own and go on with `{owner}`{better}."
+    if name in _MAYBE_NONE:
+        return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`.".replace("it is", "It is", 1) if name in ("find", "first") else f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`."
+    return None
+
+
+def _without_return(failure: Failure, name: str) -> str | None:
+    """A function of the guest that has no ``return`` with a value, or not on every path."""
+    definition = None
+    for source in failure.sources.values():
+        if f"def {name}" not in source:
+            continue
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+                definition = node
+    if definition is None:
+        return None
+    if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(definition)):
+        return f"`{name}` returned None: one path through it ends without a `return` of a value."
+    return f"`{name}` has no `return`, so it returns None: end it with `return {_result_name(definition)}`."
+
+
+def _result_name(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    match definition.body[-1]:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Name(id=name)])):
+            return name
+    return "..."
+
+
+def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
+    """The value that was assigned to a name last before the failing line, in the steps so far."""
+    if not text.isidentifier() or failure.frame is None:
+        return None
+    found: ast.expr | None = None
+    for filename, source in failure.sources.items():
+        if f"{text} =" not in source and f"{text}=" not in source:
+            continue
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    if name == text and (filename != failure.frame.filename or node.lineno <= failure.frame.line):
+                        found = value
+    return found
+
+
+def hint(failure: Failure) -> str | None:
+    """For a TypeError about the type of a value."""
+    message = failure.message
+    if match := re.search(r"'([\w.]+)' object is not callable", message):
+        return _not_callable(failure, match.group(1))
+    if match := re.search(r"'(method|function|builtin_function_or_method|type)' object is not (subscriptable|iterable)", message):
+        tree = next(iter(_operands(failure)), None)
+        text = failure.text_of(tree, "f")
+        return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
+    if re.search(r"'(method|function|builtin_function_or_method)'", message):
+        for tree in _operands(failure):
+            if type(failure.resolve(tree)) in (FunctionType, type(len)):
+                return f"`{failure.text_of(tree)}` is a function: call it with parentheses, `{failure.text_of(tree)}(...)`."
+        return "One of the values is a function: call it with parentheses."
+    if "isinstance() arg 2" in message or "issubclass() arg 2" in message:
+        return _hidden_type(failure)
+    return None
+
+
+def _not_callable(failure: Failure, kind: str) -> str | None:
+    call = failure.call
+    function = call.func if call is not None else None
+    text = failure.text_of(function, "x")
+    if isinstance(function, ast.Name):
+        name = function.id
+        owner = failure.lookup(name)
+        if name in failure.builtins or name in _BUILTIN_NAMES:
+            return f"`{name}` was assigned a value of type `{kind}`, which hides the builtin: rename that variable, and `del {name}` to have the builtin back."
+        if issubclass(type(owner), ModuleType) and owner is not MISSING:
+            module = module_name(owner)
+            if name in attribute_names(owner):
+                return f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module} import {name}`."
+            return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
+        if type(owner) is CoroutineType:
+            return f"`{name}` is a coroutine: write `await {name}`."
+    if isinstance(function, ast.Constant) or kind in ("int", "float"):
+        return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
+    if kind in ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str"):
+        return f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
+    if kind == "NoneType":
+        return f"`{text}` is None: check the assignment or the decorator that it comes from; a decorator must return a function."
+    if isinstance(function, ast.Attribute):
+        return f"`{text}` is a value, not a method: use it without parentheses."
+    return f"`{text}` is a value of type `{type_name(type(kind)) if not kind else kind}`, not a function: use it without parentheses."
+
+
+def _hidden_type(failure: Failure) -> str | None:
+    call = failure.call
+    if call is None or len(call.args) != 2:
+        return None
+    if isinstance(call.args[1], ast.Name) and call.args[1].id in _BUILTIN_NAMES:
+        name = call.args[1].id
+        return f"`{name}` was assigned a value, which hides the builtin type: rename that variable, and `del {name}`."
+    return "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
+
+
+_BUILTIN_NAMES = frozenset(
+    "abs all any ascii bin bool bytes callable chr complex dict dir divmod enumerate filter float format frozenset getattr hash hex id input int isinstance iter "
+    "len list map max min next object oct open ord pow print property range repr reversed round set slice sorted str sum super tuple type vars zip".split()
+)  # fmt: skip
