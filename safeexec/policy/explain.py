@@ -252,7 +252,7 @@ KERNEL_RULES = {
 
 def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
     """(allowed, with any arguments, group) of a system call, from the table that a child of this policy installs."""
-    # The table is data of the child's side; it is read here so that there is no second one.
+    # The table is data of the child's side; it is read here, and nothing of it run, so that there is no second one.
     from safeexec.child.rules import group_of, rules_for
     from safeexec.protocol.confinement import ChildConfinement
 
@@ -283,7 +283,7 @@ def _is_system_call(name: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """``import numpy as np`` → numpy, ``from math import sqrt`` → math.sqrt, ``@property`` → property, ``x._y`` → ._y."""
+    """``import numpy as np`` → numpy, ``from math import pi`` → math.pi, ``@property`` → property, ``x._y`` → ._y."""
     text = " ".join(name.split()).strip("`")
     if match := re.fullmatch(r"from (\S+) import (\S+)(?: as \w+)?", text):
         return f"{match[1]}.{match[2]}"

@@ -104,14 +104,16 @@ class _Builder:
         self.seen: set[int] = set()
 
     def build(self, node: Node, path: str) -> Any:
-        if node.id == "scalar":
+        from yaml.nodes import MappingNode, ScalarNode
+
+        if isinstance(node, ScalarNode):
             return _scalar(node)
         if id(node) in self.seen:
             # An alias: the nodes of a "billion laughs" file are few, its expansion is not.
             self._mistake(node, path, "anchors and aliases are not read in a policy; write the value out")
             return None
         self.seen.add(id(node))
-        if node.id == "mapping":
+        if isinstance(node, MappingNode):
             return self._mapping(node, path)
         values = []
         for index, item in enumerate(node.value):
@@ -123,7 +125,7 @@ class _Builder:
     def _mapping(self, node: MappingNode, path: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = key_node.value if key_node.id == "scalar" else None
+            key = key_node.value if isinstance(key_node.value, str) else None
             where = f"{path}.{key}" if path else str(key)
             if key is None:
                 self._mistake(key_node, path, "a key must be a plain word")

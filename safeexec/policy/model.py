@@ -7,7 +7,6 @@ the settings here and in `document` are the descriptions in the JSON Schema and 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,6 +14,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from safeexec.policy.diff import Difference
     from safeexec.policy.explain import Answer
     from safeexec.policy.needs import Needs
@@ -195,19 +196,19 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
         return hash(self.digest)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        return _from_bytes, (msgspec.msgpack.encode(self, enc_hook=_plain),)
+        return _from_bytes, (msgspec.msgpack.encode(self, enc_hook=plain),)
 
     def __repr__(self) -> str:
         return f"<Policy {self.name!r} {self.digest[:12]}>"
 
     def content(self) -> dict[str, Any]:
         """What the policy says, as plain JSON types in a stable order: no origins, no file names."""
-        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_plain, order="deterministic")
+        content: dict[str, Any] = msgspec.to_builtins(self, enc_hook=plain, order="deterministic")
         for field in ("origins", "files"):
-            del plain[field]
+            del content[field]
         for field in ("builtins", "require", "danger_allow_commands"):
-            plain[field] = sorted(plain[field])
-        return plain
+            content[field] = sorted(content[field])
+        return content
 
     @property
     def digest(self) -> str:
@@ -262,7 +263,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
 
     @classmethod
     def profiles(cls) -> dict[str, Path]:
-        """Every profile that can be loaded by name → its file: of `SAFEEXEC_POLICY_PATH` first, then the shipped ones."""
+        """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones."""
         from safeexec.policy.profiles import names
 
         return names()
@@ -308,7 +309,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
         return why(self, name)
 
     def needs(self, source: str) -> Needs:
-        """What a whole program would need: every name it uses, judged, and the smallest policy that grants it."""
+        """What a whole program would need: every name it uses, and the smallest policy that grants it."""
         from safeexec.policy.needs import needs
 
         return needs(self, source)
@@ -320,8 +321,8 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
         return card(self, format=format, tools=tools)
 
 
-def _plain(value: object) -> object:
-    """msgspec's encoders do not know mapping proxies."""
+def plain(value: object) -> object:
+    """What msgspec's encoders do not know: mapping proxies (their `enc_hook`)."""
     if isinstance(value, MappingProxyType):
         return dict(value)
     raise NotImplementedError(f"{type(value).__name__} is no part of a policy")

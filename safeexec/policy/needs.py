@@ -20,7 +20,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """`grant`: a policy file that allows what can be allowed, empty if nothing is missing; `impossible`: what cannot."""
+    """`grant`: a policy file that allows what can be allowed, or ""; `impossible`: what no file can allow."""
 
     needs: list[Need]
     grant: str
@@ -84,7 +84,9 @@ class _Uses(ast.NodeVisitor):
             )
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for alias in node.names if node.module and not node.level else ():
+        if node.module is None or node.level:
+            return
+        for alias in node.names:
             dotted = f"{node.module}.{alias.name}"
             self.note(node.module if alias.name == "*" else dotted, node)
             self.aliases[alias.asname or alias.name] = dotted
@@ -115,35 +117,38 @@ def _grant(judge: Judge, refused: list[Need]) -> tuple[dict[str, Any], list[Need
             changes.setdefault("language", {}).setdefault("constructs", {}).setdefault("add", []).append(name)
         elif name.startswith("."):
             changes.setdefault("attributes", {}).setdefault("danger_allow", []).append(name[1:])
-        elif not _grant_import(judge, name, changes):
-            impossible.append(need)
+        elif reason := _grant_import(judge, name, changes):
+            impossible.append(Need(need.line, msgspec.structs.replace(need.answer, reason=reason)))
     return changes, impossible
 
 
-def _grant_import(judge: Judge, name: str, changes: dict[str, Any]) -> bool:
-    """Adds the line under `imports` that opens a module or a name of it. False if the review refuses it."""
+def _grant_import(judge: Judge, name: str, changes: dict[str, Any]) -> str:
+    """Adds the line under `imports` that opens a module or a name of it; or tells why the review refuses it."""
     from safeexec.facades import tables
 
-    module, leaf = name, ""
+    module, leaf, plan = name, "", judge.plan
     while module and tables.table(module) is None:
-        module, _, last = module.rpartition(".")
-        leaf = last
-    if not module or (leaf and not (verdict := tables.judge(module, leaf)).allowed):
-        return False
-    if leaf and verdict.tag == "files" and judge.plan.workspace == "none":
-        changes.setdefault("filesystem", {})["workspace"] = "read-write"
-    if leaf and judge.plan.imports.get(module) is not None and leaf in judge.policy.imports.get(module, ()):
-        return True
+        module, _, leaf = module.rpartition(".")
+    if not module:
+        return tables.module_reason(name).text
+    if leaf:
+        verdict = tables.judge(module, leaf)
+        if not verdict.allowed:
+            return verdict.reason
+        if verdict.tag == "files" and plan.workspace == "none":
+            changes.setdefault("filesystem", {})["workspace"] = "read-write"
+            if leaf in judge.policy.imports.get(module, ()):
+                return ""
     imports: dict[str, Any] = changes.setdefault("imports", {})
     if not leaf:
         imports.setdefault(module, "all")
-    elif module in judge.plan.imports:
+    elif module in plan.imports:
         imports.setdefault(module, {"add": []})["add"].append(leaf)
-    elif imports.get(module) in (None, "all"):
-        imports[module] = [leaf]
-    else:
+    elif isinstance(imports.get(module), list):
         imports[module].append(leaf)
-    return True
+    else:
+        imports[module] = [leaf]
+    return ""
 
 
 def _file(policy: Policy, changes: dict[str, Any]) -> str:

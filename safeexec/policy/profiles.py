@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from safeexec.errors import PolicyError
-from safeexec.policy.loader import Source, read
-from safeexec.policy.mistakes import fail, nearest
 from safeexec.policy.model import Policy
-from safeexec.policy.resolve import resolve
+
+if TYPE_CHECKING:
+    from safeexec.policy.loader import Source
 
 SUFFIXES = (".yaml", ".yml")
 MAX_DEPTH = 16
@@ -69,6 +70,8 @@ def find(name: str | Path, *, relative_to: Path | None = None) -> Path:
             path = directory / (text + suffix)
             if path.is_file():
                 return path
+    from safeexec.policy.mistakes import nearest
+
     known = names()
     hint = nearest(text, known)
     raise PolicyError(f"no policy is called {text!r}{hint or ''}{'' if hint else '; known are ' + ', '.join(known)}")
@@ -77,18 +80,34 @@ def find(name: str | Path, *, relative_to: Path | None = None) -> Path:
 def load(name: str | Path) -> Policy:
     """The resolved policy of a name or path. Raises `PolicyError`."""
     path = find(name)
-    cached = _cached(path)
-    if cached is not None:
-        return cached
-    chain = _chain(_read(path))
-    policy = resolve(path.stem, chain)
-    _loaded[tuple(_stamp(Path(source.path)) for source in reversed(chain))] = policy
+    policy = _cached(path)
+    if policy is None:
+        policy = _prepared(path) or read_profile(path)
+        _loaded[tuple(_stamp(Path(file)) for file in policy.files)] = policy
     return policy
+
+
+def read_profile(path: Path) -> Policy:
+    """The policy of a file, read from its YAML. Raises `PolicyError`."""
+    from safeexec.policy.resolve import resolve
+
+    return resolve(path.stem, _chain(_read(path)))
 
 
 def from_text(text: str, *, name: str, filename: str) -> Policy:
     """The resolved policy of YAML text. Raises `PolicyError`."""
+    from safeexec.policy.loader import read
+    from safeexec.policy.resolve import resolve
+
     return resolve(name, _chain(read(text, file=filename)))
+
+
+def _prepared(path: Path) -> Policy | None:
+    if path.parent != shipped_directory():
+        return None
+    from safeexec.policy.resolved import lookup
+
+    return lookup(path)
 
 
 def _stamp(path: Path) -> tuple[str, int, int]:
@@ -111,6 +130,8 @@ def _cached(path: Path) -> Policy | None:
 
 
 def _read(path: Path) -> Source:
+    from safeexec.policy.loader import read
+
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -124,6 +145,8 @@ def _read(path: Path) -> Source:
 
 def _chain(source: Source) -> list[Source]:
     """The file and those it extends, the base first."""
+    from safeexec.policy.mistakes import fail
+
     chain = [source]
     while "extends" in (child := chain[0]).content:
         parent = child.content["extends"]

@@ -1,6 +1,6 @@
 """The JSON Schema of a policy file, for editors: generated from the document's types and their docstrings.
 
-Write it with ``python -m safeexec.policy.schema > policies/schema.json``; a test shows that the file is current.
+Write `policies/schema.json` with ``python -m safeexec.policy.schema``; a test shows that it is current.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from safeexec.policy import document, model
+
+FILE = "schema.json"
 
 
 def descriptions() -> dict[str, dict[str, str]]:
@@ -65,4 +67,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    print(text(), end="")
+    from safeexec.policy.profiles import shipped_directory
+
+    (shipped_directory() / FILE).write_text(text(), encoding="utf-8")
