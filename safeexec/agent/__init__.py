@@ -1,0 +1,1 @@
+from safeexec.agent.extraction import Extraction, extract

@@ -1,0 +1,219 @@
+"""Find the blocks of a reply: `<execute_python>` and `<code>` tags and Markdown fences, each with its content.
+
+Reading goes from left to right. What opens first is a block and its content is opaque until it closes, so a tag inside a fence is
+text and a fence inside a tag belongs to the tag. All candidates are indexed once, so that many openers stay linear.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from safeexec.agent.snippets import Parser, clean
+
+BlockKind = Literal["tag", "python", "plain", "other"]
+
+_MAX_CLOSERS = 10  # candidates tried before the first one is taken
+_MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a closer
+
+_OPEN_TAG = re.compile(
+    r"<(?P<name>execute_python|code)(?:[ \t][^<>\n]*)?>"
+    r"|&lt;(?P<escaped>execute_python|code)(?:[ \t][^<>&\n]*)?&gt;",
+    re.IGNORECASE,
+)
+_CLOSE_TAG = re.compile(r"</(?P<name>execute_python|code)\s*+>|&lt;/(?P<escaped>execute_python|code)\s*+&gt;", re.IGNORECASE)
+_OPEN_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)$", re.MULTILINE)
+_FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`~\n]*+)$", re.MULTILINE)
+_CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+#.\-]*")
+_LABEL_ALONE = re.compile(r"[ \t]*\{?\.?[A-Za-z0-9][A-Za-z0-9_+#.\-]*\}?[ \t]*(?:$|\{|\w+=)")
+_BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
+_PYTHON_LABELS = frozenset({"py", "py3", "ipython", "ipython3", "pycon"})
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block: `text[start:end]` is all of it, `code` its cleaned content (empty: nothing to run)."""
+
+    kind: BlockKind
+    code: str
+    start: int
+    end: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opener:
+    start: int
+    content: int
+    tag: str = ""
+    escaped: bool = False
+    inline: bool = False
+    run: str = ""
+    label: str = ""
+
+    @property
+    def fence_kind(self) -> BlockKind:
+        if not self.label:
+            return "plain"
+        return "python" if _is_python(self.label) else "other"
+
+
+def read_blocks(text: str, parser: Parser) -> list[Block]:
+    """The blocks of `text` in order. Line ends must be LF."""
+    return _Reader(text, parser).read(with_tags=True)
+
+
+class _Reader:
+    def __init__(self, text: str, parser: Parser) -> None:
+        self._text = text
+        self._parser = parser
+        self._tag_closers = _index_tag_closers(text)
+        self._fence_closers = _index_fence_closers(text)
+
+    def read(self, *, with_tags: bool) -> list[Block]:
+        openers = list(_fence_openers(self._text))
+        if with_tags:
+            openers.extend(_tag_openers(self._text))
+        openers.sort(key=lambda opener: opener.start)
+        blocks: list[Block] = []
+        position = 0
+        for opener in openers:
+            if opener.start < position:
+                continue
+            block = self._read_tag(opener) if opener.tag else self._read_fence(opener)
+            if block is not None:
+                blocks.append(block)
+                position = block.end
+        return blocks
+
+    def _read_tag(self, opener: _Opener) -> Block | None:
+        closers = self._closers_of_tag(opener)
+        if opener.inline and not (closers and self._parser.afford(closers[0][0] - opener.content)):
+            return None
+        content, end = self._close(opener, closers)
+        if content is None:
+            content, end = self._text[opener.content :], len(self._text)
+        code = self._code_of_tag(content, opener)
+        if opener.inline and not self._parser.looks_like_code(code):
+            return None
+        return Block("tag", code, opener.start, end)
+
+    def _read_fence(self, opener: _Opener) -> Block:
+        closers = self._closers_of_fence(opener)
+        kind = opener.fence_kind
+        content, end = self._close(opener, closers[:1] if kind == "other" else closers)
+        if content is None:
+            content, end = _cut_run(self._text[opener.content :], opener.run[0]), len(self._text)
+        return Block(kind, clean(content), opener.start, end, opener.label)
+
+    def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
+        """Content and end at the first closer whose content parses, else at the first closer; None where there is no closer."""
+        if not closers:
+            return None, len(self._text)
+        if len(closers) > 1:
+            for start, end in closers:
+                if not self._parser.afford(start - opener.content):
+                    break
+                content = self._text[opener.content : start]
+                code = self._code_of_tag(content, opener) if opener.tag else clean(content)
+                if self._parser.parses(code):
+                    return content, end
+        start, end = closers[0]
+        return self._text[opener.content : start], end
+
+    def _code_of_tag(self, content: str, opener: _Opener) -> str:
+        if opener.escaped:
+            content = html.unescape(content)
+        stripped = content.lstrip()
+        if not stripped.startswith(("```", "~~~")):
+            return clean(content)
+        fences = _Reader(content, self._parser).read(with_tags=False)
+        if not fences or content[: fences[0].start].strip():
+            return clean(content)
+        wanted = [block for block in fences if block.code and block.kind in ("python", "plain")]
+        sure = [block for block in wanted if block.kind == "python" or self._parser.looks_like_code(block.code)]
+        return "\n\n".join(block.code for block in sure or wanted)
+
+    def _closers_of_tag(self, opener: _Opener) -> list[tuple[int, int]]:
+        spans = self._tag_closers.get((opener.tag, opener.escaped), [])
+        first = bisect_left(spans, (opener.content, 0))
+        return spans[first : first + _MAX_CLOSERS]
+
+    def _closers_of_fence(self, opener: _Opener) -> list[tuple[int, int]]:
+        spans = self._fence_closers.get(opener.run[0], [])
+        needed = min(len(opener.run), _MAX_RUN)
+        found: list[tuple[int, int]] = []
+        for index in range(bisect_left(spans, (opener.content, 0, 0)), len(spans)):
+            start, end, length = spans[index]
+            if length >= needed:
+                found.append((start, end))
+                if len(found) == _MAX_CLOSERS:
+                    break
+        return found
+
+
+def _index_tag_closers(text: str) -> dict[tuple[str, bool], list[tuple[int, int]]]:
+    index: dict[tuple[str, bool], list[tuple[int, int]]] = {}
+    for match in _CLOSE_TAG.finditer(text):
+        escaped = match["escaped"]
+        index.setdefault(((escaped or match["name"]).lower(), bool(escaped)), []).append(match.span())
+    return index
+
+
+def _index_fence_closers(text: str) -> dict[str, list[tuple[int, int, int]]]:
+    index: dict[str, list[tuple[int, int, int]]] = {}
+    for match in _CLOSE_FENCE.finditer(text):
+        run = match["run"]
+        index.setdefault(run[0], []).append((match.start(), match.end(), min(len(run), _MAX_RUN)))
+    return index
+
+
+def _tag_openers(text: str) -> Iterator[_Opener]:
+    for match in _OPEN_TAG.finditer(text):
+        if match.start() and text[match.start() - 1] == "`":
+            continue  # a mention: `<code>`
+        name = (match["name"] or match["escaped"]).lower()
+        inline = not _stands_at_line_edge(text, match)
+        if inline and name != "execute_python":
+            continue  # HTML in prose
+        yield _Opener(match.start(), match.end(), tag=name, escaped=match["escaped"] is not None, inline=inline)
+
+
+def _stands_at_line_edge(text: str, match: re.Match[str]) -> bool:
+    line_start = text.rfind("\n", max(0, match.start() - 200), match.start()) + 1
+    line_start = line_start or max(0, match.start() - 200)  # blanks and marker before a tag fit in 200 characters
+    at_start = line_start == 0 or text[line_start - 1] == "\n"
+    if at_start and _BEFORE_TAG.match(text, line_start, match.start()):
+        return True
+    rest = text[match.end() : match.end() + 200].split("\n", 1)
+    return not rest[0].strip() and (len(rest) == 2 or match.end() + 200 >= len(text))
+
+
+def _fence_openers(text: str) -> Iterator[_Opener]:
+    for match in _OPEN_FENCE.finditer(text):
+        yield _Opener(match.start("run"), match.end() + 1, run=match["run"], label=_label(match["info"]))
+    for match in _FENCE_AFTER_PROSE.finditer(text):
+        label = _label(match["info"])
+        if _is_python(label) and _LABEL_ALONE.match(match["info"]):
+            yield _Opener(match.start("run"), match.end() + 1, run=match["run"], label=label)
+
+
+def _label(info: str) -> str:
+    match = _LABEL.search(info)
+    return match.group().lower() if match else ""
+
+
+def _is_python(label: str) -> bool:
+    return label.startswith("python") or label in _PYTHON_LABELS
+
+
+def _cut_run(content: str, character: str) -> str:
+    """`content` without a run of three or more fence characters at its end (`print(1)```` closed on its own line)."""
+    stripped = content.rstrip()
+    bare = stripped.rstrip(character)
+    return bare if len(stripped) - len(bare) >= 3 else content

@@ -1,0 +1,189 @@
+"""Find the program in a model's reply: `extract(reply)` tells code from an answer from neither.
+
+    tags       <execute_python>…</execute_python>, <code>…</code>, also HTML-escaped
+    fences     ```python (py, ipython, pycon …), then unlabelled ones that look like code
+    raw code   a reply without any markup that is a program
+
+Tags win over Python fences, those over unlabelled ones; all blocks of the winning kind are joined. `<think>` is removed first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from safeexec.agent.blocks import Block, read_blocks
+from safeexec.agent.snippets import Parser, clean
+
+Kind = Literal["code", "answer", "none"]
+
+_INVISIBLE = dict.fromkeys((0x200B, 0x2060, 0xFEFF))
+_OPEN_THINKING = re.compile(r"[ \t]*+<(think|thinking)>", re.IGNORECASE)
+_OPEN_THINKING_LINE = re.compile(r"^[ \t]*+<(think|thinking)>", re.IGNORECASE | re.MULTILINE)
+_CLOSE_THINKING = {name: re.compile(f"</{name}>", re.IGNORECASE) for name in ("think", "thinking")}
+_THINKING_TAG = re.compile(r"<(?P<slash>/?)(?P<name>think|thinking)>", re.IGNORECASE)
+_STATEMENT = re.compile(
+    r"import\s+[A-Za-z_]"
+    r"|from\s+[\w.]+\s+import\b"
+    r"|(?:async\s+)?(?:def|class|if|elif|else|for|while|try|except|finally|with|match|case)\b.*:(?:\s*\#.*)?$"
+    r"|return\b"
+    r"|[A-Za-z_]\w*\s*(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)"
+    r"|[A-Za-z_][\w.]*\("
+)
+_TOOL_MARK = re.compile(r"\s*(?:\[TOOL_CALLS\]|<tool_call>)\s*", re.IGNORECASE)
+_TOOL_MARK_END = re.compile(r"\s*</tool_call>\s*\Z", re.IGNORECASE)
+_JSON_START = re.compile(r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[\s*+\{)", re.MULTILINE | re.IGNORECASE)
+_NAME_KEYS = frozenset({"name", "function", "tool"})
+_ARGUMENT_KEYS = frozenset({"arguments", "parameters", "input"})
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a reply holds. `code` is set for kind `code` alone; `found` says in words what the reply was made of."""
+
+    kind: Kind
+    code: str | None = None
+    text: str = ""
+    """The reply without its thinking."""
+    found: str = ""
+
+
+def extract(reply: str) -> Extraction:
+    """The program in `reply`, or whether it is an answer to the user or nothing of use. Never raises for any string."""
+    text = _remove_thinking(_normalise(reply))
+    parser = Parser(len(text))
+    blocks = read_blocks(text, parser)
+    code, found = _winning_blocks(blocks, parser)
+    if code:
+        return Extraction("code", code, text, found)
+    if not text.strip():
+        return Extraction("none", None, text, "nothing but white space")
+    if _is_printed_tool_call(text):
+        return Extraction("none", None, text, "a tool call or JSON printed as text")
+    if not blocks:
+        return _without_markup(text, parser)
+    if _outside(text, blocks).strip():
+        return Extraction("answer", None, text, "prose")
+    return Extraction("none", None, text, _describe_unused(blocks))
+
+
+def _normalise(reply: str) -> str:
+    return reply.translate(_INVISIBLE).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _remove_thinking(text: str) -> str:
+    kept: list[str] = []
+    position = 0
+    while opener := _OPEN_THINKING_LINE.search(text, position):
+        kept.append(text[position : opener.start()])
+        while opener:  # another one right behind the closing tag is still the first thing on its line
+            closer = _CLOSE_THINKING[opener[1].lower()].search(text, opener.end())
+            position = closer.end() if closer else len(text)
+            opener = _OPEN_THINKING.match(text, position)
+    kept.append(text[position:])
+    return _drop_before_orphan("".join(kept))
+
+
+def _drop_before_orphan(text: str) -> str:
+    """Chat templates often supply `<think>` themselves: a lone closing tag at the end of a line ends the thinking before it."""
+    opened = {"think": 0, "thinking": 0}
+    start = 0
+    for tag in _THINKING_TAG.finditer(text):
+        name = tag["name"].lower()
+        if not tag["slash"]:
+            opened[name] += 1
+        elif opened[name]:
+            opened[name] -= 1
+        elif _ends_line(text, tag.end()):
+            start = tag.end()
+    return text[start:]
+
+
+def _ends_line(text: str, position: int) -> bool:
+    end = text.find("\n", position)
+    return not text[position : end if end >= 0 else len(text)].strip()
+
+
+def _winning_blocks(blocks: list[Block], parser: Parser) -> tuple[str, str]:
+    for kind, noun in (("tag", "tag"), ("python", "Python fence"), ("plain", "unlabelled fence")):
+        chosen = [block.code for block in blocks if block.kind == kind and block.code]
+        if kind == "plain":
+            chosen = [code for code in chosen if parser.looks_like_code(code)]
+        if chosen:
+            return "\n\n".join(chosen), f"{len(chosen)} {noun}{'s' if len(chosen) > 1 else ''}"
+    return "", ""
+
+
+def _without_markup(text: str, parser: Parser) -> Extraction:
+    code = clean(text)
+    if parser.looks_like_code(code):
+        return Extraction("code", code, text, "code without markup")
+    if not parser.parses(code) and _reads_like_statements(code):
+        return Extraction("none", None, text, "what reads like code, but without markup and not valid Python")
+    return Extraction("answer", None, text, "prose")
+
+
+def _reads_like_statements(code: str) -> bool:
+    lines = [line.strip() for line in code.split("\n") if line.strip()]
+    return 2 * sum(1 for line in lines if _STATEMENT.match(line)) > len(lines)
+
+
+def _outside(text: str, blocks: list[Block]) -> str:
+    position, pieces = 0, []
+    for block in blocks:
+        pieces.append(text[position : block.start])
+        position = block.end
+    return "".join((*pieces, text[position:]))
+
+
+def _describe_unused(blocks: list[Block]) -> str:
+    labels = sorted({block.label for block in blocks if block.kind == "other"})
+    if labels:
+        return "blocks of another language (" + ", ".join(labels[:5]) + ")"
+    return "empty blocks" if not any(block.code for block in blocks) else "an unlabelled block that is not Python"
+
+
+def _is_printed_tool_call(text: str) -> bool:
+    body = text.strip()
+    if mark := _TOOL_MARK.match(body):
+        body = _TOOL_MARK_END.sub("", body[mark.end() :])
+    if body[:1] in ("{", "[") and _is_json_of_objects(body):
+        return True
+    if not any(f'"{key}"' in text for key in _NAME_KEYS) or not any(f'"{key}"' in text for key in _ARGUMENT_KEYS):
+        return False
+    return _has_call_at_line_start(text)
+
+
+def _decoder() -> Any:
+    import json
+
+    return json.JSONDecoder(parse_int=str, parse_float=str)  # str: no quadratic conversion of endless digits
+
+
+def _is_json_of_objects(body: str) -> bool:
+    try:
+        value = _decoder().decode(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value))
+
+
+def _has_call_at_line_start(text: str) -> bool:
+    decoder, budget, position = _decoder(), 8 * len(text) + 4096, 0
+    while budget > 0 and (start := _JSON_START.search(text, position)):
+        try:
+            value, position = decoder.raw_decode(text, start.end())
+        except RecursionError:
+            return False
+        except ValueError as error:
+            value, position = None, start.end() + 1
+            failed_at = getattr(error, "pos", len(text))
+            budget -= failed_at - start.end() + failed_at // 64  # the error itself counts the lines before it
+        if any(_is_call(item) for item in (value if isinstance(value, list) else (value,))):
+            return True
+    return False
+
+
+def _is_call(value: object) -> bool:
+    return isinstance(value, dict) and not _NAME_KEYS.isdisjoint(value) and not _ARGUMENT_KEYS.isdisjoint(value)

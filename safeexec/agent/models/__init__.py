@@ -1,0 +1,9 @@
+"""Models: what the loop needs of one (`Model`), and the ones that come with it. The Mistral SDK is imported on first use."""
+
+from __future__ import annotations
+
+from safeexec.agent.models.base import AsyncModel, Model, ModelEvents
+from safeexec.agent.models.mistral import MistralModel
+from safeexec.agent.models.offline import RecordedModel, ScriptedModel
+
+__all__ = ["AsyncModel", "MistralModel", "Model", "ModelEvents", "RecordedModel", "ScriptedModel"]

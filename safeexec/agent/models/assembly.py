@@ -1,0 +1,98 @@
+"""Put a reply together from the pieces of a stream, or from one whole response. Knows the SDK's shapes, not the SDK."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from safeexec.agent.messages import Message, Reply, TokenUsage, ToolCall, estimate_tokens
+from safeexec.agent.models.attempts import Transient
+
+MAX_REPLY_CHARACTERS = 4 << 20
+
+
+class Assembly:
+    """Collects one reply. `feed` returns the new text of a chunk; `reply` raises Transient where the stream broke off."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._text: list[str] = []
+        self._size = 0
+        self._calls: dict[tuple[str, int], list[str]] = {}
+        self._usage: Any = None
+        self._finish: str | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether the reply is past the size that is read; what follows is left out."""
+        return self._size > MAX_REPLY_CHARACTERS
+
+    def feed(self, chunk: Any) -> str:
+        """Take a chunk of a stream (`CompletionChunk`)."""
+        self._usage = chunk.usage or self._usage
+        if not chunk.choices:
+            return ""
+        choice = chunk.choices[0]
+        if choice.finish_reason:
+            self._finish = str(choice.finish_reason)
+        return self._add(choice.delta)
+
+    def feed_response(self, response: Any) -> str:
+        """Take a whole response (`ChatCompletionResponse`)."""
+        self._usage = response.usage
+        if not response.choices:
+            raise Transient("the server sent a response without choices")
+        choice = response.choices[0]
+        self._finish = str(choice.finish_reason or "stop")
+        return self._add(choice.message) if choice.message is not None else ""
+
+    def _add(self, message: Any) -> str:
+        text = _plain_text(message.content)
+        for position, call in enumerate(message.tool_calls or ()):
+            self._add_call(call, position)
+        if text:
+            self._text.append(text)
+            self._size += len(text)
+        return text
+
+    def _add_call(self, call: Any, position: int) -> None:
+        arguments = call.function.arguments
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments)
+        identity = call.id if call.id and call.id != "null" else ""
+        key = (identity, call.index if call.index is not None else position)
+        if not identity and self._calls:  # a fragment of the call before it: only the first one carries the id
+            key = next((known for known in self._calls if known[1] == key[1]), key)
+        name_and_arguments = self._calls.setdefault(key, [call.function.name or "", ""])
+        name_and_arguments[1] += arguments
+        self._size += len(arguments)
+
+    def reply(self) -> Reply:
+        if self._finish is None and not self.full:
+            raise Transient("the stream broke off before the reply was complete")
+        if self._finish == "error":
+            raise Transient("the server reported an error while it generated the reply")
+        text = "".join(self._text)[:MAX_REPLY_CHARACTERS]
+        calls = tuple(
+            ToolCall(identity or f"call{number:05d}", name, arguments)
+            for number, ((identity, _), (name, arguments)) in enumerate(self._calls.items())
+        )
+        return Reply(text, calls, self._count(text, calls), "length" if self.full else self._finish or "stop")
+
+    def _count(self, text: str, calls: tuple[ToolCall, ...]) -> TokenUsage:
+        usage = self._usage
+        if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
+            return TokenUsage(usage.prompt_tokens or 0, usage.completion_tokens or 0)
+        prompt = sum(estimate_tokens(message.content) for message in self._messages)
+        completion = estimate_tokens(text) + sum(estimate_tokens(call.arguments) for call in calls)
+        return TokenUsage(prompt, completion, estimated=True)
+
+
+def _plain_text(content: Any) -> str:
+    """The text of a content that is a string, a list of chunks or unset; thinking and references are left out."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "".join(chunk.text for chunk in content if isinstance(getattr(chunk, "text", None), str))

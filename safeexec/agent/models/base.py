@@ -1,0 +1,49 @@
+"""The one method that the loop needs of a model, and the events a model may report while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from safeexec.agent.messages import Message, Reply, ToolSpec
+
+
+def _ignore_text(text: str) -> None:
+    pass
+
+
+def _ignore_retry(reason: str, seconds: float) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEvents:
+    """Callbacks of one call. `on_text` gets each piece of text as it comes; `on_retry` why, and in how many seconds, it is tried
+    again: text that came before then counts no more."""
+
+    on_text: Callable[[str], None] = _ignore_text
+    on_retry: Callable[[str, float], None] = _ignore_retry
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A chat model. Implement `complete`; add `complete_async` (see `AsyncModel`) where calls should not need a thread."""
+
+    @property
+    def name(self) -> str: ...
+
+    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
+        """One reply to `messages`. Raises ModelError when there is none."""
+        ...
+
+
+@runtime_checkable
+class AsyncModel(Model, Protocol):
+    """A model that can also be awaited."""
+
+    async def complete_async(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()
+    ) -> Reply:
+        """As `complete`."""
+        ...

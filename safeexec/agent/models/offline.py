@@ -1,0 +1,93 @@
+"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` records another model and replays it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from safeexec.agent.errors import TranscriptError
+from safeexec.agent.messages import Message, Reply, TokenUsage, ToolSpec, estimate_tokens
+from safeexec.agent.models.base import Model, ModelEvents
+
+Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
+
+
+class ScriptedModel:
+    """Replies with the given texts in turn. A callable gets the messages and returns the reply, so a script can react.
+
+    The last message list of each call is kept in `requests` only with `keep_requests=True`.
+    """
+
+    def __init__(self, replies: Iterable[Scripted], *, name: str = "scripted", keep_requests: bool = False) -> None:
+        self._replies: Iterator[Scripted] = iter(replies)
+        self._name = name
+        self._keep = keep_requests
+        self.requests: list[tuple[Message, ...]] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
+        """The next reply of the script. Raises TranscriptError behind the last one."""
+        if self._keep:
+            self.requests.append(tuple(messages))
+        scripted = next(self._replies, None)
+        if scripted is None:
+            raise TranscriptError(f"the script of the model {self._name!r} has no further reply")
+        reply = scripted if isinstance(scripted, (str, Reply)) else scripted(messages)
+        if isinstance(reply, str):
+            prompt = sum(estimate_tokens(message.content) for message in messages)
+            reply = Reply(reply, usage=TokenUsage(prompt, estimate_tokens(reply), estimated=True))
+        if reply.text:
+            events.on_text(reply.text)
+        return reply
+
+
+class RecordedModel:
+    """Replays the replies of a JSON Lines file, or with `model=` asks that model and appends its replies to the file.
+
+    The lines are those of a transcript: every line of kind `reply` counts, the others are passed over.
+    """
+
+    def __init__(self, path: str | Path, model: Model | None = None) -> None:
+        self._path = Path(path)
+        self._model = model
+        self._replies = iter(()) if model is not None else read_replies(self._path)
+
+    @property
+    def name(self) -> str:
+        return self._model.name if self._model is not None else f"recorded {self._path.name}"
+
+    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
+        """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
+        if self._model is not None:
+            reply = self._model.complete(messages, tools=tools, events=events)
+            line = json.dumps({"kind": "reply", "model": self._model.name, **reply.to_dict()}, ensure_ascii=False)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+            return reply
+        recorded = next(self._replies, None)
+        if recorded is None:
+            raise TranscriptError(f"{self._path}: the recording has no further reply")
+        if recorded.text:
+            events.on_text(recorded.text)
+        return recorded
+
+
+def read_replies(path: Path) -> Iterator[Reply]:
+    """The replies of a transcript or recording, read as they are asked for. Raises TranscriptError for a damaged line."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    data = json.loads(line)
+                    if data["kind"] == "reply":
+                        yield Reply.from_dict(data)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    raise TranscriptError(f"{path}:{number}: not a line of a transcript ({error})") from None
+    except OSError as error:
+        raise TranscriptError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,94 @@
+"""Judge and clean one piece of text that may be Python: does it parse, is it code or words, what is its plain source.
+
+Replies are parsed here only to tell code from words; nothing is compiled further or run. `Parser` bounds the whole work on one
+reply, so that a hostile reply costs time linear in its length.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import threading
+import warnings
+
+_WARNINGS_LOCK = threading.Lock()  # warnings.catch_warnings changes a global; two threads must not interleave it
+_PROMPT = re.compile(r"(?:>>>|\.\.\.)(?: (.*))?$", re.DOTALL)
+
+# Ten candidate closers per block and at most ten blocks over any character: an honest reply needs less than twelve
+# passes over its text, the rest is slack for small replies.
+_PASSES = 12
+_SLACK = 1 << 18
+
+
+class Parser:
+    """Parses candidates of one reply within a budget of characters; past it nothing is tried any more."""
+
+    def __init__(self, reply_length: int) -> None:
+        self._budget = _PASSES * reply_length + _SLACK
+
+    def afford(self, characters: int) -> bool:
+        """Charge the work on one candidate; False when the reply has used up its budget."""
+        self._budget -= characters
+        return self._budget >= 0
+
+    def parse(self, source: str) -> ast.Module | None:
+        """The module, or None where CPython refuses the text."""
+        if self._budget < 0:
+            return None
+        with _WARNINGS_LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # "\d" in a plain string warns, and is an error under -W error
+            try:
+                return ast.parse(source)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):  # ValueError: NUL; MemoryError: nesting
+                return None
+
+    def parses(self, source: str) -> bool:
+        return self.parse(source) is not None
+
+    def looks_like_code(self, source: str) -> bool:
+        """It parses and says more than words do: `Done`, `-17.5`, `Paris, London` and `Answer: blue` are words."""
+        module = self.parse(source)
+        return module is not None and not all(_is_wordy_statement(statement) for statement in module.body)
+
+
+def _is_wordy_statement(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is None
+    return isinstance(statement, ast.Expr) and _is_words(statement.value)
+
+
+def _is_words(expression: ast.expr) -> bool:
+    pending = [expression]
+    while pending:  # a loop: a dotted name may be thousands of parts long
+        node = pending.pop()
+        if isinstance(node, ast.Tuple):
+            pending.extend(node.elts)
+        elif isinstance(node, (ast.Starred, ast.Attribute)):
+            pending.append(node.value)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            pending.append(node.operand)
+        elif not isinstance(node, (ast.Name, ast.Constant)):
+            return False
+    return True
+
+
+def clean(text: str) -> str:
+    """The plain source of a block: dedented, without outer blank lines, an interactive transcript without prompts and outputs."""
+    source = _trim(text)
+    if source.startswith(">>> ") or source.split("\n", 1)[0] == ">>>":
+        source = _trim(_without_prompts(source))
+    return source
+
+
+def _trim(text: str) -> str:
+    lines = textwrap.dedent(text).split("\n")
+    first = 0
+    while first < len(lines) and not lines[first].strip():
+        first += 1
+    return "\n".join(lines[first:]).rstrip()
+
+
+def _without_prompts(source: str) -> str:
+    prompted = (_PROMPT.match(line) for line in source.split("\n"))
+    return "\n".join(match.group(1) or "" for match in prompted if match)

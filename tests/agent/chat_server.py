@@ -1,0 +1,144 @@
+"""A real HTTP server on loopback that speaks the chat-completions protocol from a script of answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+
+
+@dataclass(frozen=True)
+class Say:
+    """A good answer: text, native calls of tools, or both."""
+
+    text: str = ""
+    calls: tuple[tuple[str, str], ...] = ()
+    finish: str = "stop"
+    usage: dict[str, int] | None = field(default_factory=lambda: dict(USAGE))
+
+
+@dataclass(frozen=True)
+class Status:
+    """An error answer."""
+
+    code: int
+    body: str = '{"message": "no"}'
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Bytes in place of a stream; `hang` keeps the connection open until the server stops."""
+
+    body: bytes
+    content_type: str = "text/event-stream"
+    hang: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Answer = Say | Status | Raw
+
+
+def tool_calls(say: Say) -> list[dict[str, Any]]:
+    return [
+        {"id": f"call{n:05d}", "type": "function", "index": n, "function": {"name": name, "arguments": arguments}}
+        for n, (name, arguments) in enumerate(say.calls)
+    ]
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    data: dict[str, Any] = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    if usage:
+        data["usage"] = usage
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def stream(say: Say) -> bytes:
+    pieces = [say.text[i : i + 16] for i in range(0, len(say.text), 16)] or [""]
+    body = b"".join(chunk({"role": "assistant", "content": piece}) for piece in pieces)
+    if say.calls:
+        body += chunk({"content": "", "tool_calls": tool_calls(say)})
+    return body + chunk({"content": ""}, "tool_calls" if say.calls else say.finish, say.usage) + b"data: [DONE]\n\n"
+
+
+def whole(say: Say) -> bytes:
+    message: dict[str, Any] = {"role": "assistant", "content": say.text, "tool_calls": tool_calls(say) or None}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if say.calls else say.finish}
+    return json.dumps({"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": say.usage or USAGE}).encode()
+
+
+class ChatServer:
+    """The answers are given in turn, the last one for ever. `requests` holds what was asked (JSON), `keys` the Authorization headers."""
+
+    def __init__(self, answers: Sequence[Answer | Callable[[dict[str, Any]], Answer]]) -> None:
+        self.answers = list(answers)
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.stopped = threading.Event()
+        self._lock = threading.Lock()
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                self.send(owner.next_answer(request, self.headers.get("authorization"), self.path), bool(request.get("stream")))
+
+            def send(self, answer: Answer, streaming: bool) -> None:
+                if isinstance(answer, Say):
+                    body = stream(answer) if streaming else whole(answer)
+                    answer = Raw(body, "text/event-stream" if streaming else "application/json")
+                self.send_response(answer.code if isinstance(answer, Status) else 200)
+                self.send_header("content-type", "application/json" if isinstance(answer, Status) else answer.content_type)
+                for name, value in answer.headers:
+                    self.send_header(name, value)
+                body = answer.body.encode() if isinstance(answer, Status) else answer.body
+                hang = isinstance(answer, Raw) and answer.hang
+                self.send_header("content-length", str(len(body) + hang))
+                self.end_headers()
+                self.wfile.write(body)
+                if hang:
+                    self.wfile.flush()
+                    owner.stopped.wait(60)
+                    self.close_connection = True
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def next_answer(self, request: dict[str, Any], key: str | None, path: str) -> Answer:
+        with self._lock:
+            assert path.partition("#")[0] == "/v1/chat/completions", path
+            self.requests.append(request)
+            self.keys.append(key)
+            answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
+        return answer(request) if callable(answer) else answer
+
+    @contextmanager
+    def running(self) -> Iterator[ChatServer]:
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.stopped.set()
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join(10)
+
+
+@contextmanager
+def chat_server(*answers: Answer | Callable[[dict[str, Any]], Answer]) -> Iterator[ChatServer]:
+    with ChatServer(answers).running() as server:
+        yield server

@@ -1,0 +1,191 @@
+"""MistralModel through the real SDK against a real server: replies, streams, failures and the secrecy of the key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import pickle
+
+import pytest
+
+from safeexec.agent.errors import ModelKeyMissing, ModelRequestRefused, ModelUnavailable
+from safeexec.agent.messages import Message, ToolCall, ToolSpec
+from safeexec.agent.models import MistralModel, ModelEvents
+from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
+from tests.agent.chat_server import ChatServer, Raw, Say, Status, chat_server, chunk
+
+KEY = "sk-very-secret-0123456789"
+ASK = (Message("system", "You compute."), Message("user", "2 + 2?"))
+RUN = ToolSpec("run_python", "Run Python.", {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]})
+QUICK = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
+
+
+def model_at(server: ChatServer, **options: object) -> MistralModel:
+    return MistralModel("test-model", **{"api_key": KEY, "server_url": server.url, "retry": QUICK, "timeout": 20.0, **options})
+
+
+def test_a_streamed_reply_arrives_in_pieces_with_its_token_counts() -> None:
+    pieces: list[str] = []
+    with chat_server(Say("The answer is four, no doubt about it.")) as server:
+        reply = model_at(server).complete(ASK, events=ModelEvents(on_text=pieces.append))
+    assert reply.text == "".join(pieces) == "The answer is four, no doubt about it."
+    assert len(pieces) > 1
+    assert (reply.usage.prompt, reply.usage.completion, reply.usage.estimated) == (11, 7, False)
+    assert [m["role"] for m in server.requests[0]["messages"]] == ["system", "user"]
+    assert server.requests[0]["model"] == "test-model"
+
+
+def test_a_native_tool_call_crosses_both_ways() -> None:
+    history = (*ASK, Message("assistant", "", (ToolCall("call00000", "run_python", '{"code": "2+2"}'),)), Message("tool", "4", tool_call_id="call00000"))
+    with chat_server(Say(calls=(("run_python", '{"code": "print(4)"}'),))) as server:
+        reply = model_at(server).complete(history, tools=[RUN])
+    assert [(c.name, json.loads(c.arguments)) for c in reply.tool_calls] == [("run_python", {"code": "print(4)"})]
+    sent = server.requests[0]
+    assert sent["tools"][0]["function"]["name"] == "run_python"
+    assert sent["messages"][3]["tool_call_id"] == "call00000"
+
+
+def test_awaiting_gives_the_same_reply_on_one_event_loop_after_another() -> None:
+    with chat_server(Say("four")) as server:
+        model = model_at(server)
+        assert [asyncio.run(model.complete_async(ASK)).text for _ in range(2)] == ["four", "four"]
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+def test_rate_limits_and_server_errors_are_tried_again(code: int) -> None:
+    reasons: list[str] = []
+    with chat_server(Status(code, headers=(("retry-after-ms", "1"),)), Say("four")) as server:
+        reply = model_at(server).complete(ASK, events=ModelEvents(on_retry=lambda reason, wait: reasons.append(reason)))
+    assert reply.text == "four"
+    assert len(server.requests) == 2
+    assert str(code) in reasons[0]
+
+
+def test_attempts_end_and_the_error_says_how_many_there_were() -> None:
+    with chat_server(Status(503)) as server, pytest.raises(ModelUnavailable, match=r"HTTP 503.*tried 3 times") as caught:
+        model_at(server).complete(ASK)
+    assert caught.value.attempts == len(server.requests) == 3
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
+    with chat_server(Status(429, headers=(("retry-after", "3600"),))) as server, pytest.raises(ModelUnavailable, match="wait 3600 s"):
+        model_at(server).complete(ASK)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
+def test_a_refused_request_is_not_repeated(code: int) -> None:
+    with chat_server(Status(code, '{"message": "no such model"}')) as server, pytest.raises(ModelRequestRefused) as caught:
+        model_at(server).complete(ASK)
+    assert caught.value.status == code
+    assert len(server.requests) == 1
+
+
+BROKEN = {
+    "cut between events": Raw(chunk({"content": "The ans"})),
+    "cut inside an event": Raw(chunk({"content": "The"}) + b'data: {"id": "c1", "cho'),
+    "error as finish reason": Raw(chunk({"content": "The"}) + chunk({"content": ""}, "error") + b"data: [DONE]\n\n"),
+    "no events at all": Raw(b""),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_broken_stream_is_asked_for_again(broken: Raw) -> None:
+    with chat_server(broken, Say("The answer is 4.")) as server:
+        assert model_at(server).complete(ASK).text == "The answer is 4."
+    assert len(server.requests) == 2
+
+
+def test_a_stream_that_stalls_ends_with_the_time_limit() -> None:
+    stalled = Raw(chunk({"content": "The ans"}), hang=True)
+    with chat_server(stalled) as server, pytest.raises(ModelUnavailable, match="no answer within"):
+        model_at(server, timeout=0.3, retry=RetryRules(attempts=1)).complete(ASK)
+
+
+def test_nobody_listening_is_a_failed_connection() -> None:
+    with chat_server(Say("x")) as server:
+        url = server.url
+    with pytest.raises(ModelUnavailable, match="connection failed"):
+        MistralModel("m", server_url=url, retry=QUICK, api_key=KEY).complete(ASK)
+
+
+UNREADABLE = {
+    "tool call in fragments": Raw(
+        chunk({"tool_calls": [{"id": "a", "index": 0, "function": {"name": "run_python", "arguments": ""}}]})
+        + chunk({"tool_calls": [{"index": 0, "function": {"arguments": '{"code"'}}]})
+        + b"data: [DONE]\n\n"
+    ),
+    "whole reply to a request for a stream": Raw(b'{"id": "c1"}', "application/json"),
+    "not JSON": Raw(b"data: hello\n\n"),
+    "a deprecated model, whose warning the SDK reads from the body": Raw(
+        chunk({"content": "x"}, "stop"), headers=(("x-model-deprecation-timestamp", "2030-01-01"),)
+    ),
+}
+
+
+@pytest.mark.parametrize("unreadable", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_stream_that_the_sdk_cannot_read_is_replaced_by_whole_replies(unreadable: Raw) -> None:
+    with chat_server(unreadable, Say("four"), Say("five")) as server:
+        model = model_at(server)
+        assert [model.complete(ASK).text, model.complete(ASK).text] == ["four", "five"]
+    assert [bool(r.get("stream")) for r in server.requests] == [True, False, False]
+
+
+def test_a_page_of_html_is_no_reply() -> None:
+    with chat_server(Raw(b"<html>login</html>", "text/html")) as server, pytest.raises(ModelUnavailable, match="not a chat completion"):
+        model_at(server).complete(ASK)
+
+
+def test_an_empty_reply_is_a_reply() -> None:
+    with chat_server(Say("")) as server:
+        assert model_at(server).complete(ASK).empty
+
+
+def test_tokens_are_estimated_where_the_server_does_not_count() -> None:
+    with chat_server(Say("x" * 400, usage=None)) as server:
+        usage = model_at(server).complete(ASK).usage
+    assert usage.estimated and usage.completion == 100
+
+
+def test_an_endless_reply_is_cut() -> None:
+    flood = Raw(b"".join(chunk({"content": "x" * 65536}) for _ in range(80)))
+    with chat_server(flood) as server:
+        reply = model_at(server).complete(ASK)
+    assert (len(reply.text), reply.finish) == (4 << 20, "length")
+
+
+def test_without_key_and_server_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    with pytest.raises(ModelKeyMissing, match=r"MISTRAL_API_KEY.*server_url"):
+        MistralModel("mistral-large-latest")
+
+
+def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    monkeypatch.setenv("MISTRAL_DEBUG", "1")
+    caplog.set_level(logging.DEBUG)
+    with chat_server(Status(400, f"bad key {KEY}")) as server:
+        model = MistralModel("m", server_url=server.url)
+        with pytest.raises(ModelRequestRefused) as caught:
+            model.complete(ASK)
+    assert server.keys == [f"Bearer {KEY}"]
+    assert KEY not in repr(model) + str(model) + str(caught.value) + caplog.text
+    with pytest.raises(TypeError):
+        pickle.dumps(model)
+
+
+def test_a_local_server_gets_no_key_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    with chat_server(Say("four")) as server:
+        assert MistralModel("m", server_url=server.url).complete(ASK).text == "four"
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "seconds", "wait"),
+    [("250", "9", 0.25), (None, "2", 2.0), (None, "Thu, 01 Jan 1970 00:01:40 GMT", 40.0), (None, "soon", None), ("nan", None, None), (None, "-5", 0.0)],
+)
+def test_retry_after_is_read_in_all_its_forms(milliseconds: str | None, seconds: str | None, wait: float | None) -> None:
+    assert retry_after_seconds(milliseconds, seconds, now=60.0) == wait
