@@ -86,8 +86,9 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     whole = module_access(module, plan)
     if not whole.allowed:
         return whole
-    if name in tables.submodules(module):
-        return module_access(f"{module}.{name}", plan)
+    submodule = tables.submodules(module).get(name)
+    if submodule is not None:
+        return module_access(submodule, plan)
     grant = _grant(module, plan)
     verdict = tables.judge(module, name)
     if not verdict.allowed:
@@ -134,8 +135,8 @@ def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
     return frozenset(names)
 
 
-def allowed_submodules(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """The direct submodules that this plan opens."""
-    return frozenset(
-        name for name in tables.submodules(module) if module_access(f"{module}.{name}", plan).allowed
-    )
+def allowed_submodules(module: str, plan: LanguagePlan) -> dict[str, str]:
+    """The attributes of a module that are modules which this plan opens → their dotted names."""
+    return {
+        name: dotted for name, dotted in tables.submodules(module).items() if module_access(dotted, plan).allowed
+    }

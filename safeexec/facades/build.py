@@ -77,8 +77,8 @@ def known_names(name: str, plan: LanguagePlan) -> frozenset[str]:
     """
     _check_importable(name, plan)
     real = import_module(name)
-    present = {item for item in access.allowed_names(name, plan) if hasattr(real, item)}
-    return frozenset(present | access.allowed_submodules(name, plan))
+    present = {item for item in access.allowed_names(name, plan) if _has(real, item)}
+    return frozenset(present | access.allowed_submodules(name, plan).keys())
 
 
 def prebuild(plan: LanguagePlan, names: Iterable[str]) -> list[str]:
@@ -109,13 +109,22 @@ def facade(name: str, plan: LanguagePlan) -> ModuleType:
 
 
 def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
-    """The ``__import__`` of guest code under this plan: the same contract as CPython's, with facades."""
+    """The ``__import__`` of guest code under this plan: the same contract as CPython's, with facades.
+
+    C code that imports for itself (`datetime.strptime` imports ``_strptime``, ``str`` of an array ``numpy._core``) calls the
+    ``__import__`` of the frame that called it. `PyImport_Import` gives an empty list as `fromlist`, where the import statement
+    gives None or a tuple, and takes the module from `sys.modules` whatever is returned (3.11 to 3.13): such an import is the
+    library's own and is done, and an empty module is returned.
+    """
 
     def __import__(
         name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         if type(name) is not str:
             raise TypeError("module name must be a str")
+        if type(fromlist) is list:
+            import_module(name)
+            return ModuleType(name)
         if level:
             raise ImportError("attempted relative import with no known parent package")
         top = leaf = facade(name.partition(".")[0], plan) if "." not in name else _walk(name, plan)
@@ -169,8 +178,9 @@ def _require(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) -> No
     try:
         value = getattr(leaf, item)
     except AttributeError:
-        if item in tables.submodules(module) and access.module_access(f"{module}.{item}", plan).allowed:
-            value = facade(f"{module}.{item}", plan)
+        submodule = access.allowed_submodules(module, plan).get(item)
+        if submodule is not None:
+            value = facade(submodule, plan)
         else:
             raise _no_such_name(leaf, module, item, plan) from None
     if type(leaf) is ModuleType:
@@ -186,7 +196,15 @@ def _no_such_name(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) 
 
 def _exists(module: str, item: str) -> bool:
     """Does the real module have it, as an attribute or as a submodule that is loaded?"""
-    return hasattr(sys.modules[module], item) or f"{module}.{item}" in sys.modules
+    return _has(sys.modules[module], item) or f"{module}.{item}" in sys.modules
+
+
+def _has(real: ModuleType, item: str) -> bool:
+    """Does the real module have it? Some lazy names answer with an ImportError that says what to do first."""
+    try:
+        return hasattr(real, item)
+    except ImportError:
+        return True
 
 
 def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
@@ -203,7 +221,7 @@ def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
         made = prepare(name, made)
         target = vars(made)
     lazy = set()
-    for attribute in names - children:
+    for attribute in names - children.keys():
         if attribute in replaced:
             value = replacement(name, attribute)
             if value is not None:
@@ -219,7 +237,7 @@ def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
 
 
 def _finish(
-    made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: frozenset[str]
+    made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]
 ) -> None:
     """Set the dunder names of a facade; give it a ``__getattr__`` only if there is something to resolve or to refuse."""
     name, target, source = made.__name__, vars(made), vars(real)
@@ -245,13 +263,13 @@ def _refused_names(name: str, plan: LanguagePlan, source: dict[str, Any]) -> boo
 
 
 def _resolver(
-    made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: frozenset[str]
+    made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]
 ) -> Callable[[str], Any]:
     name, target = made.__name__, vars(made)
 
     def __getattr__(attribute: str) -> Any:
         if attribute in children and hasattr(real, attribute):
-            value: Any = facade(f"{name}.{attribute}", plan)
+            value: Any = facade(children[attribute], plan)
         elif attribute in lazy and hasattr(real, attribute):
             value = getattr(real, attribute)
         elif attribute.startswith("__") or not hasattr(real, attribute):

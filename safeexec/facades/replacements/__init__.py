@@ -36,6 +36,7 @@ _FILES = {
     "timeit": "timing",
     "asyncio": "loops",
     "numpy": "arrays",
+    "tqdm": "progress",
 }
 
 

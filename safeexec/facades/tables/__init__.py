@@ -47,12 +47,15 @@ def modules() -> frozenset[str]:
     return frozenset(name for module in _LIBRARY for name in _group(module) if name.partition(".")[0] == module)
 
 
-def submodules(module: str) -> frozenset[str]:
-    """The direct submodules of a module that lead to a reviewed module: ``stats`` for ``scipy``."""
+def submodules(module: str) -> dict[str, str]:
+    """The attributes of a module that are reviewed modules themselves → dotted name: ``stats`` → ``scipy.stats``."""
     prefix = module + "."
-    return frozenset(
-        name[len(prefix) :].partition(".")[0] for name in _group(module) if name.startswith(prefix)
-    )
+    tables = _group(module)
+    steps = {name[len(prefix) :].partition(".")[0] for name in tables if name.startswith(prefix)}
+    found = {step: prefix + step for step in steps}
+    if module in tables:
+        found |= tables[module].aliases
+    return found
 
 
 def module_reason(module: str) -> Reason:

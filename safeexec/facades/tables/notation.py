@@ -16,10 +16,11 @@ class Table:
     replaced    allowed names whose object comes from `safeexec.facades.replacements`
     refuse      names that guest code may not use, with the reason; a key may hold several names
     internal    names outside the module's documented interface: refused
+    aliases     attribute names of reviewed modules that live elsewhere: ``pandas.offsets`` is ``pandas.tseries.offsets``
     note        what a reviewer should know
     """
 
-    __slots__ = ("_parts", "_verdicts", "note")
+    __slots__ = ("_parts", "_verdicts", "aliases", "note")
 
     def __init__(
         self,
@@ -30,10 +31,12 @@ class Table:
         replaced: str = "",
         refuse: Mapping[str, Reason] | None = None,
         internal: str = "",
+        aliases: Mapping[str, str] | None = None,
         note: str = "",
     ) -> None:
         self._parts = (allow, files, evaluates, replaced, refuse or {}, internal)
         self._verdicts: tuple[dict[str, Tag], frozenset[str], dict[str, Reason]] | None = None
+        self.aliases = aliases or {}
         self.note = note
 
     def _read(self) -> tuple[dict[str, Tag], frozenset[str], dict[str, Reason]]:

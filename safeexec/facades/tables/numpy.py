@@ -1,7 +1,268 @@
-"""x"""
+"""numpy: arrays and numbers. Out: files without a workspace, memory by address, compilers, ctypes."""
 
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
+from safeexec.facades.tables.reasons import (
+    EVALUATES,
+    FILES,
+    IMPORTS,
+    INTERPRETER,
+    LIBRARY_TESTS,
+    MACHINE,
+    MEMORY,
+    PROCESS,
+)
 
-TABLES: dict[str, Table] = {}
+TABLES = {
+    "numpy": Table(
+        """
+            abs absolute acos acosh add all allclose amax amin angle any append apply_along_axis apply_over_axes
+            arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argpartition argsort argwhere
+            around array array2string array_equal array_equiv array_repr array_split array_str asanyarray asarray
+            asarray_chkfinite ascontiguousarray asfortranarray asin asinh asmatrix astype atan atan2 atanh atleast_1d
+            atleast_2d atleast_3d average bartlett base_repr binary_repr bincount bitwise_and bitwise_count
+            bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman block
+            bmat bool bool_ broadcast broadcast_arrays broadcast_shapes broadcast_to busday_count busday_offset
+            busdaycalendar byte bytes_ c_ can_cast cbrt cdouble ceil character choose clip clongdouble column_stack
+            common_type complex128 complex256 complex64 complexfloating compress concat concatenate conj conjugate
+            convolve copy copysign copyto corrcoef correlate cos cosh count_nonzero cov cross csingle cumprod cumsum
+            cumulative_prod cumulative_sum datetime64 datetime_as_string datetime_data deg2rad degrees delete diag
+            diag_indices diag_indices_from diagflat diagonal diff digitize divide divmod dot double dsplit dstack
+            dtype e ediff1d einsum einsum_path empty empty_like equal errstate euler_gamma exp exp2 expand_dims expm1
+            extract eye fabs False_ fill_diagonal finfo fix flatiter flatnonzero flexible flip fliplr flipud float128
+            float16 float32 float64 float_power floating floor floor_divide fmax fmin fmod format_float_positional
+            format_float_scientific frexp from_dlpack frombuffer fromfunction fromiter frompyfunc fromstring full
+            full_like gcd generic geomspace get_printoptions getbufsize geterr geterrcall gradient greater
+            greater_equal half hamming hanning heaviside histogram histogram2d histogram_bin_edges histogramdd hsplit
+            hstack hypot i0 identity iinfo imag index_exp indices inexact inf inner insert int16 int32 int64 int8 int_
+            intc integer interp intersect1d intp invert is_busday isclose iscomplex iscomplexobj isdtype isfinite
+            isfortran isin isinf isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_
+            kaiser kron lcm ldexp left_shift less less_equal lexsort linspace little_endian log log10 log1p log2
+            logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logspace long longdouble longlong
+            mask_indices matmul matrix matrix_transpose matvec max maximum may_share_memory mean median meshgrid mgrid
+            min min_scalar_type minimum mintypecode mod modf moveaxis multiply nan nan_to_num nanargmax nanargmin
+            nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum
+            nanvar ndarray ndenumerate ndim ndindex nditer negative nested_iters newaxis nextafter nonzero not_equal
+            number object_ ogrid ones ones_like outer packbits pad partition percentile permute_dims pi piecewise
+            place poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval positive pow power
+            printoptions prod promote_types ptp put put_along_axis putmask quantile r_ rad2deg radians ravel
+            ravel_multi_index real real_if_close recarray reciprocal record remainder repeat require reshape resize
+            result_type right_shift rint roll rollaxis roots rot90 round row_stack s_ ScalarType sctypeDict
+            searchsorted select set_printoptions setbufsize setdiff1d seterr seterrcall setxor1d shape shares_memory
+            short sign signbit signedinteger sin sinc single sinh size sort sort_complex spacing split sqrt square
+            squeeze stack std str_ subtract sum swapaxes take take_along_axis tan tanh tensordot tile timedelta64
+            trace transpose trapezoid tri tril tril_indices tril_indices_from trim_zeros triu triu_indices
+            triu_indices_from True_ true_divide trunc typecodes typename ubyte ufunc uint uint16 uint32 uint64 uint8
+            uintc uintp ulong ulonglong union1d unique unique_all unique_counts unique_inverse unique_values
+            unpackbits unravel_index unsignedinteger unstack unwrap ushort vander var vdot vecdot vecmat vectorize
+            void vsplit vstack where zeros zeros_like
+        """,
+        files="fromfile fromregex genfromtxt load loadtxt memmap save savetxt savez savez_compressed",
+        replaced="load",
+        refuse={
+            "info": IMPORTS,
+            "test": LIBRARY_TESTS,
+            "get_include show_config show_runtime": MACHINE,
+        },
+        aliases={"emath": "numpy.lib.scimath"},
+    ),
+    "numpy.linalg": Table(
+        """
+            cholesky cond cross det diagonal eig eigh eigvals eigvalsh inv LinAlgError lstsq matmul matrix_norm
+            matrix_power matrix_rank matrix_transpose multi_dot norm outer pinv qr slogdet solve svd svdvals tensordot
+            tensorinv tensorsolve trace vecdot vector_norm
+        """,
+        refuse={
+            "test": LIBRARY_TESTS,
+        },
+    ),
+    "numpy.random": Table(
+        """
+            beta binomial BitGenerator bytes chisquare choice default_rng dirichlet exponential f gamma Generator
+            geometric get_state gumbel hypergeometric laplace logistic lognormal logseries MT19937 multinomial
+            multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto PCG64 PCG64DXSM
+            permutation Philox poisson power rand randint randn random random_integers random_sample RandomState ranf
+            rayleigh sample seed SeedSequence set_state SFC64 shuffle standard_cauchy standard_exponential
+            standard_gamma standard_normal standard_t triangular uniform vonmises wald weibull zipf
+        """,
+        refuse={
+            "test": LIBRARY_TESTS,
+        },
+        internal="get_bit_generator set_bit_generator",
+    ),
+    "numpy.fft": Table(
+        """
+            fft fft2 fftfreq fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2
+            rfftfreq rfftn
+        """,
+        refuse={
+            "test": LIBRARY_TESTS,
+        },
+    ),
+    "numpy.ma": Table(
+        """
+            abs absolute add all allclose allequal alltrue amax amin angle anom anomalies any append apply_along_axis
+            apply_over_axes arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort around
+            array asanyarray asarray atleast_1d atleast_2d atleast_3d average bitwise_and bitwise_or bitwise_xor bool_
+            ceil choose clip clump_masked clump_unmasked column_stack common_fill_value compress compress_cols
+            compress_nd compress_rowcols compress_rows compressed concatenate conjugate convolve copy corrcoef
+            correlate cos cosh count count_masked cov cumprod cumsum default_fill_value diag diagflat diagonal diff
+            divide dot dstack ediff1d empty empty_like equal exp expand_dims fabs filled fix_invalid
+            flatnotmasked_contiguous flatnotmasked_edges flatten_mask flatten_structured_array floor floor_divide fmod
+            frombuffer fromflex fromfunction getdata getmask getmaskarray greater greater_equal harden_mask hsplit
+            hstack hypot identity ids in1d indices inner innerproduct intersect1d is_mask is_masked isarray isin isMA
+            isMaskedArray left_shift less less_equal log log10 log2 logical_and logical_not logical_or logical_xor
+            MAError make_mask make_mask_descr make_mask_none mask_cols mask_or mask_rowcols mask_rows masked
+            masked_all masked_all_like masked_array masked_equal masked_greater masked_greater_equal masked_inside
+            masked_invalid masked_less masked_less_equal masked_not_equal masked_object masked_outside
+            masked_print_option masked_singleton masked_values masked_where MaskedArray MaskError MaskType max maximum
+            maximum_fill_value mean median min minimum minimum_fill_value mod mr_ multiply mvoid ndenumerate ndim
+            negative nomask nonzero not_equal notmasked_contiguous notmasked_edges ones ones_like outer outerproduct
+            polyfit power prod product ptp put putmask ravel remainder repeat reshape resize right_shift round round_
+            row_stack set_fill_value setdiff1d setxor1d shape sin sinh size soften_mask sometrue sort sqrt squeeze
+            stack std subtract sum swapaxes take tan tanh trace transpose true_divide union1d unique vander var vstack
+            where zeros zeros_like
+        """,
+        refuse={
+            "test": LIBRARY_TESTS,
+        },
+    ),
+    "numpy.polynomial": Table(
+        "Chebyshev Hermite HermiteE Laguerre Legendre Polynomial set_default_printstyle",
+        refuse={
+            "test": LIBRARY_TESTS,
+        },
+    ),
+    "numpy.polynomial.polynomial": Table(
+        """
+            polyadd polycompanion polyder polydiv polydomain polyfit polyfromroots polygrid2d polygrid3d polyint
+            polyline polymul polymulx Polynomial polyone polypow polyroots polysub polytrim polyval polyval2d
+            polyval3d polyvalfromroots polyvalnd polyvander polyvander2d polyvander3d polyx polyzero
+        """,
+        internal="ABCPolyBase",
+    ),
+    "numpy.polynomial.chebyshev": Table(
+        """
+            cheb2poly chebadd chebcompanion chebder chebdiv chebdomain chebfit chebfromroots chebgauss chebgrid2d
+            chebgrid3d chebint chebinterpolate chebline chebmul chebmulx chebone chebpow chebpts1 chebpts2 chebroots
+            chebsub chebtrim chebval chebval2d chebval3d chebvalnd chebvander chebvander2d chebvander3d chebweight
+            chebx Chebyshev chebzero poly2cheb
+        """,
+        internal="ABCPolyBase",
+    ),
+    "numpy.polynomial.legendre": Table(
+        """
+            leg2poly legadd legcompanion legder legdiv legdomain Legendre legfit legfromroots leggauss leggrid2d
+            leggrid3d legint legline legmul legmulx legone legpow legroots legsub legtrim legval legval2d legval3d
+            legvalnd legvander legvander2d legvander3d legweight legx legzero poly2leg
+        """,
+        internal="ABCPolyBase",
+    ),
+    "numpy.polynomial.hermite": Table(
+        """
+            herm2poly hermadd hermcompanion hermder hermdiv hermdomain hermfit hermfromroots hermgauss hermgrid2d
+            hermgrid3d hermint Hermite hermline hermmul hermmulx hermone hermpow hermroots hermsub hermtrim hermval
+            hermval2d hermval3d hermvalnd hermvander hermvander2d hermvander3d hermweight hermx hermzero poly2herm
+        """,
+        internal="ABCPolyBase",
+    ),
+    "numpy.polynomial.hermite_e": Table(
+        """
+            herme2poly hermeadd hermecompanion hermeder hermediv hermedomain hermefit hermefromroots hermegauss
+            hermegrid2d hermegrid3d hermeint hermeline hermemul hermemulx hermeone hermepow hermeroots hermesub
+            hermetrim hermeval hermeval2d hermeval3d hermevalnd hermevander hermevander2d hermevander3d hermeweight
+            hermex hermezero HermiteE poly2herme
+        """,
+        internal="ABCPolyBase",
+    ),
+    "numpy.polynomial.laguerre": Table(
+        """
+            lag2poly lagadd lagcompanion lagder lagdiv lagdomain lagfit lagfromroots laggauss laggrid2d laggrid3d
+            lagint lagline lagmul lagmulx lagone lagpow lagroots lagsub lagtrim Laguerre lagval lagval2d lagval3d
+            lagvalnd lagvander lagvander2d lagvander3d lagweight lagx lagzero poly2lag
+        """,
+        internal="ABCPolyBase",
+    ),
+    "numpy.char": Table(
+        """
+            add array asarray capitalize center chararray compare_chararrays count decode encode endswith equal
+            expandtabs find greater greater_equal index isalnum isalpha isdecimal isdigit islower isnumeric isspace
+            istitle isupper join less less_equal ljust lower lstrip mod multiply not_equal partition replace rfind
+            rindex rjust rpartition rsplit rstrip split splitlines startswith str_len strip swapcase title translate
+            upper zfill
+        """,
+        internal="""
+            array_function_dispatch asnarray bytes_ character narray ndarray set_module slice str_ strings_multiply
+            strings_partition strings_rpartition
+        """,
+    ),
+    "numpy.strings": Table(
+        """
+            add capitalize center count decode encode endswith equal expandtabs find greater greater_equal index
+            isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle isupper less less_equal ljust lower
+            lstrip mod multiply not_equal partition replace rfind rindex rjust rpartition rstrip slice startswith
+            str_len strip swapcase title translate upper zfill
+        """,
+    ),
+    "numpy.rec": Table(
+        "array find_duplicate format_parser fromarrays fromrecords fromstring recarray record",
+        files="fromfile",
+    ),
+    "numpy.exceptions": Table(
+        """
+            AxisError ComplexWarning DTypePromotionError ModuleDeprecationWarning RankWarning TooHardError
+            VisibleDeprecationWarning
+        """,
+    ),
+    "numpy.dtypes": Table(
+        """
+            BoolDType ByteDType BytesDType CLongDoubleDType Complex128DType Complex64DType DateTime64DType
+            Float16DType Float32DType Float64DType Int16DType Int32DType Int64DType Int8DType IntDType LongDoubleDType
+            LongDType LongLongDType ObjectDType ShortDType StrDType StringDType TimeDelta64DType UByteDType
+            UInt16DType UInt32DType UInt64DType UInt8DType UIntDType ULongDType ULongLongDType UShortDType VoidDType
+        """,
+        refuse={
+            "register_dlpack_dtype": INTERPRETER,
+        },
+    ),
+    "numpy.typing": Table(
+        "ArrayLike DTypeLike NBitBase NDArray",
+    ),
+    "numpy.lib": Table(
+        "Arrayterator NumpyVersion",
+        refuse={
+            "add_docstring add_newdoc tracemalloc_domain": INTERPRETER,
+            "test": LIBRARY_TESTS,
+        },
+    ),
+    "numpy.lib.stride_tricks": Table(
+        "sliding_window_view",
+        refuse={
+            "as_strided": MEMORY,
+        },
+    ),
+    "numpy.lib.scimath": Table(
+        "arccos arcsin arctanh log log10 log2 logn power sqrt",
+    ),
+    "numpy.lib.mixins": Table(
+        "NDArrayOperatorsMixin",
+    ),
+    "numpy.testing": Table(
+        """
+            assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal
+            assert_array_almost_equal_nulp assert_array_compare assert_array_equal assert_array_less
+            assert_array_max_ulp assert_equal assert_no_warnings assert_raises assert_raises_regex assert_string_equal
+            assert_warns suppress_warnings
+        """,
+        refuse={
+            "decorate_methods measure rundocs runstring": EVALUATES,
+            "NUMPY_ROOT tempdir temppath": FILES,
+            "assert_no_gc_cycles BLAS_SUPPORTS_FPE break_cycles build_err_msg clear_and_catch_warnings "
+            "HAS_LAPACK64 HAS_REFCOUNT IgnoreException IS_64BIT IS_EDITABLE IS_INSTALLED IS_MUSL IS_PYPY "
+            "IS_PYSTON IS_WASM KnownFailureException NOGIL_BUILD print_assert_equal SkipTest TestCase verbose": LIBRARY_TESTS,
+            "check_support_sve jiffies memusage run_threaded": PROCESS,
+        },
+        internal="test",
+    ),
+}

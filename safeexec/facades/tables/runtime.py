@@ -99,5 +99,6 @@ TABLES = {
     ),
     "http": Table(
         "HTTPMethod HTTPStatus",
+        internal="EnumType IntEnum StrEnum",
     ),
 }
