@@ -18,7 +18,9 @@ from safeexec.facades.replacements.guards import set_guards
 HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Names of the guest's namespace that `globals()` does not show."""
 
-NEVER: Final = frozenset({"__import__", "__loader__", "__spec__", "breakpoint", "compile", "help", "copyright", "credits", "license"})
+NEVER: Final = frozenset(
+    {"__import__", "__loader__", "__spec__", "breakpoint", "compile", "help", "copyright", "credits", "license"}
+)
 """Builtins that no policy can give to restricted code."""
 
 
@@ -33,7 +35,9 @@ def make_builtins(
     }
     replaced = guards | _namespace_guards(rules, guest_globals, guards.pop("<vars>")) | {"exit": leave, "quit": leave}
     replaced |= _text_guards(rules, guest_globals, table)
-    table.update((name, value) for name, value in replaced.items() if name in rules.plan.builtins or name in names.GUARD_NAMES)
+    table.update(
+        (name, value) for name, value in replaced.items() if name in rules.plan.builtins or name in names.GUARD_NAMES
+    )
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = make_import(facade_import)
     table["__debug__"] = True
@@ -47,7 +51,7 @@ def leave(code: object = None, /) -> None:
 
 
 class Globals(dict[str, Any]):
-    """`globals()` of guest code: a copy without the interpreter's own entries. What is written to it reaches the namespace."""
+    """`globals()` of guest code: a copy without the interpreter's own entries. Writing to it reaches the namespace."""
 
     __slots__ = ("_remove", "_write")
 

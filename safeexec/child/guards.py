@@ -20,10 +20,12 @@ Guard = Callable[..., Any]
 
 _MISSING: Final = object()
 _KNOWN_TEMPLATES: Final = 4096
+_KNOWN_NAMES: Final = 4096
+_KNOWN_TYPES: Final = 512
+_READ_ONLY: Final = (type, ModuleType)
 _OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 
-_read_only = (type, ModuleType)
 _dict_of_class: Final = type.__dict__["__dict__"].__get__
 _getattr, _setattr, _delattr, _hasattr, _type, _str, _vars = getattr, setattr, delattr, hasattr, type, str, vars
 
@@ -43,18 +45,14 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
 
     `guest_globals` is the namespace of the guest: functions with other globals are the library's.
     """
-    plain = rules.plain
-    judge = rules.is_plain
+    known: dict[str, str] = {}
+    """Plain names read before → themselves."""
+    writes: dict[type, dict[str, str]] = {}
+    """Type of an object that may be assigned to → the names assigned before."""
 
     def refuse(name: str) -> AttributeError:
         found: AttributeError = refusal(rules, "attribute", name, AttributeError)
         return found
-
-    def verdict(name: Any) -> int:
-        """Judge a computed name; the second time it is in `plain`."""
-        if judge(name):
-            return PLAIN
-        return rules.attribute(name)
 
     def read(value: Any, name: str, default: Any = _MISSING) -> Any:
         """`value.name` where `name` is guarded: the object decides."""
@@ -68,7 +66,7 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         if name == "__dict__":
             return _readable_dict(value, found, rules, refuse)
         if name in _BY_NAME:
-            return _by_name(found, name, verdict, refuse)
+            return _by_name(found, name, rules, refuse)
         if name == "__subclasses__":
             return _own_subclasses(value, found, guest_globals, refuse)
         if name in _OWN:
@@ -91,45 +89,63 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
     format_guard, format_map_guard = _format_guards(rules, refuse)
 
     def getattr(object: Any, name: str, default: Any = _MISSING, /) -> Any:
-        if _type(name) is _str and name in plain and default is _MISSING:
-            return _getattr(object, name)
-        return slow_getattr(object, name, default)
+        try:
+            exact_name = known[name]  # the stored str itself: a subclass that lies about equality gains nothing
+        except (KeyError, TypeError):
+            return slow_getattr(object, name, default)
+        if default is _MISSING:
+            return _getattr(object, exact_name)
+        return _getattr(object, exact_name, default)
 
     def slow_getattr(value: Any, name: Any, default: Any) -> Any:
         name = exact(name)
-        kind = verdict(name) if _type(name) is _str else PLAIN
+        kind = rules.attribute(name) if _type(name) is _str else PLAIN
         if kind == REFUSED:
             raise refuse(name)
         if kind == GUARDED:
             return read(value, name, default)
+        remember(known, name)
         return _getattr(value, name) if default is _MISSING else _getattr(value, name, default)
 
+    def remember(table: dict[str, str], name: Any) -> None:
+        if _type(name) is _str:
+            if len(table) >= _KNOWN_NAMES:
+                table.clear()
+            table[name] = name
+
     def setattr(object: Any, name: str, value: Any, /) -> None:
-        if _type(name) is _str and name in plain and not isinstance(object, _read_only):
-            _setattr(object, name, value)
-        else:
-            slow_setattr(object, exact(name), value)
+        try:
+            exact_name = writes[_type(object)][name]
+        except (KeyError, TypeError):
+            return slow_setattr(object, name, value)
+        _setattr(object, exact_name, value)
+        return None
 
     def slow_setattr(target: Any, name: Any, value: Any) -> None:
-        writable(target, name)
-        if _type(name) is _str and (verdict(name) == REFUSED or name in names.UNASSIGNABLE):
-            raise refuse(name)
+        name = exact(name)
+        assignable(target, name)
+        kind = _type(target)
+        if _type(name) is _str and not issubclass(kind, _READ_ONLY):
+            if len(writes) >= _KNOWN_TYPES:
+                writes.clear()
+            remember(writes.setdefault(kind, {}), name)
         _setattr(target, name, value)
+
+    def assignable(target: Any, name: Any) -> None:
+        writable(target, name)
+        if _type(name) is _str and (rules.attribute(name) == REFUSED or name in names.UNASSIGNABLE):
+            raise refuse(name)
 
     def delattr(object: Any, name: str, /) -> None:
         name = exact(name)
-        writable(object, name)
-        if _type(name) is _str and (verdict(name) == REFUSED or name in names.UNASSIGNABLE):
-            raise refuse(name)
+        assignable(object, name)
         _delattr(object, name)
 
     def hasattr(object: Any, name: str, /) -> bool:
-        if _type(name) is _str and name in plain:
-            return _hasattr(object, name)
         name = exact(name)
-        if _type(name) is not _str or verdict(name) != REFUSED:
-            return _hasattr(object, name)
-        return False
+        if _type(name) is _str and rules.attribute(name) == REFUSED:
+            return False
+        return _hasattr(object, name)
 
     def writable(target: Any, name: str, /) -> Any:
         """`target` if it may be assigned to: anything but a module or a class of a library."""
@@ -234,8 +250,10 @@ def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard
                 continue
             for meta in mro_of(_type(cls)):
                 if meta not in (type, object) and _DYNAMIC & meta.__dict__.keys():
-                    raise TypeError("a metaclass with attribute hooks is refused in a class pattern with positional parts")
-            arguments = cls.__match_args__ if _hasattr(cls, "__match_args__") else ()
+                    raise TypeError(
+                        "a metaclass with attribute hooks is refused in a class pattern with positional parts"
+                    )
+            arguments = _getattr(cls, "__match_args__", ())
             if _type(arguments) is tuple:  # anything else is the interpreter's own TypeError
                 for name in arguments:
                     if _type(name) is _str and rules.attribute(name) != PLAIN:
@@ -261,14 +279,16 @@ def _is_readable(key: Any, rules: Rules) -> bool:
     return _type(key) is _str and (key in ("__dict__", "obj") or rules.attribute(key) == PLAIN)
 
 
-def _by_name(found: Any, name: str, verdict: Callable[[Any], int], refuse: Callable[[str], AttributeError]) -> Guard:
+def _by_name(found: Any, name: str, rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
     """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
+    sets = name in ("__setattr__", "__delattr__")
     position = -2 if name == "__setattr__" else -1
 
     def guarded(*args: Any, **kwargs: Any) -> Any:
         if len(args) >= -position:
             wanted = exact(args[position])
-            if _type(wanted) is _str and verdict(wanted) != PLAIN and (position == -1 or verdict(wanted) == REFUSED):
+            verdict = rules.attribute(wanted) if _type(wanted) is _str else PLAIN
+            if verdict == REFUSED or (verdict == GUARDED and not sets):
                 raise refuse(wanted)
             args = (*args[:position], wanted, *args[len(args) + position + 1 :])
         return found(*args, **kwargs)
@@ -284,7 +304,12 @@ def _own_subclasses(
         if isinstance(value, type):
             raise refuse("__subclasses__")
         return found  # type: ignore[no-any-return]  # an ordinary attribute of an object
-    return lambda: [cls for cls in type.__subclasses__(value) if _is_own_class(cls, guest_globals)]
+
+    def subclasses() -> list[type]:
+        found: list[type] = type.__subclasses__(value)
+        return [cls for cls in found if _is_own_class(cls, guest_globals)]
+
+    return subclasses
 
 
 def _is_own_class(cls: type, guest_globals: dict[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 def make_import(facade_import: Callable[..., ModuleType]) -> Callable[..., ModuleType]:
     """The ``__import__`` of guest code: `facade_import` for its own statements, the real import for library code."""
 
-    def __import__(  # noqa: N807
+    def __import__(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0, /
     ) -> ModuleType:
         if type(fromlist) is list:

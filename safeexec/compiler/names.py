@@ -7,7 +7,7 @@ guarded   it is harmless on some objects only: the compiler puts a run-time guar
 refused   it leads to frames, code, globals or the interpreter's own objects: a diagnostic at compile time
 
 Names without a double underscore are plain unless they are listed, names with one are refused unless they are listed:
-lists of forbidden dunder names have always been one object type behind (CVE-2023-37271; `ag_frame`, added in RestrictedPython 8.5).
+lists of forbidden names have always been one object type behind (CVE-2023-37271; `ag_frame`: RestrictedPython 8.5).
 """
 
 from __future__ import annotations
@@ -124,9 +124,11 @@ CHILDREN: Final[dict[str, tuple[str, ...]]] = {
     "JoinedStr": ("values",),
     "FormattedValue": ("value", "format_spec"),
 }
-"""Every node kind of the language → its fields that hold further nodes (operators and contexts carry nothing to check)."""
+"""Every node kind of the language → its fields that hold further nodes (operators and contexts hold nothing)."""
 
-_FRAME = "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes"
+_FRAME = (
+    "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes"
+)
 _TRACEBACK = "tb_frame tb_lasti tb_lineno tb_next"
 _GENERATORS = (
     "gi_frame gi_code gi_yieldfrom gi_running gi_suspended cr_frame cr_code cr_await cr_origin cr_running cr_suspended "
@@ -142,7 +144,7 @@ _OTHER = (
     "cell_contents with_traceback ctypes _ctypes _getframe _current_frames _current_exceptions _getframemodulename"
 )
 REFUSED_PLAIN_NAMES: Final = frozenset(" ".join((_FRAME, _TRACEBACK, _GENERATORS, _CODE, _OTHER)).split())
-"""Attribute names without a double underscore that are refused: what `inspect` documents on frames, code and generators."""
+"""Refused attribute names without a double underscore: what `inspect` documents on frames, code and generators."""
 
 _METHODS = (
     # life of an object and of a class
@@ -201,7 +203,9 @@ GUARDED: Final = frozenset(
 )
 """Attribute names that are judged by the object at run time."""
 
-UNASSIGNABLE: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"})
+UNASSIGNABLE: Final = frozenset(
+    {"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"}
+)
 """Guarded names that no program assigns or deletes."""
 
 FORMAT_FIELD_DUNDERS: Final = frozenset({"__class__", "__name__", "__qualname__"})
@@ -211,10 +215,27 @@ DEFINABLE: Final = frozenset({"__reduce__", "__reduce_ex__"})
 """Refused as attributes, but a class may define them: what `copy` and `pickle` then call is the program's own."""
 
 RESERVED: Final = frozenset(
-    "__builtins__ __import__ __build_class__ __loader__ __spec__ __globals__ __code__ __lazy_import__ "
-    "_getattr_ _getitem_ _getiter_ _write_ _print_ _inplacevar_ _unpack_sequence_ _iter_unpack_sequence_ _apply_".split()
+    [
+        "__builtins__",
+        "__import__",
+        "__build_class__",
+        "__loader__",
+        "__spec__",
+        "__globals__",
+        "__code__",
+        "__lazy_import__",
+        "_getattr_",
+        "_getitem_",
+        "_getiter_",
+        "_write_",
+        "_print_",
+        "_inplacevar_",
+        "_unpack_sequence_",
+        "_iter_unpack_sequence_",
+        "_apply_",
+    ]
 )
-"""Identifiers that no program reads or binds: the interpreter's own, and the guards' names in RestrictedPython's dialect."""
+"""Identifiers that no program reads or binds: the interpreter's own, and the guards of RestrictedPython's dialect."""
 
 # Run-time guards, as the compiled code names them: not identifiers, so that no source can spell, shadow or rebind them.
 GUARD_ATTRIBUTE: Final = "<guard attribute>"
@@ -222,7 +243,10 @@ GUARD_FORMAT: Final = "<guard format>"
 GUARD_FORMAT_MAP: Final = "<guard format_map>"
 GUARD_MATCH: Final = "<guard match>"
 GUARD_GROUP: Final = "<guard group>"
-GUARD_NAMES: Final = frozenset({GUARD_ATTRIBUTE, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP})
+GUARD_TARGET: Final = "<guard target>"
+GUARD_NAMES: Final = frozenset(
+    {GUARD_ATTRIBUTE, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP, GUARD_TARGET}
+)
 
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """What `site` adds to the builtins of an ordinary interpreter."""

@@ -31,7 +31,17 @@ class Finding(NamedTuple):
 class Rules:
     """What a `LanguagePlan` says about attribute names, identifiers, modules and constructs."""
 
-    __slots__ = ("constructs", "decorators", "denied_builtins", "open_modules", "plain", "plan", "refused", "star_imports", "watched")
+    __slots__ = (
+        "constructs",
+        "decorators",
+        "denied_builtins",
+        "open_modules",
+        "plain",
+        "plan",
+        "refused",
+        "star_imports",
+        "watched",
+    )
 
     def __init__(self, plan: LanguagePlan) -> None:
         self.plan = plan
@@ -85,11 +95,17 @@ class Rules:
 
     def importable(self, module: str) -> bool:
         """Tell whether an import statement may name `module` (dotted): in the policy, or covered by an entry of it."""
-        if module in self.modules:
-            return True
-        from safeexec.facades.access import module_access
+        return module in self.open_modules or module_access(module, self.plan).allowed
 
-        return module_access(module, self.plan).allowed
+    def is_open(self, module: str) -> bool:
+        """Tell whether an import from `module` needs no look at the names."""
+        if module in self.open_modules:
+            return True
+        chosen = any(self.plan.imports[name].names is not None for name in _covering(module, self.plan))
+        if chosen or not self.importable(module):
+            return False
+        self.open_modules.add(module)
+        return True
 
     def rule(self, kind: str, name: str) -> str:
         """Where the policy says no to `name`: ``standard.yaml:12``, or its name when it says so nowhere."""
@@ -104,7 +120,11 @@ class Rules:
         if name in plan.refused_attributes:
             return plan.refused_attributes[name]
         if module:
-            return plan.rules.get(f"imports.{name}") or name_access(module, leaf, plan).rule or self._origin(f"imports.{module}")
+            return (
+                plan.rules.get(f"imports.{name}")
+                or name_access(module, leaf, plan).rule
+                or self._origin(f"imports.{module}")
+            )
         return self._origin("language.mode")
 
     def _origin(self, path: str) -> str:

@@ -20,6 +20,8 @@ SUPPORTED: Final = (3, 11) <= sys.version_info < (3, 14)
 _IMPORT: Final = opcode.opmap["IMPORT_NAME"]
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
 _TELLTALES: Final = bytes({opcode.opmap["MATCH_CLASS"], opcode.opmap["CHECK_EG_MATCH"]})
+_STORES: Final = (opcode.opmap["STORE_ATTR"], opcode.opmap["DELETE_ATTR"])
+_SHARED_LOADS: Final = bytes({opcode.opmap[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR")})
 
 
 def is_clean(code: CodeType, rules: Rules) -> bool:
@@ -34,6 +36,8 @@ def is_clean(code: CodeType, rules: Rules) -> bool:
         instructions = current.co_code
         operations = instructions[::2]
         if _TELLTALES[0] in operations or _TELLTALES[1] in operations:
+            return False
+        if _may_assign_to_library(operations):
             return False
         if _IMPORT in operations and not _imports_are_allowed(current, instructions, rules):
             return False
@@ -67,3 +71,18 @@ def _imports_are_allowed(code: CodeType, instructions: bytes, rules: Rules) -> b
                 return False
         previous = operation
     return True
+
+
+def _may_assign_to_library(operations: bytes) -> bool:
+    """Tell whether an attribute is set or deleted on what may be imported: ``module.x = …``, ``module.Class.x = …``."""
+    local_imports = _IMPORT in operations
+    for store in _STORES:
+        at = operations.find(store)
+        while at > 0:
+            before = at - 1
+            while operations[before] in (0, _EXTENDED):  # inline caches
+                before -= 1
+            if local_imports or operations[before] in _SHARED_LOADS:
+                return True
+            at = operations.find(store, at + 1)
+    return False

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from collections.abc import Container
 from types import CodeType
-from typing import Final
+from typing import Any, Final
 
 from safeexec.compiler.diagnostics import Rejection, explain
+from safeexec.compiler.names import GUARDED
 from safeexec.compiler.rules import Rules, rules_of
 from safeexec.compiler.screen import is_clean
 from safeexec.protocol.plan import LanguagePlan
@@ -60,11 +62,11 @@ def compile_text(source: str, rules: Rules, filename: str, mode: str) -> CodeTyp
     """Compile `source` for the guarded `eval` (mode ``eval``) and `exec` (mode ``exec``). Raises as `compile_step`."""
     _check_text(source, None)
     try:
+        code = _code(source, filename, mode)
+        if is_clean(code, rules):
+            return code
         tree = ast.parse(source, filename, mode)
-        code: CodeType = compile(tree, filename, mode, dont_inherit=True, optimize=0)
-        if not is_clean(code, rules) and _check(source, rules, (), tree):
-            code = compile(tree, filename, mode, dont_inherit=True, optimize=0)
-        return code
+        return _code(tree, filename, mode) if _check(source, rules, (), tree) else code
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
@@ -72,29 +74,89 @@ def compile_text(source: str, rules: Rules, filename: str, mode: str) -> CodeTyp
 def _check_text(source: str, source_bytes: int | None) -> None:
     if type(source) is not str:
         raise TypeError(f"the source must be str, not {type(source).__name__}")
-    if source_bytes is not None and len(source) > source_bytes // 4 and len(source.encode("utf-8", "replace")) > source_bytes:
+    if (
+        source_bytes is not None
+        and len(source) > source_bytes // 4
+        and len(source.encode("utf-8", "replace")) > source_bytes
+    ):
         raise ValueError(f"the source is longer than the {source_bytes} bytes that the policy allows")
 
 
 def _compile(source: str, rules: Rules, filename: str, known_names: Container[str]) -> CompiledStep:
-    # The trees are young garbage without cycles; a collection in the middle would only traverse them.
+    restricted = rules.plan.mode == "restricted"
+    step = None if restricted and _has_telltale(source) else _compile_text(source, filename)
+    if step is not None and (not restricted or _is_clean(step, rules)):
+        return step
+    # The tree is young garbage without cycles; a collection in the middle would only traverse it.
     collecting = gc.isenabled()
     gc.disable()
     try:
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
-        step = CompiledStep(_code(tree, filename, "exec") if tree.body else None, _code(last, filename, "eval") if last else None)
-        if rules.plan.mode == "python":
-            return step
-        clean = (step.body is None or is_clean(step.body, rules)) and (step.tail is None or is_clean(step.tail, rules))
-        trees = (tree,) if last is None else (tree, last)
-        if not clean and _check(source, rules, known_names, *trees):
-            step.body = _code(tree, filename, "exec") if tree.body else None
-            step.tail = _code(last, filename, "eval") if last else None
-        return step
+        rewritten = restricted and _check(source, rules, known_names, *((tree,) if last is None else (tree, last)))
+        return _compile_tree(tree, last, filename) if step is None or rewritten else step
     finally:
         if collecting:
             gc.enable()
+
+
+def _has_telltale(source: str) -> bool:
+    """Tell whether the tree will be needed anyway: a guess that only saves time, so a string or a comment may be wrong."""
+    if ".format" in source or "case " in source or "except*" in source:
+        return True
+    return "__" in source and _GUARDED.search(source) is not None
+
+
+_GUARDED: Final = re.compile("|".join(sorted(name for name in GUARDED if name[:2] == "__")))
+
+
+def _is_clean(step: CompiledStep, rules: Rules) -> bool:
+    return (step.body is None or is_clean(step.body, rules)) and (step.tail is None or is_clean(step.tail, rules))
+
+
+def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str) -> CompiledStep:
+    body = _code(tree, filename, "exec") if tree.body else None
+    return CompiledStep(body, _code(last, filename, "eval") if last is not None else None)
+
+
+def _compile_text(source: str, filename: str) -> CompiledStep | None:
+    """Compile without a syntax tree, which takes as long again, if the text itself shows where the last statement is.
+
+    That is so when the text before the last line that is not indented, and the text from there on, are complete
+    programs each: then no bracket, string or block is open between them. None means: look at the tree.
+    """
+    start = _last_statement(source)
+    head, last = source[:start], source[start:]
+    if ";" in last or '"""' in last or "'''" in last or head.endswith("\\\n") or "\r" in source or "\f" in source:
+        return None
+    lines_above = "\n" * head.count("\n")
+    try:
+        if _NO_EXPRESSION.match(last) is None:
+            tail = _code(lines_above + last, filename, "eval")
+            return CompiledStep(_code(head, filename, "exec") if head else None, tail)
+        if head:
+            _code(last, filename, "exec")
+        return CompiledStep(_code(source, filename, "exec"), None)
+    except (SyntaxError, ValueError):
+        return None  # a mistake, or not so simple after all: the parser of the whole text will tell
+
+
+_NO_EXPRESSION: Final = re.compile(
+    r"[^\W\d]\w*\s*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=[^=]"
+    r"|@|(?:assert|async|class|def|del|for|from|global|if|import|nonlocal|pass|raise|try|while|with)\b"
+)
+"""What a line that is no expression begins with."""
+
+
+def _last_statement(source: str) -> int:
+    """Where the last line begins that is not blank, not indented, no comment and no closing bracket."""
+    end = len(source)
+    while end > 0:
+        start = source.rfind("\n", 0, end) + 1
+        if source[start:end].strip() and source[start] not in " \t#)]}":
+            return start
+        end = start - 1
+    return 0
 
 
 def _check(source: str, rules: Rules, known_names: Container[str], *trees: ast.AST) -> bool:
@@ -108,7 +170,7 @@ def _check(source: str, rules: Rules, known_names: Container[str], *trees: ast.A
     return transformer.rewritten
 
 
-def _code(tree: ast.Module | ast.Expression, filename: str, mode: str) -> CodeType:
+def _code(tree: Any, filename: str, mode: str) -> CodeType:
     # dont_inherit: the future statements of this file are not the guest's. optimize=0: its assert statements run.
     code: CodeType = compile(tree, filename, mode, dont_inherit=True, optimize=0)
     return code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _string
+import _string  # type: ignore[import-not-found]  # what str.format itself parses with
 from typing import Final
 
 from safeexec.compiler import names

@@ -1,15 +1,16 @@
 """`StepTransformer`: what a step's syntax tree may hold, and the few places where a run-time guard goes in.
 
-RestrictedPython's transformer rewrites every attribute, item and loop into a guard call. Here every name that is written
-in the source is judged while compiling, and the code that runs is CPython's own; a guard goes in only where the object
-decides (`names.GUARDED`), in class patterns with positional parts, and before `except*`.
+RestrictedPython's transformer rewrites every attribute, item and loop into a guard call. Here every name that is
+written in the source is judged while compiling, and the code that runs is CPython's own; a guard goes in only where
+the object decides (`names.GUARDED`), in class patterns with positional parts, and before `except*`.
 From RestrictedPython stays its best property: a node kind that nobody has judged is refused (`generic_visit`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
+from types import ModuleType
 from typing import Any, Final
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
@@ -34,8 +35,11 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._denied: list[ast.Name] = []
         self._bound: set[str] = set()
         self._aliases: dict[str, str] = {}
-        self._members: list[tuple[str, ast.Attribute]] = []
+        self._imported: set[str] = set()
+        self._members: list[ast.Attribute] = []
+        self._targets: list[ast.Attribute] = []
         self._excused: set[ast.AST] = set()
+        self._classes: list[ast.ClassDef] = []
 
     @property
     def rewritten(self) -> bool:
@@ -48,9 +52,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self.visit(tree)
         self._check_builtins(trees)
         self._check_members()
-        if self.guards:
-            for tree in trees:
-                _declare_guards(tree, sorted(self.guards))
+        self._check_targets()
+        for node in self._classes if self.guards else ():
+            _declare_guards(node, sorted(self.guards))
 
     def visit(self, tree: ast.AST) -> ast.AST:
         """Visit `tree` through the table, without recursion: no nesting exhausts the stack."""
@@ -102,7 +106,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def check_identifier(self, node: ast.AST, name: str | None) -> None:
         """Refuse to read or bind an identifier that belongs to the interpreter."""
         if name in names.RESERVED:
-            self.refuse("builtin" if name[:2] == "__" else "attribute", name, node)  # type: ignore[index]
+            self.refuse("builtin" if name[:2] == "__" else "attribute", name, node)
 
     def check_identifiers(self, node: ast.AST, group: list[str]) -> None:
         """The same for the names of `global`, `nonlocal` and type parameters."""
@@ -131,8 +135,10 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Judge an attribute name: nothing to do, a diagnostic, or a guard around the read."""
         name = node.attr
-        if type(node.value) is ast.Name and (self.rules.watched or type(node.ctx) is not ast.Load):
-            self._members.append((node.value.id, node))
+        if type(node.ctx) is not ast.Load:
+            self._targets.append(node)
+        elif self.rules.watched and type(node.value) is ast.Name:
+            self._members.append(node)
         verdict = self.rules.attribute(name)
         if verdict == PLAIN:
             return
@@ -142,7 +148,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             if name in names.UNASSIGNABLE:
                 self.refuse("attribute", name, node)
         elif name == "__subclasses__" and type(node.value) is not ast.Name:
-            self.refuse("attribute", name, node)  # a registry asks its own base class; what walks up to `object` does not
+            # a plugin registry asks its own base class by name; what walks up to `object` does not
+            self.refuse("attribute", name, node)
         elif not (name in ("format", "format_map") and self._is_safe_template(node)):
             self._guard(node, names.GUARD_ATTRIBUTE, [node.value, _constant(name, node)])
 
@@ -174,16 +181,40 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return True
 
     def _check_members(self) -> None:
-        for alias, node in self._members:
-            module = self._aliases.get(alias)
-            if module is None:
+        """``module.name`` that the policy takes away, read through a name that an import bound."""
+        for node in self._members:
+            name = f"{self._module_of(node.value)}.{node.attr}"
+            if name in self.rules.watched:
+                self.refuse("attribute", name, node)
+
+    def _check_targets(self) -> None:
+        """Libraries are read-only: assignment to a module is refused, to a class of a library when it runs."""
+        for node in self._targets:
+            module = self._module_of(node.value)
+            if module is not None:
+                if module != "sys":  # its facade takes stdout and stderr
+                    name = f"{module}.{node.attr}"
+                    self.refuse("attribute", name, node, f"assignment to {name!r} is refused: modules are read-only")
                 continue
-            name = f"{module}.{node.attr}"
-            if type(node.ctx) is ast.Load:
-                if name in self.rules.watched:
-                    self.refuse("attribute", name, node)
-            elif module != "sys":  # whose facade takes stdout and stderr
-                self.refuse("attribute", name, node, f"assignment to {name!r} is refused: modules are read-only")
+            root: ast.expr = node.value
+            while type(root) is ast.Attribute:
+                root = root.value
+            if type(root) is ast.Name and (root.id in self._imported or self._module_of(root) is not None):
+                self.guards.add(names.GUARD_TARGET)
+                function = ast.copy_location(ast.Name(names.GUARD_TARGET, ast.Load()), node.value)
+                call = ast.Call(function, [node.value, _constant(node.attr, node.value)], [])
+                node.value = ast.copy_location(call, node.value)
+
+    def _module_of(self, value: ast.expr) -> str | None:
+        """The module that a name stands for, by an import of this step or of an earlier one."""
+        if type(value) is not ast.Name:
+            return None
+        return self._aliases.get(value.id) or self._known_module(value.id)
+
+    def _known_module(self, alias: str) -> str | None:
+        """The module that `alias` became in an earlier step."""
+        value = self.known_names.get(alias) if isinstance(self.known_names, Mapping) else None
+        return value.__name__ if type(value) is ModuleType else None
 
     def _guard(self, node: ast.AST, guard: str, arguments: list[ast.expr]) -> None:
         """Turn `node` itself into a call of `guard`: its parent need not know."""
@@ -221,9 +252,11 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
                 self._aliases[alias.asname or name] = dotted
             elif self._is_refused_member(module, name):
                 self.refuse("attribute", dotted, alias)
+            else:
+                self._imported.add(alias.asname or name)
 
     def _is_refused_member(self, module: str, name: str) -> bool:
-        """Tell a name that is refused from one that the module does not have: CPython's ImportError names the latter."""
+        """Tell a refused name from one that the module does not have: CPython's ImportError names the latter."""
         if module == "__future__" or name_access(module, name, self.rules.plan).allowed:
             return False
         verdict = judge(module, name)
@@ -240,6 +273,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         """The name of a function or class is bound like any other."""
         self.check_identifier(node, node.name)
+        if type(node) is ast.ClassDef:
+            self._classes.append(node)
         if node.decorator_list and not self.rules.decorators:
             self.refuse("construct", "decorator", node.decorator_list[0])
 
@@ -254,7 +289,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
 
     def visit_TryStar(self, node: ast.AST) -> None:
-        """Look at a group before `except*` splits it: CPython trusts an overridden `split` (CVE-2025-22153, a crash)."""
+        """Look at a group before `except*` splits it: CPython trusts an overridden `split` (CVE-2025-22153)."""
         self.guards.add(names.GUARD_GROUP)
         body: list[ast.stmt] = node.body  # type: ignore[attr-defined]
         call = ast.Call(ast.Name(names.GUARD_GROUP, ast.Load()), [], [])
@@ -352,10 +387,9 @@ def _bound_names(tree: ast.AST) -> set[str]:
     return found
 
 
-def _declare_guards(tree: ast.AST, guards: list[str]) -> None:
-    """Make every class body look its guards up as globals: a namespace made by `__prepare__` must not answer for them."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            first = node.body[0]
-            has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and type(first.value.value) is str
-            node.body.insert(int(has_docstring), ast.copy_location(ast.Global(list(guards)), first))
+def _declare_guards(node: ast.ClassDef, guards: list[str]) -> None:
+    """Make a class body look its guards up as globals: a namespace made by `__prepare__` must not answer for them."""
+    first = node.body[0]
+    text = first.value if isinstance(first, ast.Expr) else None
+    has_docstring = isinstance(text, ast.Constant) and type(text.value) is str
+    node.body.insert(int(has_docstring), ast.copy_location(ast.Global(guards), first))
