@@ -77,6 +77,11 @@ def evaluate(
     return compiled(names)
 
 
+def forget() -> None:
+    """Empties the memory of `evaluate`: the next evaluation of any expression is a first one."""
+    _seen.clear()
+
+
 def compile_expression(
     expression: str,
     *,
@@ -96,4 +101,4 @@ def _require_expressions_only(policy: str | Policy) -> None:
     require_expressions_only(policy)
 
 
-__all__ = ["MAX_STEPS", "Expression", "compile_expression", "evaluate"]
+__all__ = ["MAX_STEPS", "Expression", "compile_expression", "evaluate", "forget"]

@@ -25,14 +25,14 @@ from typing import Any, NoReturn
 
 from safeexec.errors import ExpressionError
 from safeexec.inline.costs import SMALL, WEIGHTS, Refused, admit, bounded_numbers
-from safeexec.inline.grammar import FUEL, NAME_BITS, Kind, Numbers, Translator
+from safeexec.inline.grammar import FUEL, NAME_BITS, NAME_TEXT, Kind, Numbers, Text, Translator
 from safeexec.inline.report import FILENAME, at_node, at_runtime, at_syntax_error, failure
 
 MAX_SOURCE = 4096
 """The longest expression, in characters: the parser of the host's interpreter reads it."""
 MAX_VARIANTS = 4
 _ONLY_AST = 0x400
-_OF_NUMBERS = Numbers(NAME_BITS)
+_OF_NUMBERS, _OF_TEXT = Numbers(NAME_BITS), Text(NAME_TEXT)
 
 Names = Mapping[str, object]
 Functions = Mapping[str, Callable[..., object]]
@@ -45,19 +45,21 @@ def parse(source: str) -> ast.expr:
     if len(source) > MAX_SOURCE:
         raise failure(f"the expression has {len(source)} characters; the limit is {MAX_SOURCE}", source[:60], 1, 59, 60)
     try:
-        tree: ast.Expression = compile(source.lstrip(" \t"), FILENAME, "eval", _ONLY_AST)  # type: ignore[assignment]
+        tree: ast.Expression = compile(source.lstrip(" \t"), FILENAME, "eval", _ONLY_AST)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise at_syntax_error(error, source.lstrip(" \t")) from None
     return tree.body
 
 
-def kind_of(value: object) -> Kind:
-    """What the entry of compiled code can check about a value."""
+def kind_of(value: object, scanned: bool) -> Kind:
+    """What the entry of compiled code can check about a value; scanned: the expression looks at all items of it anyway."""
     if type(value) is int:
         return NAME_BITS if -SMALL < value < SMALL else None
     if type(value) is float:
         return NAME_BITS
-    if type(value) in (list, tuple) and bounded_numbers(value):  # type: ignore[arg-type]
+    if type(value) is str:
+        return _OF_TEXT if len(value) <= NAME_TEXT else None
+    if scanned and type(value) in (list, tuple) and bounded_numbers(value):  # type: ignore[arg-type]
         return _OF_NUMBERS
     admit(value)
     return None
@@ -70,7 +72,7 @@ class Expression:
     ZeroDivisionError, KeyError, TypeError … that Python raised.
     """
 
-    __slots__ = ("__call__", "_functions", "_max_steps", "_variants", "names", "source")
+    __slots__ = ("__call__", "_functions", "_max_steps", "_scanned", "_variants", "names", "source")
 
     __call__: Callable[..., object]
     names: tuple[str, ...]
@@ -83,9 +85,10 @@ class Expression:
         kinds = None
         if sample is not None:
             try:
-                kinds = {name: kind_of(value) for name, value in sample.items()}
+                kinds = {name: kind_of(value, True) for name, value in sample.items()}
             except Refused:
                 kinds = None  # said with a column when the expression runs
+        self._scanned: set[str] = set()
         self.names, function = self._compile(kinds or {}, NAME_BITS)
         self._variants[tuple((kinds or {}).get(name, NAME_BITS) for name in self.names)] = function
         self.__call__ = function
@@ -111,6 +114,8 @@ class Expression:
             "<type>": type,
             "<int>": int,
             "<float>": float,
+            "<str>": str,
+            "<len>": len,
             "<known>": WEIGHTS,
             "<numbers>": _is_numbers,
             "<dispatch>": self._dispatch,
@@ -118,12 +123,13 @@ class Expression:
             **{f"<host {name}>": function for name, function in self._functions.items()},
             **translator.globals,
         }
-        exec(code, scope)  # noqa: S102  the definition of one function, made of checked nodes
+        exec(code, scope)
+        self._scanned |= translator.scanned
         return tuple(translator.names), scope["<expression>"]
 
     def _dispatch(self, names: Names) -> object:
         """Runs the code for the kinds of these values, and makes it the entry for the next ones."""
-        kinds = tuple(kind_of(names[name]) for name in self.names)
+        kinds = tuple(kind_of(names[name], name in self._scanned) for name in self.names)
         function = self._variants.get(kinds)
         if function is None and len(self._variants) < MAX_VARIANTS:
             _, function = self._compile(dict(zip(self.names, kinds)), None)
@@ -156,7 +162,7 @@ def _is_numbers(value: object) -> bool:
 
 
 _LOAD, _STORE = ast.Load(), ast.Store()
-_HERE: dict[str, int] = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+_HERE: dict[str, Any] = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
 
 
 def _name(name: str) -> ast.Name:
@@ -180,6 +186,9 @@ def _check(name: str, kind: Kind) -> ast.expr:
     if isinstance(kind, Numbers):
         return _call("<numbers>", name)
     kind_of_value = _call("<type>", name)
+    if isinstance(kind, Text):
+        short = _compare(_call("<len>", name), ast.LtE(), ast.Constant(kind.length, **_HERE))
+        return ast.BoolOp(ast.And(), [_compare(kind_of_value, ast.Is(), _name("<str>")), short], **_HERE)
     if kind is None:
         return _compare(kind_of_value, ast.In(), _name("<known>"))
     low, high = ast.Constant(-SMALL, **_HERE), ast.Constant(SMALL, **_HERE)

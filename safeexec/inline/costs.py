@@ -149,18 +149,19 @@ WEIGHTS.update(
 )
 
 _NUMBERS = frozenset({int, float})
+_FLOATS = frozenset({float})
 
 
 def bounded_numbers(values: Iterable[Any]) -> bool:
     """Whether all are exact floats and small integers; three passes in C."""
     kinds = set(map(type, values))
-    if not kinds <= _NUMBERS:
-        return False
     if int not in kinds:
-        return True
-    if float in kinds:  # a NaN would blind min() and max()
-        values = [value for value in values if type(value) is int]
-    return max(values) < SMALL and min(values) > -SMALL
+        return kinds <= _FLOATS
+    if len(kinds) > 1:
+        if kinds != _NUMBERS:
+            return False
+        values = [value for value in values if type(value) is int]  # a NaN would blind min() and max()
+    return bool(max(values) < SMALL and min(values) > -SMALL)
 
 
 _EVENLY_HASHED = frozenset({str, float, bool, type(None), complex})

@@ -13,7 +13,7 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 from typing import Any
 
-from safeexec.inline.costs import MAX_BITS, MAX_DIGITS, SMALL, WEIGHTS, Fuel, Refused, spend, weight
+from safeexec.inline.costs import MAX_DIGITS, SMALL, WEIGHTS, Fuel, Refused, spend, weight
 from safeexec.inline.operators import BINARY, INTEGERS, Cost, limit_bits, power_bits
 
 MAX_PRECISION = 2000
@@ -129,6 +129,7 @@ def _mixed(cost: Cost, kind: type, *others: type) -> dict[tuple[type, type], Cos
 
 
 _FRACTIONAL = (*INTEGERS, float)
+_operator: type[ast.AST]
 for _operator in (ast.Add, ast.Sub, ast.Mult):
     BINARY[_operator].update(_mixed(_decimal_linear, Decimal, *INTEGERS))
 for _operator in (ast.Div, ast.FloorDiv, ast.Mod):
@@ -220,4 +221,8 @@ def make(kind: type) -> Any:
     return guard
 
 
-assert MAX_BITS >= 4 * MAX_DIGITS
+MAKERS: dict[str, Any] = {
+    "Decimal": decimal,
+    "Fraction": fraction,
+    **{kind.__name__: make(kind) for kind in (date, datetime, time, timedelta)},
+}

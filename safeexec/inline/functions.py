@@ -117,6 +117,13 @@ def zipped(fuel: Fuel, *args: Any, **options: Any) -> list[Any]:
     return list(zip(*[items(fuel, arg, 2) for arg in args], **options))
 
 
+def rows(fuel: Fuel, price: int, *args: Any) -> Any:
+    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
+    for arg in args:
+        each(fuel, arg, price)
+    return zip(*args)
+
+
 def enumerated(fuel: Fuel, iterable: Any, start: Any = 0) -> list[Any]:
     if type(start) is not int:
         raise TypeError(f"'{type(start).__name__}' object cannot be interpreted as an integer")
@@ -136,8 +143,8 @@ def ranged(fuel: Fuel, *args: Any) -> range:
     return range(*args)
 
 
-def length(fuel: Fuel, *args: Any) -> int:
-    return len(*map(admit, args))
+def length(fuel: Fuel, container: Any) -> int:
+    return len(container if type(container) in _SIZED else admit(container))
 
 
 def order(fuel: Fuel, iterable: Any, *, reverse: Any = False) -> list[Any]:
@@ -356,11 +363,14 @@ def from_host(fuel: Fuel, function: Guard, *args: Any, **options: Any) -> Any:
 def _exact(name: str) -> Guard:
     """Decimal(...), Fraction(...), date(...) and their like, loaded when first called."""
 
-    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
-        from safeexec.inline import exact
+    maker: Guard | None = None
 
-        makers = {"Decimal": exact.decimal, "Fraction": exact.fraction}
-        maker = makers.get(name) or exact.make(getattr(exact, name))
+    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        nonlocal maker
+        if maker is None:
+            from safeexec.inline.exact import MAKERS
+
+            maker = MAKERS[name]
         return maker(fuel, *args, **options)
 
     return guard

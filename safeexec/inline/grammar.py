@@ -7,9 +7,10 @@ Each visit returns the tree to compile and the *kind* of its value, as far as it
 
 - an integer b: a float or a complex number, or an integer (or bool) of at most b bits;
 - `Numbers(b, depth)`: a container of such numbers (depth 2: of rows of them);
+- `Text(n)`: a text of at most n characters;
 - None: any value.
 
-Operators over bounded numbers are compiled as they are. All others become calls of their guard, `<fuel>` first. The kinds
+Operators over bounded numbers and texts are compiled as they are. All others become calls of their guard, `<fuel>` first. The kinds
 of names are given: the code that is compiled checks them once when it is entered. A comprehension pays in advance for all
 its rounds: its container has a length, and its body a number of nodes.
 """
@@ -17,6 +18,8 @@ its rounds: its container has a length, and its body a number of nodes.
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -29,6 +32,10 @@ NAME_BITS = 63
 """Integers of names are below 2**63 in code compiled for numbers."""
 NATIVE_BITS = 4096
 """Up to here an operation on integers takes less than 10 us and needs no guard."""
+NAME_TEXT = 256
+"""Texts of names have at most so many characters in code compiled for texts."""
+NATIVE_TEXT = 4096
+"""Up to here texts are joined and compared without a guard."""
 FLOAT_BITS = 1024
 """int(), round(), floor() of a float have at most so many bits."""
 MAX_DEPTH = 150
@@ -42,7 +49,13 @@ class Numbers(NamedTuple):
     depth: int = 1
 
 
-Kind = int | Numbers | None
+class Text(NamedTuple):
+    """A text of at most so many characters."""
+
+    length: int
+
+
+Kind = int | Numbers | Text | None
 Typed = tuple[ast.expr, Kind]
 
 FUEL = "<fuel>"
@@ -52,6 +65,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "<items>": functions.items,
     "<each>": functions.each,
     "<unpacked>": functions.unpacked,
+    "<rows>": functions.rows,
     "<spread>": functions.spread,
     "<pairs>": functions.pairs,
     "<set>": functions.to_set,
@@ -86,6 +100,7 @@ class Translator:
         self.names: dict[str, ast.Name] = {}
         self.globals: dict[str, Any] = {}
         self.metered = False
+        self.scanned: set[str] = set()
         self._bound: list[dict[str, Kind]] = []
         self._depth = 0
         self._nodes = 0
@@ -130,7 +145,9 @@ class Translator:
             return node, 0
         if type(value) is bool:
             return node, 1
-        if value is None or type(value) is str:
+        if type(value) is str:
+            return node, Text(len(value)) if len(value) <= NATIVE_TEXT else None
+        if value is None:
             return node, None
         raise self.error(f"a constant of type {type(value).__name__} is not available in expressions", node)
 
@@ -159,7 +176,8 @@ class Translator:
 
     def elements(self, nodes: list[ast.expr]) -> tuple[list[ast.expr], Kind]:
         """The items of a display or the arguments of a call; the kind of a container of them."""
-        elements, kinds = [], []
+        elements: list[ast.expr] = []
+        kinds: list[int | None] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
                 value, kind = self.visit(node.value)
@@ -192,17 +210,40 @@ class Translator:
 
     def joined(self, node: ast.JoinedStr) -> Typed:
         parts: list[ast.expr] = []
+        length = 0
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                value = self.visit(part.value)[0]
+                value, kind = self.visit(part.value)
+                length += self.printed(part, kind)
+                part.value = value
                 spec: ast.expr = ast.copy_location(ast.Constant(""), part)
                 if part.format_spec is not None:
                     spec = self.visit(part.format_spec)[0]
                 conversion = ast.copy_location(ast.Constant(part.conversion), part)
                 parts.append(ast.copy_location(ast.Tuple([value, conversion, spec], _LOAD), part))
             else:
-                parts.append(self.visit(part)[0])
+                constant, kind = self.visit(part)
+                length += self.printed(part, kind)
+                parts.append(constant)
+        if length <= NATIVE_TEXT:
+            self._nodes += length >> 4
+            return node, Text(length)
         return self.call(node, "<interpolated>", *parts), None
+
+    def printed(self, part: ast.expr, kind: Kind) -> int:
+        """The longest text that a part of an f-string makes of its value, if it needs no guard; else more than allowed."""
+        spec = part.format_spec if isinstance(part, ast.FormattedValue) else None
+        widths = 0
+        if isinstance(spec, ast.JoinedStr) and spec.values:
+            if len(spec.values) > 1 or not isinstance(spec.values[0], ast.Constant):
+                return NATIVE_TEXT + 1
+            digits = re.findall(r"\d+", spec.values[0].value)
+            if any(len(number) > 3 for number in digits):
+                return NATIVE_TEXT + 1
+            widths = sum(map(int, digits)) + FLOAT_BITS
+        if isinstance(kind, int) and kind <= FLOAT_BITS:
+            return widths + kind + 64
+        return widths + kind.length * text.ESCAPED if isinstance(kind, Text) else NATIVE_TEXT + 1
 
     # operators
 
@@ -214,7 +255,13 @@ class Translator:
             rule = _RESULT_BITS.get(operator)
             bits = _power_bits(left, node.right) if operator is ast.Pow else rule(left, right) if rule else None
             if bits is not None and bits <= NATIVE_BITS:
+                self._nodes += bits >> 9
                 return node, bits
+        elif operator is ast.Add and isinstance(left, Text) and isinstance(right, Text):
+            length = left.length + right.length
+            if length <= NATIVE_TEXT:
+                self._nodes += length >> 4
+                return node, Text(length)
         return self.guarded(node, operator, node.left, node.right), None
 
     def guarded(self, node: ast.expr, operator: type[ast.AST], *operands: ast.expr) -> ast.expr:
@@ -244,7 +291,7 @@ class Translator:
     def compare(self, node: ast.Compare) -> Typed:
         typed = [self.visit(operand) for operand in (node.left, *node.comparators)]
         operands = [operand for operand, _ in typed]
-        native = all(isinstance(kind, int) for _, kind in typed)
+        native = all(isinstance(kind, (int, Text)) for _, kind in typed)
         for index, operator in enumerate(node.ops):
             if isinstance(operator, (ast.Is, ast.IsNot)):
                 if not any(_is_singleton(operand) for operand in operands[index : index + 2]):
@@ -255,6 +302,9 @@ class Translator:
             node.left, *node.comparators = operands
             return node, 1
         if len(node.ops) == 1:
+            if isinstance(node.ops[0], (ast.In, ast.NotIn)) and isinstance(typed[0][1], (int, Text)) and _is_table(operands[1]):
+                node.left, node.comparators = operands[0], operands[1:]
+                return node, 1
             return self.link(node, node.ops[0], operands[0], operands[1]), 1
         return self.chain(node, operands), 1
 
@@ -288,9 +338,14 @@ class Translator:
                 for bound in (window.lower, window.upper, window.step)
             ]
             return self.call(node, "<part>", value, *bounds), kind
-        index = self.visit(node.slice)[0]
-        bits = kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None
-        return self.call(node, "<item>", value, index), bits
+        index, index_kind = self.visit(node.slice)
+        item_kind: Kind = kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None
+        if isinstance(kind, Text):
+            item_kind = Text(1)
+        if item_kind is not None and isinstance(index_kind, int):
+            node.value, node.slice = value, index
+            return node, item_kind
+        return self.call(node, "<item>", value, index), item_kind
 
     # comprehensions
 
@@ -322,14 +377,24 @@ class Translator:
             price = ast.copy_location(ast.Constant(0), iterable)
             prices.append((price, self._nodes))
             self._bound.append(self.targets(generator.target, kind))
-            helper = "<items>" if kind else "<unpacked>" if isinstance(generator.target, ast.Tuple) else "<each>"
-            generator.iter = self.call(iterable, helper, iterable, price)
+            generator.iter = self.paid(iterable, kind, generator.target, price)
             generator.ifs = [self.visit(condition)[0] for condition in generator.ifs]
         kind = body()
         for price, before in prices:
             price.value = 1 + self._nodes - before
             self._bound.pop()
         return kind
+
+    def paid(self, iterable: ast.expr, kind: Kind, target: ast.expr, price: ast.expr) -> ast.expr:
+        """The container of a loop behind the guard that takes the price of its rounds."""
+        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and not iterable.keywords:
+            if iterable.func.id == "<call zip>":
+                return self.call(iterable, "<rows>", price, *iterable.args[1:])
+        if isinstance(iterable, ast.Name):
+            self.scanned.add(iterable.id)
+        if isinstance(kind, Numbers):
+            return self.call(iterable, "<items>", iterable, price)
+        return self.call(iterable, "<unpacked>" if isinstance(target, ast.Tuple) else "<each>", iterable, price)
 
     def targets(self, target: ast.expr, kind: Kind) -> dict[str, Kind]:
         """The names that a loop binds, with their kinds."""
@@ -364,6 +429,7 @@ class Translator:
             if generator is not None:
                 args = [ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)]
             return self.call(node, "<host>", function, *args, keywords=node.keywords), None
+        self.scanned.update(arg.id for arg in args if isinstance(arg, ast.Name))
         native = None if node.keywords else self.native(node, name, args, kinds, generator is not None)
         if native is not None:
             return native
@@ -400,9 +466,9 @@ class Translator:
         if isinstance(node.func, ast.Attribute):
             if node.func.value.id == "math" and len(bounds) == len(args):  # type: ignore[attr-defined]
                 if name in _DIRECT_REALS:
-                    function, bits = getattr(functions.math, name), max(bounds, default=0)
+                    function, bits = getattr(math, name), max(bounds, default=0)
                 elif name in ("floor", "ceil", "trunc"):
-                    function, bits = getattr(functions.math, name), max(FLOAT_BITS, *bounds, 0)
+                    function, bits = getattr(math, name), max(FLOAT_BITS, *bounds, 0)
         elif bounds and len(bounds) == len(args):
             if (name in ("min", "max") and len(args) > 1) or (name in ("abs", "float") and len(args) == 1):
                 function, bits = _PLAIN[name], max(bounds)
@@ -412,6 +478,8 @@ class Translator:
                 function, bits = round, max(FLOAT_BITS, *bounds) + NAME_BITS
             elif name == "bool" and len(args) == 1:
                 function, bits = bool, 1
+        elif name == "len" and len(args) == 1 and isinstance(kinds[0], (Numbers, Text)):
+            function, bits = len, NAME_BITS
         elif name in ("sum", "min", "max") and len(args) == 1 and isinstance(kinds[0], Numbers) and kinds[0].depth == 1:
             function, bits = _PLAIN[name], kinds[0].bits + (NAME_BITS if name == "sum" else 0)
             if not generator:
@@ -486,11 +554,19 @@ def _is_singleton(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
 
 
+def _is_table(node: ast.expr) -> bool:
+    """A display of constants, as in `x in ("a", "b")`: comparing an item with it is bounded by the source."""
+    return isinstance(node, (ast.List, ast.Tuple)) and all(isinstance(element, ast.Constant) for element in node.elts)
+
+
 def _join(kinds: list[Kind]) -> Kind:
     """The kind of a value that is one of several."""
     bounds = [kind for kind in kinds if isinstance(kind, int)]
     if len(bounds) == len(kinds):
         return max(bounds)
+    texts = [kind for kind in kinds if isinstance(kind, Text)]
+    if len(texts) == len(kinds):
+        return max(texts)
     return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
 
 

@@ -48,6 +48,8 @@ def _quotient(fuel: Fuel, left: int, right: int) -> int:
 
 
 def power_cost(fuel: Fuel, base: int, exponent: int) -> int:
+    if 0 <= exponent < 64 and -64 < base < 64:
+        return 1
     return 1 if exponent < 0 else limit_bits(power_bits(base, exponent)) + weight(exponent)
 
 
@@ -167,11 +169,10 @@ def _guard(kind: type[ast.AST]) -> Guard:
                 cost = table.get((type(left), type(right)))
             if cost is None:
                 raise TypeError(_unsupported(symbol, admit(left), admit(right)))
-        if type(cost) is not int:
-            cost = cost(fuel, left, right)
-        left_over = fuel[0] - cost
+        units = cost if isinstance(cost, int) else cost(fuel, left, right)
+        left_over = fuel[0] - units
         if left_over < 0:
-            spend(fuel, cost)
+            spend(fuel, units)
         fuel[0] = left_over
         return apply(left, right)
 
@@ -210,9 +211,11 @@ def contains(fuel: Fuel, item: Any, container: Any) -> bool:
             spend(fuel, 1 + (len(container) * min(1 + len(item), 128) >> 8))
     elif kind is range:
         spend(fuel, measure(fuel, item) + (1 if type(item) in INTEGERS else span(container)))
-    elif kind in (list, tuple):
-        measure(fuel, container)
-        if type(item) not in _FLAT:
+    elif kind is list or kind is tuple:
+        if type(item) in _FLAT and _FLAT.issuperset(map(type, container)):
+            spend(fuel, len(container) * measure(fuel, item))
+        else:
+            measure(fuel, container)
             spend(fuel, measure(fuel, item))
     elif kind in (set, frozenset, dict):
         key(fuel, item, container)
@@ -227,8 +230,10 @@ def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
 
 def key(fuel: Fuel, item: Any, table: Any) -> None:
     """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash."""
+    if type(item) is str:
+        return  # hashed when it was made or looked up first, at less than a unit per 16 characters
     units = measure(fuel, item)
-    if type(item) is str or (type(item) is int and units == 1):
+    if type(item) is int and units == 1:
         return
     spend(fuel, units * (len(table) >> 4))
 

@@ -14,28 +14,31 @@ def failure(message: str, source: str, line: int, start: int, end: int) -> Expre
     """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0."""
     lines = source.split("\n")
     text = lines[line - 1] if 0 < line <= len(lines) else source
-    start = min(start, len(text))
+    start = max(0, min(start, len(text)))
     caret = f"{text}\n{' ' * start}{'^' * max(1, min(end, len(text)) - start)}"
     return ExpressionError(f"{message} (column {start + 1})\n{caret}", column=start + 1, caret=caret)
 
 
 def at_node(message: str, source: str, node: ast.expr | ast.keyword) -> ExpressionError:
     end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
-    return at_bytes(message, source, node.lineno, node.col_offset, end if end_line == node.lineno else len(source.encode()))
+    end = end if end_line == node.lineno else len(source.encode())
+    return at_bytes(message, source, node.lineno, node.col_offset, end)
 
 
 def at_bytes(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
     """Positions of the parser and of the compiler count bytes of UTF-8."""
     text = source.split("\n")[line - 1].encode()
-    return failure(message, source, line, len(text[:start].decode(errors="replace")), len(text[:end].decode(errors="replace")))
+    first, last = (len(text[:offset].decode(errors="replace")) for offset in (start, end))
+    return failure(message, source, line, first, last)
 
 
 def at_syntax_error(error: Exception, source: str) -> ExpressionError:
     """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting."""
-    if isinstance(error, SyntaxError) and error.lineno and error.offset:
-        start = error.offset - 1
-        end = error.end_offset - 1 if error.end_offset and error.end_lineno == error.lineno else start + 1
-        return failure(f"not an expression: {error.msg}", source, error.lineno, start, end)
+    if isinstance(error, SyntaxError):
+        line = error.lineno or 1
+        start = (error.offset or len(source.split("\n")[line - 1]) + 1) - 1
+        end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
+        return failure(f"not an expression: {error.msg}", source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
     return failure(f"not an expression: {error}", source, 1, 0, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from safeexec.inline.costs import Fuel, admit, spend, weight
+from safeexec.inline.costs import WEIGHTS, Fuel, admit, spend, weight
 from safeexec.inline.operators import INTEGERS, key
 
 _INDEXED = (list, tuple, str, range)
@@ -13,7 +13,9 @@ _INDEXED = (list, tuple, str, range)
 def item(fuel: Fuel, container: Any, index: Any) -> Any:
     """`container[index]`; what comes out is admitted by its exact type like everything else."""
     kind = type(container)
-    if kind is dict:
+    if type(index) is int and (kind is list or kind is tuple):
+        fuel[0] -= 1
+    elif kind is dict:
         key(fuel, index, container)
     elif kind not in _INDEXED:
         raise TypeError(f"'{type(admit(container)).__name__}' object is not subscriptable")
@@ -21,7 +23,8 @@ def item(fuel: Fuel, container: Any, index: Any) -> Any:
         raise TypeError(f"{kind.__name__} indices must be integers or slices, not {type(admit(index)).__name__}")
     else:
         spend(fuel, 1 if kind is not range else weight(container.start) + weight(container.stop))
-    return admit(container[index])
+    value = container[index]
+    return value if type(value) in WEIGHTS else admit(value)
 
 
 def part(fuel: Fuel, container: Any, start: Any, stop: Any, step: Any) -> Any:

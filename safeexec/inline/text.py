@@ -17,9 +17,8 @@ MAX_WIDTH = 1000
 """The largest width or precision in a format, in characters."""
 
 _NUMBER = re.compile(r"\d+")
-_DIRECTIVE = re.compile(r"%(?:\((?P<key>[^()]*)\))?[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?(?P<kind>.)", re.S)
+_DIRECTIVE = re.compile(r"%(?:\([^()]*\))?[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?")
 _TIME_DIRECTIVE = re.compile(r"%[aAbBdHIjmMpSUwWxXyYzZfGuVcDFTR%]")
-_DECIMAL_FORMATS = "fF%"
 ESCAPED = 10
 """The most characters that repr() makes of one."""
 

@@ -203,6 +203,47 @@ REACH = {
 }
 
 
+# Known escapes of Python sandboxes (walks over attributes, format strings, exhausted resources), written as expressions.
+ESCAPES = {
+    "annotation": "[k for k in ().__class__.__base__.__subclasses__() if k.__name__ == '_wrap_close'][0].__init__.__globals__",
+    "getattr, reversed names": "[getattr(x, s[::-1]) for s in ['__ssalc__', '__esab__', '__sessalcbus__']]",
+    "methodcaller": "operator.methodcaller('__subclasses__')(type(0).mro()[-1])",
+    "partial": "functools.reduce(getattr, ['__class__', '__base__', '__subclasses__'], ())",
+    "type alias": "type T = [k for k in ().__class__.__base__.__subclasses__()]",
+    "mathematical italics": "(lambda: 0)._＿𝘨𝘭𝘰𝘣𝘢𝘭𝘴＿_['__builtins__']",
+    "loop target writes code": "[0 for statistics.mean.__code__ in [1]]",
+    "comprehension over subclasses": "[c.__init__.__globals__['getpid']() for c in ().__class__.__base__.__subclasses__()]",
+    "mapped getattr": "list(map(getattr, [()], ['__class__']))[0]",
+    "importer": "[k for k in ''.__class__.__mro__[-1].__subclasses__()][0].load_module('posix')",
+    "exception object": "'{0._os.nothing_here}'.format(statistics)",
+    "template at run time": "(chr(123) + '0.' + chr(95) * 2 + 'class' + chr(95) * 2 + chr(125)).format(0)",
+    "template by a guard": "format(x, chr(123) + '0.__class__' + chr(125))",
+    "template by percent": "'%(x.__class__)s' % {'x': 1}",
+    "walk in a field": "f'{[k for k in ().__class__.__base__.__subclasses__()]}'",
+    "walk in a nested spec": "f\"{'a':>{len(str(().__class__))}}\"",
+    "logging": "logging.Formatter('{args.__class__}', style='{')",
+    "string.Template": "string.Template.substitute.__globals__",
+    "deep recursion": "(lambda f: f(f))(lambda f: f(f))",
+    "decimal precision": "Context(prec=50000000).divide(1, 7)",
+    "factorial": "math.factorial(20_000_000)",
+    "hash collision": "{i * ((1 << 61) - 1): 0 for i in range(60000)}",
+    "wide literals": "(" + ",".join(["0x" + "f" * 400] * 400) + ")",
+    "int to text": "[divmod(7 ** 6000000, 10 ** 9) for i in range(9)]",
+    "list of a range": "list(range(10 ** 10))",
+    "percent width, many": "[('%2000000000d' % 1) for _ in range(8)]",
+    "power of a billion": "3 ** (10 ** 9)",
+    "range sum": "sum(range(10 ** 12))",
+    "regular expression": "re.match('(a|aa|a?)+$', 'a' * 64 + '!')",
+    "text doubled in loops": "[len(a) for a in ['a' * 2 ** 20] for b in [a * 2 ** 10] for c in [b * 2 ** 10]]",
+    "f-string width": "f'{1:>{10**10}}'",
+    "ljust": "'a'.ljust(2 ** 31)",
+    "join grows": "join('y' * 100000, ['y'] * 100000)",
+    "decompression": "zlib.decompress(b'x')",
+    "file descriptors": "[open('/dev/null') for i in range(10 ** 6)]",
+    "threads": "[threading.Thread() for i in range(10 ** 6)]",
+}
+
+
 def outcome(expression: str) -> str:
     """'refused', 'value', or how the child that evaluated the expression died."""
     loop: list[object] = []
@@ -226,7 +267,7 @@ def outcome(expression: str) -> str:
                 except ExpressionError as error:
                     if isinstance(error.__cause__, MemoryError):
                         code = 4
-        except BaseException:  # noqa: BLE001  the child has no other way to say it
+        except BaseException:
             code = 2
         finally:
             os._exit(code)
@@ -237,6 +278,11 @@ def outcome(expression: str) -> str:
 @pytest.mark.parametrize("name", COST)
 def test_cost_is_refused(name: str) -> None:
     assert outcome(COST[name]) == "refused"
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_known_escape_is_refused(name: str) -> None:
+    assert outcome(ESCAPES[name]) == "refused"
 
 
 @pytest.mark.parametrize("name", PARSE)
