@@ -37,10 +37,11 @@ def become_child(
     mechanisms = lockdown.apply(workspace=spawn.home, keep_fds=(control,))
     tools.link = link
     guest.streams.install()
+    server = Server(link, guest, tools, idle=spawn.idle)
     if spawn.rehearse:
-        guest.rehearse()
+        server.rehearse()
     link.send(m.Ready(mechanisms))
-    Server(link, guest, tools, idle=spawn.idle).serve()
+    server.serve()
 
 
 def reseed(seed: int | None) -> None:

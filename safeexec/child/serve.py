@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from safeexec.child.checkpoints import Checkpoints, Thawed
-from safeexec.child.execute import Guest
+from safeexec.child.execute import REHEARSAL, Guest
 from safeexec.child.link import Link
 from safeexec.child.tools import ToolCaller
 from safeexec.protocol import messages as m
@@ -25,6 +25,7 @@ QUIET_SECONDS = 0.0005
 """How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
 competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
 REHEARSALS = 3
+_REHEARSED_REQUEST = m.Execute(0, REHEARSAL.encode())
 
 
 class Server:
@@ -99,7 +100,7 @@ class Server:
             self._wake(thawed)
             return False
         if not hurry:
-            self._rehearse()
+            self.rehearse()
         return True
 
     def _freeze_named(self) -> None:
@@ -122,12 +123,16 @@ class Server:
     def _host_waits(self) -> bool:
         return not self.link.quiet(0)
 
-    def _rehearse(self) -> None:
+    def rehearse(self) -> None:
         """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
-        for _ in range(REHEARSALS):
-            if self._host_waits():
-                return
-            self.guest.rehearse()
+        with self.guest.rehearsal():
+            for _ in range(REHEARSALS):
+                if self._host_waits():
+                    return
+                request = self.link.pretend_to_receive(_REHEARSED_REQUEST)
+                self._grant()
+                self.link.pretend_to_send(self._acts[type(request)](request))
+        self.guest.touch()
 
     def _wake(self, thawed: Thawed) -> None:
         """This process is a runner again: take the new sockets, and say so."""

@@ -38,7 +38,7 @@ class Sandbox:
 
     `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
     call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is asked
-    about the tools for which the policy says so.
+    about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to come.
 
     Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy requires.
     """
@@ -50,8 +50,9 @@ class Sandbox:
         tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
         files: Files | None = None,
         approval: Approval | None = None,
+        spare: int = 1,
     ) -> None:
-        self._core = SandboxCore(policy, tools=tools, files=files, approval=approval)
+        self._core = SandboxCore(policy, tools=tools, files=files, approval=approval, spare=spare)
 
     def __enter__(self) -> Sandbox:
         return self.open()

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxClosed
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.launcher import Zygote
+from safeexec.host.output import OutputFile
 from safeexec.host.session import READY_SECONDS, SessionCore
 from safeexec.host.tools import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core
 from safeexec.host.workspace import Snapshot, Workspace, WorkspaceRoot
-from safeexec.policy.model import Policy
+from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
@@ -33,7 +34,40 @@ DATA_PRELOAD = (
 )
 """Imported before the first fork where the policy allows them: 2 to 4 s that no session should pay."""
 
+KEPT_POLICIES = 32
+LIMITS = Limits.__struct_fields__
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
+
+
+class Spare:
+    """A child that is locked down and warmed before anybody asks for it, with the files that its session will have."""
+
+    __slots__ = ("channel", "err", "out", "workspace")
+
+    def __init__(self, channel: Channel, out: OutputFile, err: OutputFile, workspace: Workspace | None) -> None:
+        self.channel = channel
+        self.out = out
+        self.err = err
+        self.workspace = workspace
+
+    def ready(self) -> Core[m.Ready | None]:
+        """Its first word, which has usually come long ago; None if it did not make it."""
+        try:
+            message = yield from self.channel.receive(monotonic() + READY_SECONDS)
+        except (Gone, ProtocolError):
+            message = None
+        if isinstance(message, m.Ready):
+            return message
+        self.channel.kill()
+        self.channel.close()
+        return None
+
+    def close(self) -> None:
+        self.channel.close()
+        self.out.close()
+        self.err.close()
+        if self.workspace is not None:
+            self.workspace.close()
 
 
 class SandboxCore:
@@ -46,6 +80,7 @@ class SandboxCore:
         tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None,
         files: Files | None,
         approval: Approval | None,
+        spare: int,
     ) -> None:
         self.policy = Policy.load(policy) if not isinstance(policy, Policy) else policy  # type: ignore[arg-type]
         self.toolbox = Toolbox(tools_from(tools), self.policy, approval)
@@ -60,7 +95,10 @@ class SandboxCore:
         self._zygote: Zygote | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
+        self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
         self._pid = os.getpid()
+        self._spare = spare
+        self._spares: list[Spare] = []
         self.closed = False
 
     # Opening and closing
@@ -118,6 +156,9 @@ class SandboxCore:
         self.closed = True
         for session in list(self._open):
             yield from session.close()
+        for spare in self._spares:
+            spare.close()
+        self._spares.clear()
         if self._zygote is not None:
             yield from self._zygote.close()
         if self._root is not None:
@@ -143,48 +184,76 @@ class SandboxCore:
     # Sessions
 
     def new_session(self, **tightened: Any) -> Core[SessionCore]:
-        """Open a session; keywords tighten the policy for it."""
+        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it."""
         self.check_usable()
-        policy = self.policy.replace(**tightened) if tightened else self.policy
-        session = SessionCore(self, policy)
+        policy = self._tightened(tightened) if tightened else self.policy
+        session = SessionCore(self, policy, self._spares.pop() if self._spares else None)
         yield from session.open()
         self.session_opened(session)
         return session
+
+    def _tightened(self, changes: dict[str, Any]) -> Policy:
+        """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
+        key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
+        policy = self._policies.get(key)
+        if policy is None:
+            policy = self.policy.replace(**changes)
+            check_tighter(self.policy, policy)
+            if len(self._policies) < KEPT_POLICIES:
+                self._policies[key] = policy
+        return policy
 
     def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
 
     def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
+        self.replenish()
 
-    def new_child(self, session: SessionCore, output: tuple[int, int]) -> Core[tuple[Channel, m.Ready]]:
+    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request."""
         self.check_usable()
-        assert self._zygote is not None
-        number = next(self._numbers)
-        channel, theirs = Channel.pair()
-        workspace = session.workspace
-        with theirs:
-            self._zygote.spawn(
-                m.Spawn(
-                    number=number,
-                    workspace=workspace.path if workspace is not None else None,
-                    home=workspace.home if workspace is not None else None,
-                    idle=session.policy.checkpoints == "idle",
-                ),
-                (theirs.fileno(), *output),
-            )
+        number, channel = self._spawn(policy.checkpoints == "idle", workspace, output, rehearse=False)
         try:
             ready = yield from channel.receive(monotonic() + READY_SECONDS)
         except (Gone, ProtocolError) as error:
             channel.close()
             self.check_usable()
+            assert self._zygote is not None
             raise ProtectionError(f"no child could be started: {self._zygote.problem(number) or error}") from None
         if not isinstance(ready, m.Ready):
             channel.kill()
             channel.close()
             raise ProtectionError(f"a child was not ready after {READY_SECONDS:g} s")
         return channel, ready
+
+    def _spawn(
+        self, idle: bool, workspace: Workspace | None, output: tuple[int, int], *, rehearse: bool
+    ) -> tuple[int, Channel]:
+        assert self._zygote is not None
+        number = next(self._numbers)
+        channel, theirs = Channel.pair()
+        request = m.Spawn(
+            number=number,
+            workspace=workspace.path if workspace is not None else None,
+            home=workspace.home if workspace is not None else None,
+            idle=idle,
+            rehearse=rehearse,
+        )
+        with theirs:
+            self._zygote.spawn(request, (theirs.fileno(), *output))
+        return number, channel
+
+    def replenish(self) -> None:
+        """Ask for spare children up to the number that is kept. Nobody waits for them here."""
+        if self.closed or len(self._spares) >= self._spare:
+            return
+        if self._zygote is None or not self._zygote.alive:
+            return
+        workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
+        out, err = OutputFile("stdout"), OutputFile("stderr")
+        _, channel = self._spawn(self.policy.checkpoints == "idle", workspace, (out.fd, err.fd), rehearse=True)
+        self._spares.append(Spare(channel, out, err, workspace))
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """A directory for a new session, with the sandbox's files in it."""
@@ -194,3 +263,17 @@ class SandboxCore:
             workspace.put(name, content)
         workspace.initial = workspace.snapshot()
         return workspace
+
+
+def check_tighter(given: Policy, wanted: Policy) -> None:
+    """A session may be held tighter than its sandbox, never looser: the zygote is confined already."""
+    for name in LIMITS:
+        if getattr(wanted.limits, name) > getattr(given.limits, name):
+            raise PolicyError(
+                f"limits.{name} can only be lowered for a session: {getattr(wanted.limits, name)} is more than the "
+                f"{getattr(given.limits, name)} of the policy {given.name!r}"
+            )
+    changed = [difference.path for difference in given.diff(wanted)]
+    fixed = [path for path in changed if path.partition(".")[0] not in ("limits", "checkpoints", "on_error")]
+    if fixed:
+        raise PolicyError(f"{fixed[0]} cannot be changed for one session; open a sandbox with another policy")

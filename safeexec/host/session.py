@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import resource
 import signal
 from collections.abc import Callable, Collection, Iterable
 from time import monotonic
@@ -35,9 +36,9 @@ from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
-    from safeexec.host.sandbox import SandboxCore
+    from safeexec.host.sandbox import SandboxCore, Spare
     from safeexec.host.workspace import Snapshot, Workspace
-    from safeexec.policy.model import Policy
+    from safeexec.policy.model import Limits, Policy
 
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
@@ -47,17 +48,18 @@ PARK_SECONDS = 30.0
 class SessionCore:
     """One session: its running process, its checkpoints, its files. Not thread-safe but for `cancel`; two users at once are a `SessionBusy`."""
 
-    def __init__(self, sandbox: SandboxCore, policy: Policy) -> None:
+    def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
         self.checkpoints = Checkpoints(policy.limits.checkpoints)
-        self.workspace: Workspace | None = None
+        self.workspace: Workspace | None = spare.workspace if spare is not None else None
         self.mechanisms: list[m.Mechanism] = []
         self.tool_records: list[ToolCallRecord] = []
         self.calls_of_step = 0
         self.on_progress: Callable[[m.Progress], object] | None = None
-        self._out = OutputFile("stdout")
-        self._err = OutputFile("stderr")
+        self._out = spare.out if spare is not None else OutputFile("stdout")
+        self._err = spare.err if spare is not None else OutputFile("stderr")
+        self._spare = spare
         self._runner: Channel | None = None
         self._lineage: Lineage | None = None
         self._origin: Checkpoint | None = None
@@ -75,16 +77,25 @@ class SessionCore:
 
     def open(self) -> Core[None]:
         """Get a child and wait until it is locked down."""
-        if self.policy.filesystem.workspace != "none":
-            self.workspace = self.sandbox.new_workspace(self.policy)
+        spare, self._spare = self._spare, None
         try:
+            if spare is not None and (ready := (yield from spare.ready())) is not None:
+                self._begin_in(spare.channel, ready)
+                return
+            if self.workspace is None and self.policy.filesystem.workspace != "none":
+                self.workspace = self.sandbox.new_workspace(self.policy)
             yield from self._fresh_runner()
         except BaseException:
             yield from self.close()
             raise
 
     def _fresh_runner(self) -> Core[None]:
-        channel, ready = yield from self.sandbox.new_child(self, (self._out.fd, self._err.fd))
+        channel, ready = yield from self.sandbox.new_child(self.policy, self.workspace, (self._out.fd, self._err.fd))
+        self._begin_in(channel, ready)
+
+    def _begin_in(self, channel: Channel, ready: m.Ready) -> None:
+        """Make a child that has just come up the process of this session."""
+        tighten(channel, self.sandbox.policy.limits, self.policy.limits)
         self._adopt(channel, None)
         self.mechanisms = [*self.sandbox.mechanisms, *ready.mechanisms]
         if self._lineage is not None:
@@ -236,6 +247,7 @@ class SessionCore:
             result = restored(result)
         if on_output is not None:
             self._stream_rest(on_output)
+        self.sandbox.replenish()
         return result
 
     def _await_done(self, runner: Channel, watch: Watch, on_output: OnOutput | None) -> Core[m.StepDone | Verdict]:
@@ -675,6 +687,23 @@ class _Use:
 STREAM_SECONDS = 0.003
 """How far behind the guest `on_output` may be."""
 STREAM_BYTES = 1 << 20
+
+
+def tighten(channel: Channel, given: Limits, wanted: Limits) -> None:
+    """Lower the kernel limits of a child that was locked down under the limits of its sandbox to those of its session."""
+    if wanted is given or channel.pid is None:
+        return
+    for number, less in (
+        (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
+        (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
+        (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
+    ):
+        if less <= 0:
+            continue
+        soft, hard = resource.prlimit(channel.pid, number)
+        if hard != resource.RLIM_INFINITY:
+            lowered = max(0, hard - less)
+            resource.prlimit(channel.pid, number, (min(soft, lowered), lowered))
 
 
 def death(pidfd: int) -> str:

@@ -92,7 +92,10 @@ def settle(guest: Guest) -> None:
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
     with contextlib.suppress(Exception):
-        for _ in range(3):
-            guest.rehearse()
+        from safeexec.child.execute import REHEARSAL
+
+        with guest.rehearsal():
+            for _ in range(3):
+                guest.step(m.Execute(0, REHEARSAL.encode()))
     gc.collect()
     gc.freeze()
