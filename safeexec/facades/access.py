@@ -111,10 +111,7 @@ def _taken(module: str, grant: _Grant, plan: LanguagePlan) -> frozenset[str]:
         return grant.entry.refused
     prefixes = [_remainder(module, name) + "." for name in plan.imports if module.startswith(name + ".")]
     return frozenset(
-        refused[len(prefix) :]
-        for refused in grant.entry.refused
-        for prefix in prefixes
-        if refused.startswith(prefix)
+        refused[len(prefix) :] for refused in grant.entry.refused for prefix in prefixes if refused.startswith(prefix)
     )
 
 
@@ -137,6 +134,4 @@ def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
 
 def allowed_submodules(module: str, plan: LanguagePlan) -> dict[str, str]:
     """The attributes of a module that are modules which this plan opens → their dotted names."""
-    return {
-        name: dotted for name, dotted in tables.submodules(module).items() if module_access(dotted, plan).allowed
-    }
+    return {name: dotted for name, dotted in tables.submodules(module).items() if module_access(dotted, plan).allowed}

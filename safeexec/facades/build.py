@@ -1,9 +1,9 @@
 """Builds facades, and is the ``import`` statement of guest code.
 
 A facade is a plain module object whose dict holds the allowed names, so that reading one is what it is for any module:
-no check, and CPython's own specialised instruction (8 ns; a subclass of ModuleType would cost 70). Only a module that has something
-lazy or something documented that is refused gets a module-level ``__getattr__`` (21 ns). The state of a facade is in
-closures, not in attributes: guest code can read every attribute.
+no check, and CPython's own specialised instruction (8 ns; a subclass of ModuleType would cost 70). Only a module that
+has something lazy or something documented that is refused gets a module-level ``__getattr__`` (21 ns). The state of a
+facade is in closures, not in attributes: guest code can read every attribute.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def prebuild(plan: LanguagePlan, names: Iterable[str]) -> list[str]:
 def facade(name: str, plan: LanguagePlan) -> ModuleType:
     """The facade of a module (a dotted name): the same object each time, for one plan in one process.
 
-    Raises `RefusedImport` when the plan does not open the module, `ModuleNotFoundError` with CPython's message when it is
-    not installed, and whatever importing the real module raises.
+    Raises `RefusedImport` when the plan does not open the module, `ModuleNotFoundError` with CPython's message when
+    it is not installed, and whatever importing the real module raises.
     """
     built = _built(plan)
     found = built.get(name)
@@ -111,10 +111,10 @@ def facade(name: str, plan: LanguagePlan) -> ModuleType:
 def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
     """The ``__import__`` of guest code under this plan: the same contract as CPython's, with facades.
 
-    C code that imports for itself (`datetime.strptime` imports ``_strptime``, ``str`` of an array ``numpy._core``) calls the
-    ``__import__`` of the frame that called it. `PyImport_Import` gives an empty list as `fromlist`, where the import statement
-    gives None or a tuple, and takes the module from `sys.modules` whatever is returned (3.11 to 3.13): such an import is the
-    library's own and is done, and an empty module is returned.
+    C code that imports for itself (`datetime.strptime` imports ``_strptime``, ``str`` of an array ``numpy._core``)
+    calls the ``__import__`` of the frame that called it. `PyImport_Import` gives an empty list as `fromlist`, where the
+    import statement gives None or a tuple, and takes the module from `sys.modules` whatever is returned (3.11 to 3.13):
+    such an import is the library's own and is done, and an empty module is returned.
     """
 
     def __import__(
@@ -236,10 +236,8 @@ def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
     return made
 
 
-def _finish(
-    made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]
-) -> None:
-    """Set the dunder names of a facade; give it a ``__getattr__`` only if there is something to resolve or to refuse."""
+def _finish(made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]) -> None:
+    """Set the dunder names of a facade, and a ``__getattr__`` if there is something to resolve or to refuse."""
     name, target, source = made.__name__, vars(made), vars(real)
     version = source.get("__version__")
     if type(version) is str:
@@ -277,7 +275,7 @@ def _resolver(
         else:
             verdict = access.name_access(name, attribute, plan)
             by = f" by {verdict.rule}" if verdict.rule else ""
-            raise AttributeError(f"{name}.{attribute} is refused{by}: {verdict.reason or tables.judge(name, attribute).reason}")
+            raise AttributeError(f"{name}.{attribute} is refused{by}: {verdict.reason or 'it is not available here'}")
         if isinstance(value, ModuleType) and not is_facade(value):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         target[attribute] = value

@@ -1,10 +1,10 @@
 """Safe versions of names whose real object would undo the language layer.
 
 The real objects read attributes by names that the compiler never sees (`operator.attrgetter`), run text as code
-(`timeit.timeit("…")`), or keep modules and streams as attributes (`warnings.catch_warnings`). Each file holds the versions
-for a group of modules in a dict ``REPLACEMENTS``: dotted name → the object, or a function of no argument that makes it
-(`Lazy`). Versions do not inherit from the real class: ``super(Safe, self)`` would reach the real method. Hidden state is
-kept in module globals and closures: guest code can read every attribute that an object has.
+(`timeit.timeit("…")`), or keep modules and streams as attributes (`warnings.catch_warnings`). Each file holds the
+versions for a group of modules in a dict ``REPLACEMENTS``: dotted name → the object, or a function of no argument that
+makes it (`Lazy`). Versions do not inherit from the real class: ``super(Safe, self)`` would reach the real method.
+Hidden state is kept in module globals and closures: guest code can read every attribute that an object has.
 """
 
 from __future__ import annotations
@@ -51,6 +51,6 @@ def replacement(module: str, name: str) -> Any:
 
 
 def prepare(module: str, made: ModuleType) -> ModuleType:
-    """Let the replacements of a module choose the facade object itself (`sys` needs one whose streams can be assigned)."""
+    """Let the replacements of a module choose the facade object: `sys` needs one whose streams can be assigned."""
     chosen: ModuleType = getattr(_file(module), "FACADES", {}).get(module, lambda facade: facade)(made)
     return chosen

@@ -1,7 +1,7 @@
 """Annotations that are text, resolved without running them; and the questions of `inspect` that are harmless.
 
-`typing.get_type_hints` hands text to `eval`. Here it is parsed, and only what annotations are made of is allowed: names,
-attributes, subscripts, ``|``, constants and lists.
+`typing.get_type_hints` hands text to `eval`. Here it is parsed, and only what annotations are made of is allowed:
+names, attributes, subscripts, ``|``, constants and lists.
 """
 
 from __future__ import annotations
@@ -120,10 +120,14 @@ def get_type_hints(
     else:
         layers = [obj]
     hints: dict[str, Any] = {}
+    is_module = isinstance(obj, ModuleType)
     for layer in layers:
-        found = vars(layer).get("__annotations__") if isinstance(layer, type) else getattr(layer, "__annotations__", None)
+        own: Any = (
+            vars(layer) if isinstance(layer, type) else {"__annotations__": getattr(layer, "__annotations__", None)}
+        )
+        found = own.get("__annotations__")
         if found is None:
-            if isinstance(layer, type) or callable(layer) or isinstance(layer, ModuleType):
+            if is_module or callable(layer):
                 continue
             raise TypeError(f"{obj!r} is not a module, class, method, or function.")
         names = _names_of(layer, globalns, localns)
@@ -141,8 +145,8 @@ def _without_extras(value: Any) -> Any:
 def get_annotations(
     obj: Any,
     *,
-    globals: Mapping[str, Any] | None = None,  # noqa: A002 - the interface of inspect
-    locals: Mapping[str, Any] | None = None,  # noqa: A002
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
     eval_str: bool = False,
 ) -> dict[str, Any]:
     """`inspect.get_annotations`; with `eval_str`, text is resolved without running it."""
@@ -157,8 +161,8 @@ def signature(
     obj: Any,
     *,
     follow_wrapped: bool = True,
-    globals: Mapping[str, Any] | None = None,  # noqa: A002
-    locals: Mapping[str, Any] | None = None,  # noqa: A002
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
     eval_str: bool = False,
 ) -> inspect.Signature:
     """`inspect.signature`; with `eval_str`, text is resolved without running it."""
@@ -174,7 +178,7 @@ def signature(
     return found.replace(parameters=parameters, return_annotation=known(found.return_annotation))
 
 
-def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> list[tuple[str, Any]]:  # noqa: A002
+def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> list[tuple[str, Any]]:
     """`inspect.getmembers` without the members that may not be read."""
     members = []
     for name in dir(object):

@@ -11,7 +11,7 @@ from typing import Any
 from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr
 
 
-class attrgetter:  # noqa: N801 - the name is the interface
+class attrgetter:
     """`operator.attrgetter` through the checked getattr."""
 
     __slots__ = ("_paths",)
@@ -32,7 +32,7 @@ class attrgetter:  # noqa: N801 - the name is the interface
         return f"operator.attrgetter({', '.join(repr('.'.join(path)) for path in self._paths)})"
 
 
-class methodcaller:  # noqa: N801
+class methodcaller:
     """`operator.methodcaller` through the checked getattr."""
 
     __slots__ = ("_arguments", "_keywords", "_name")
@@ -102,7 +102,7 @@ def singledispatch(func: Callable[..., Any]) -> Callable[..., Any]:
     return dispatcher  # type: ignore[no-any-return]
 
 
-class singledispatchmethod:  # noqa: N801
+class singledispatchmethod:
     """`functools.singledispatchmethod` on the `singledispatch` above."""
 
     def __init__(self, func: Any) -> None:
@@ -134,18 +134,18 @@ class singledispatchmethod:  # noqa: N801
 class Formatter:
     """`string.Formatter` whose fields walk attributes under the rules. Not a subclass: see the package's docstring."""
 
-    format = string.Formatter.format
-    vformat = string.Formatter.vformat
-    _vformat = string.Formatter._vformat
-    check_unused_args = string.Formatter.check_unused_args
-    convert_field = string.Formatter.convert_field
-    format_field = string.Formatter.format_field
-    get_value = string.Formatter.get_value
-    parse = string.Formatter.parse
+    format: Any = string.Formatter.format
+    vformat: Any = string.Formatter.vformat
+    _vformat: Any = string.Formatter._vformat
+    check_unused_args: Any = string.Formatter.check_unused_args
+    convert_field: Any = string.Formatter.convert_field
+    format_field: Any = string.Formatter.format_field
+    get_value: Any = string.Formatter.get_value
+    parse: Any = string.Formatter.parse
 
     def get_field(self, field_name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Any]:
         """The object that a replacement field names, and the argument it starts from."""
-        import _string
+        import _string  # type: ignore[import-not-found]
 
         first, rest = _string.formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)

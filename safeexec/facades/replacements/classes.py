@@ -30,15 +30,15 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     """`dataclasses.dataclass` for fields whose names are identifiers."""
 
     def wrap(cls: type) -> type:
-        _check_fields(cls.__dict__.get("__annotations__") or (), cls.__mro__[1:])
+        import inspect
+
+        _check_fields(inspect.get_annotations(cls), cls.__mro__[1:])
         return dataclasses.dataclass(**options)(cls)
 
     return wrap if cls is None else wrap(cls)
 
 
-def make_dataclass(
-    cls_name: str, fields: Iterable[Any], *, bases: tuple[type, ...] = (), **options: Any
-) -> type:
+def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, ...] = (), **options: Any) -> type:
     """`dataclasses.make_dataclass` for fields whose names are identifiers."""
     fields = [field if isinstance(field, str) else tuple(field) for field in fields]
     names = [field if isinstance(field, str) else field[0] for field in fields if field]

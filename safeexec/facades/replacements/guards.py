@@ -1,4 +1,4 @@
-"""The checked `getattr` and `setattr` that replacements use; the child puts its own in, a strict pair holds until then."""
+"""The checked `getattr` and `setattr` of the replacements: a strict pair, until the child puts its own in."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _setattr: Callable[[Any, str, Any], None] = _strict_setattr
 
 
 def set_guards(
-    getattr: Callable[..., Any] | None = None,  # noqa: A002 - named as the builtins they stand for
-    setattr: Callable[[Any, str, Any], None] | None = None,  # noqa: A002
+    getattr: Callable[..., Any] | None = None,
+    setattr: Callable[[Any, str, Any], None] | None = None,
 ) -> None:
     """Use these instead of the strict pair. Called once per process, before guest code runs."""
     global _getattr, _setattr
@@ -53,7 +53,7 @@ def set_guards(
     _setattr = setattr or _setattr
 
 
-def set_getattr(getattr: Callable[..., Any]) -> None:  # noqa: A002
+def set_getattr(getattr: Callable[..., Any]) -> None:
     """Use this ``getattr(object, name[, default])`` wherever a replacement reads an attribute by a computed name."""
     set_guards(getattr=getattr)
 

@@ -1,8 +1,8 @@
 """A logging module of the guest's own.
 
-Its loggers are not the libraries', ``{`` styles read no attributes, no handler opens a file, and messages go to the
-guest's stderr. The real module is loaded a second time, under its own name but not in `sys.modules`, and three of its names
-are changed.
+Its loggers are not the libraries', ``{`` styles read no refused attributes, no handler opens a file, and messages go to
+the guest's stderr. The real module is loaded a second time, under its own name but not in `sys.modules`, and three of
+its names are changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from safeexec.facades.replacements.streams import current_stream
 
 
 class _Sys:
-    """What the second logging module takes for sys: stderr is the guest's, the rest is asked for by its own functions."""
+    """What the second logging module takes for sys: stderr is the guest's."""
 
     @property
     def stderr(self) -> Any:

@@ -1,7 +1,7 @@
 """Event loops that run tasks and timers and nothing else.
 
-Every task and future leads to its loop, so the loop itself must be harmless: its methods for sockets, programs, signals and
-descriptors raise.
+Every task and future leads to its loop, so the loop itself must be harmless: its methods for sockets, programs, signals
+and descriptors raise.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 from safeexec.facades.replacements.guards import Lazy
 
 _NETWORK = """
-    connect_accepted_socket connect_read_pipe connect_write_pipe create_connection create_datagram_endpoint create_server
-    create_unix_connection create_unix_server getaddrinfo getnameinfo sendfile sock_accept sock_connect sock_recv
-    sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendfile sock_sendto start_tls
+    connect_accepted_socket connect_read_pipe connect_write_pipe create_connection create_datagram_endpoint
+    create_server create_unix_connection create_unix_server getaddrinfo getnameinfo sendfile sock_accept sock_connect
+    sock_recv sock_recv_into sock_recvfrom sock_recvfrom_into sock_sendall sock_sendfile sock_sendto start_tls
 """
 _PROCESS = (
     "subprocess_exec subprocess_shell add_signal_handler remove_signal_handler add_reader add_writer remove_reader "
@@ -46,7 +46,7 @@ class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):
     _loop_factory = GuestLoop
 
 
-class Runner(asyncio.Runner):
+class Runner(asyncio.Runner):  # type: ignore[misc]  # final for type checkers
     """`asyncio.Runner` that makes a `GuestLoop` unless it is given a factory."""
 
     def __init__(self, *, debug: bool | None = None, loop_factory: Callable[[], Any] | None = None) -> None:

@@ -8,7 +8,7 @@ from safeexec.facades.replacements.guards import Lazy
 
 
 def _bar() -> Any:
-    from tqdm import tqdm
+    from tqdm import tqdm  # type: ignore[import-untyped]
 
     tqdm.monitor_interval = 0
     return tqdm

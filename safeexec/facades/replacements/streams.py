@@ -168,11 +168,11 @@ class _Redirection:
         assign_stream(_stream_of(self), _TARGETS[self][1].pop())
 
 
-class redirect_stdout(_Redirection):  # noqa: N801 - the name is the interface
+class redirect_stdout(_Redirection):
     """`contextlib.redirect_stdout`."""
 
 
-class redirect_stderr(_Redirection):  # noqa: N801
+class redirect_stderr(_Redirection):
     """`contextlib.redirect_stderr`."""
 
 
@@ -183,7 +183,7 @@ def _stream_of(redirection: _Redirection) -> str:
     return "stderr" if isinstance(redirection, redirect_stderr) else "stdout"
 
 
-class catch_warnings:  # noqa: N801
+class catch_warnings:
     """`warnings.catch_warnings`; the real one keeps the warnings module as an attribute."""
 
     def __init__(
@@ -203,7 +203,8 @@ class catch_warnings:  # noqa: N801
         )
 
     def __enter__(self) -> list[warnings.WarningMessage] | None:
-        return _CAUGHT[self].__enter__()
+        recorded: list[warnings.WarningMessage] | None = _CAUGHT[self].__enter__()
+        return recorded
 
     def __exit__(self, *exc_info: Any) -> None:
         _CAUGHT[self].__exit__(*exc_info)

@@ -27,7 +27,7 @@ class Timer:
         stmt: _Code = "pass",
         setup: _Code = "pass",
         timer: Callable[[], float] = time.perf_counter,
-        globals: object = None,  # noqa: A002 - the interface of timeit
+        globals: object = None,
     ) -> None:
         self._stmt = _callable(stmt, "stmt")
         self._setup = _callable(setup, "setup")
@@ -70,7 +70,7 @@ def timeit(
     setup: _Code = "pass",
     timer: Callable[[], float] = time.perf_counter,
     number: int = 1_000_000,
-    globals: object = None,  # noqa: A002
+    globals: object = None,
 ) -> float:
     """`timeit.timeit` for functions."""
     return Timer(stmt, setup, timer).timeit(number)
@@ -82,7 +82,7 @@ def repeat(
     timer: Callable[[], float] = time.perf_counter,
     repeat: int = 5,
     number: int = 1_000_000,
-    globals: object = None,  # noqa: A002
+    globals: object = None,
 ) -> list[float]:
     """`timeit.repeat` for functions."""
     return Timer(stmt, setup, timer).repeat(repeat, number)

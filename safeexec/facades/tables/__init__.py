@@ -78,9 +78,12 @@ def judge(module: str, name: str) -> Verdict:
     tag = reviewed.allowed.get(name)
     if tag is not None:
         return Verdict(True, tag=tag)
-    reason = reviewed.refused.get(name)  # type: ignore[assignment]
-    if reason is None:
-        reason = UNDERSCORE if name.startswith("_") else REFUSED_MODULES.get(f"{module}.{name}", UNREVIEWED)
-        if reason is UNREVIEWED and name in _LIBRARY:
-            reason = MODULE
-    return Verdict(False, reason.text, reason.tag)
+    why = reviewed.refused.get(name) or _unjudged(module, name)
+    return Verdict(False, why.text, why.tag)
+
+
+def _unjudged(module: str, name: str) -> Reason:
+    """Why a name that no table lists is refused."""
+    if name.startswith("_"):
+        return UNDERSCORE
+    return REFUSED_MODULES.get(f"{module}.{name}") or (MODULE if name in _LIBRARY else UNREVIEWED)

@@ -41,8 +41,7 @@ TABLES = {
         internal="activeCount currentThread WeakSet",
         note="the number of threads is the kernel's to bound.",
     ),
-    "concurrent": Table(
-    ),
+    "concurrent": Table(),
     "concurrent.futures": Table(
         """
             ALL_COMPLETED as_completed BrokenExecutor CancelledError Executor FIRST_COMPLETED FIRST_EXCEPTION Future

@@ -151,8 +151,7 @@ TABLES = {
         "choice compare_digest randbelow randbits SystemRandom token_bytes token_hex token_urlsafe",
         internal="DEFAULT_ENTROPY",
     ),
-    "urllib": Table(
-    ),
+    "urllib": Table(),
     "urllib.parse": Table(
         """
             DefragResult DefragResultBytes parse_qs parse_qsl ParseResult ParseResultBytes quote quote_from_bytes
@@ -165,10 +164,8 @@ TABLES = {
             uses_params uses_query uses_relative
         """,
     ),
-    "xml": Table(
-    ),
-    "xml.etree": Table(
-    ),
+    "xml": Table(),
+    "xml.etree": Table(),
     "xml.etree.ElementTree": Table(
         """
             C14NWriterTarget canonicalize Comment dump Element ElementTree fromstring fromstringlist indent iselement

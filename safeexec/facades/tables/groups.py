@@ -58,15 +58,13 @@ REFUSED_MODULES = _spread(
         "asynchat requests httpx aiohttp urllib3 websockets paramiko webbrowser email boto3": NETWORK,
         "pickle _pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
         "ctypes _ctypes mmap cffi numpy.ctypeslib": MEMORY,
-        "importlib imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip "
-        "venv": IMPORTS,
+        "importlib imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip venv": IMPORTS,
         "code codeop doctest unittest pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
         "numpy.f2py numpy.distutils cython": EVALUATES,
         "gc dis opcode symtable tracemalloc linecache tokenize token": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
-        "sqlite3 tarfile fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi "
-        "openpyxl": FILES,
+        "sqlite3 tarfile fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,
         "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
     }
 )

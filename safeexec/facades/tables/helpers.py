@@ -6,8 +6,7 @@ from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import DISPLAY, FILES, INTERNAL, MACHINE, PROCESS
 
 TABLES = {
-    "dateutil": Table(
-    ),
+    "dateutil": Table(),
     "dateutil.parser": Table(
         "isoparse isoparser parse parser ParserError parserinfo UnknownTimezoneWarning",
         internal="DEFAULTPARSER DEFAULTTZPARSER",

@@ -10,10 +10,7 @@ TABLES = {
         "asdict astuple Field field fields FrozenInstanceError InitVar is_dataclass KW_ONLY MISSING replace",
         replaced="dataclass make_dataclass",
         internal="FunctionType GenericAlias recursive_repr",
-        note=(
-            "the decorator builds source text from field names: both replacements take only exact str "
-            "identifiers."
-        ),
+        note=("the decorator builds source text from field names: both replacements take only exact str identifiers."),
     ),
     "enum": Table(
         """

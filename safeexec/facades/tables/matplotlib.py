@@ -301,8 +301,7 @@ TABLES = {
             "stretch_dict ttfFontProperty weight_dict win32FontDirectory X11FontDirectories": FILES,
         },
     ),
-    "mpl_toolkits": Table(
-    ),
+    "mpl_toolkits": Table(),
     "mpl_toolkits.mplot3d": Table(
         "Axes3D",
     ),

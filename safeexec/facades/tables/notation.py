@@ -16,7 +16,7 @@ class Table:
     replaced    allowed names whose object comes from `safeexec.facades.replacements`
     refuse      names that guest code may not use, with the reason; a key may hold several names
     internal    names outside the module's documented interface: refused
-    aliases     attribute names of reviewed modules that live elsewhere: ``pandas.offsets`` is ``pandas.tseries.offsets``
+    aliases     attributes that are reviewed modules of another name: ``pandas.offsets`` is ``pandas.tseries.offsets``
     note        what a reviewer should know
     """
 

@@ -260,7 +260,8 @@ TABLES = {
             "NUMPY_ROOT tempdir temppath": FILES,
             "assert_no_gc_cycles BLAS_SUPPORTS_FPE break_cycles build_err_msg clear_and_catch_warnings "
             "HAS_LAPACK64 HAS_REFCOUNT IgnoreException IS_64BIT IS_EDITABLE IS_INSTALLED IS_MUSL IS_PYPY "
-            "IS_PYSTON IS_WASM KnownFailureException NOGIL_BUILD print_assert_equal SkipTest TestCase verbose": LIBRARY_TESTS,
+            "IS_PYSTON IS_WASM KnownFailureException NOGIL_BUILD print_assert_equal SkipTest TestCase "
+            "verbose": LIBRARY_TESTS,
             "check_support_sve jiffies memusage run_threaded": PROCESS,
         },
         internal="test",

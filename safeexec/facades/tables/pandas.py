@@ -33,8 +33,7 @@ TABLES = {
         internal="annotations",
         aliases={"offsets": "pandas.tseries.offsets"},
     ),
-    "pandas.api": Table(
-    ),
+    "pandas.api": Table(),
     "pandas.api.types": Table(
         """
             CategoricalDtype DatetimeTZDtype infer_dtype IntervalDtype is_any_real_numeric_dtype is_array_like is_bool

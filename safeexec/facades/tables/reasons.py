@@ -1,4 +1,4 @@
-"""Why a name is refused: one sentence per kind, shared by the tables, and the kind as a tag that programs can match on."""
+"""Why a name is refused: one sentence per kind, shared by the tables, and the kind as a tag to match on."""
 
 from __future__ import annotations
 

@@ -112,8 +112,7 @@ TABLES = {
         """,
         internal="InconsistentVersionWarning",
     ),
-    "sklearn.experimental": Table(
-    ),
+    "sklearn.experimental": Table(),
     "sklearn.feature_extraction": Table(
         "DictVectorizer FeatureHasher grid_to_graph img_to_graph",
     ),

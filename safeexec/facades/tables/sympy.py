@@ -1,4 +1,4 @@
-"""sympy and mpmath: symbolic and arbitrary-precision mathematics. Many functions turn text into expressions with eval."""
+"""sympy and mpmath: symbolic and arbitrary-precision mathematics. Many functions evaluate text."""
 
 from __future__ import annotations
 
@@ -224,12 +224,9 @@ TABLES = {
             unbranched_argument unpolarify uppergamma yn Ynm Ynm_c zeta Znm
         """,
     ),
-    "sympy.functions.combinatorial": Table(
-    ),
-    "sympy.functions.elementary": Table(
-    ),
-    "sympy.functions.special": Table(
-    ),
+    "sympy.functions.combinatorial": Table(),
+    "sympy.functions.elementary": Table(),
+    "sympy.functions.special": Table(),
     "sympy.geometry": Table(
         """
             are_similar centroid Circle closest_points convex_hull Curve deg Ellipse farthest_points GeometryError

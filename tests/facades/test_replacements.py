@@ -1,0 +1,250 @@
+"""The safe versions do what the real ones do, and not what the real ones must not do."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Guest = Callable[..., dict[str, Any]]
+
+
+def test_attrgetter_and_methodcaller(guest: Guest) -> None:
+    names = guest(
+        "from operator import attrgetter, methodcaller\n"
+        "one = attrgetter('real')(3 + 4j)\n"
+        "two = attrgetter('real', 'imag')(3 + 4j)\n"
+        "upper = methodcaller('replace', 'a', 'b')('aa')\n",
+        "operator",
+    )
+    assert (names["one"], names["two"], names["upper"]) == (3.0, (3.0, 4.0), "bb")
+
+
+@pytest.mark.parametrize(
+    ("module", "expression"),
+    [
+        ("operator", "operator.attrgetter('__globals__')(function)"),
+        ("operator", "operator.attrgetter('__class__.__base__')(function)"),
+        ("operator", "operator.methodcaller('__subclasses__')(object)"),
+        ("string", "string.Formatter().format('{0.__globals__}', function)"),
+        ("functools", "functools.update_wrapper(Catch(), function, ('__globals__',), ())"),
+        ("functools", "functools.wraps(function, assigned=('__globals__',))(Catch())"),
+        ("ast", "dict(ast.iter_fields(Fields()))['__class__']"),
+        ("copy", "copy.copy(Reduced())"),
+    ],
+)
+def test_no_attribute_by_a_name_that_is_refused(guest: Guest, module: str, expression: str) -> None:
+    with pytest.raises((AttributeError, KeyError)):
+        guest(
+            f"import {module}\n"
+            "def function(): pass\n"
+            "class Catch:\n    def __setattr__(self, name, value): raise AssertionError(name)\n"
+            "class Fields:\n    _fields = ('__class__',)\n"
+            "class Reduced:\n"
+            "    def __reduce_ex__(self, protocol): return (Fields, (), (None, {'__class__': Catch}))\n"
+            f"{expression}\n",
+            module,
+        )
+
+
+def test_a_subclass_cannot_reach_the_real_method(guest: Guest) -> None:
+    with pytest.raises(AttributeError):
+        guest(
+            "import string\n"
+            "class Mine(string.Formatter):\n"
+            "    def get_field(self, *rest): return super(string.Formatter, self).get_field(*rest)\n"
+            "Mine().format('{0.__class__}', 1)\n",
+            "string",
+        )
+
+
+def test_annotations_as_text_are_resolved_and_not_run(guest: Guest) -> None:
+    names = guest(
+        "from typing import get_type_hints, Optional, List\n"
+        "class Node:\n    left: 'Optional[Node]'\n    kids: List['Node']\n    size: 'dict[str, int | None]'\n"
+        "hints = get_type_hints(Node)\n",
+        "typing",
+    )
+    node = names["Node"]
+    assert names["hints"]["left"] == names["Optional"][node]
+    assert names["hints"]["kids"] == names["List"][node]
+    assert names["hints"]["size"] == dict[str, int | None]
+    with pytest.raises(TypeError, match="may not contain"):
+        guest("import typing\ndef f(a: 'print(1)'): pass\ntyping.get_type_hints(f)", "typing")
+
+
+def test_singledispatch_does_not_run_annotations(guest: Guest) -> None:
+    source = (
+        "from functools import singledispatch\n"
+        "@singledispatch\ndef kind(x): return 'any'\n"
+        "@kind.register\ndef _(x: 'int'): return 'int'\n"
+        "found = kind(1), kind('')\n"
+    )
+    assert guest(source, "functools")["found"] == ("int", "any")
+    with pytest.raises(TypeError, match="may not contain"):
+        guest(source.replace("'int')", "'print(1) or int')"), "functools")
+
+
+def test_dataclasses(guest: Guest) -> None:
+    names = guest(
+        "from dataclasses import dataclass, make_dataclass, field, asdict\n"
+        "@dataclass(order=True)\nclass Point:\n    x: int\n    y: list = field(default_factory=list)\n"
+        "@dataclass\nclass Point3(Point):\n    z: int = 0\n"
+        "Made = make_dataclass('Made', ['a', ('b', int, 3)])\n"
+        "shown = repr(Point3(1)), repr(Made(1)), asdict(Point(1))\n",
+        "dataclasses",
+    )
+    assert names["shown"] == ("Point3(x=1, y=[], z=0)", "Made(a=1, b=3)", {"x": 1, "y": []})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class C: pass\nC.__annotations__ = {'x=print(1)': int}\ndataclasses.dataclass(C)",
+        "class S(str):\n    def isidentifier(self): return True\ndataclasses.make_dataclass('C', [S('x=print(1)')])",
+        "class F:\n    name = 'x=print(1)'\nclass B:\n    __dataclass_fields__ = {'x': F()}\n"
+        "class C(B): pass\ndataclasses.dataclass(C)",
+    ],
+)
+def test_a_dataclass_is_not_built_from_text_that_is_no_name(guest: Guest, source: str) -> None:
+    with pytest.raises(TypeError):
+        guest(f"import dataclasses\n{source}", "dataclasses")
+
+
+def test_types_that_may_only_be_asked_about(guest: Guest) -> None:
+    names = guest(
+        "import types, math\n"
+        "asked = [isinstance(v, t) for v in (lambda: 0, math, 1) for t in (types.FunctionType, types.ModuleType)]\n",
+        "types",
+        "math",
+    )
+    assert names["asked"] == [True, False, False, True, False, False]
+    with pytest.raises(TypeError, match="cannot create 'function' instances"):
+        guest("import types\ntypes.FunctionType(None, {})", "types")
+
+
+def test_output_can_be_redirected_and_put_back(guest: Guest, capsys: pytest.CaptureFixture[str]) -> None:
+    names = guest(
+        "import sys, io, contextlib\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as first:\n    print('one')\n"
+        "old = sys.stdout\nsys.stdout = second = io.StringIO()\nprint('two')\nseen = sys.stdout is second\n"
+        "sys.stdout = old\nprint('three')\nsys.stdout.write('four\\n')\n",
+        "sys",
+        "io",
+        "contextlib",
+    )
+    assert (names["first"].getvalue(), names["second"].getvalue(), names["seen"]) == ("one\n", "two\n", True)
+    assert capsys.readouterr().out == "three\nfour\n"
+    assert not hasattr(names["old"], "raw") and not hasattr(names["old"].buffer, "raw")
+
+
+def test_redirection_sets_no_other_attribute_of_sys(guest: Guest) -> None:
+    guest(
+        "import contextlib\nclass R(contextlib.redirect_stdout):\n    _stream = 'modules'\nwith R(None): pass\n",
+        "contextlib",
+    )
+    assert isinstance(sys.modules, dict)
+
+
+def test_sys_is_small(guest: Guest) -> None:
+    names = guest("import sys\nsys.setrecursionlimit(10**9)\nlimit = sys.getrecursionlimit()", "sys")
+    try:
+        assert names["limit"] <= 20_000
+    finally:
+        sys.setrecursionlimit(1000)
+    for name in ("modules", "_getframe", "settrace", "path", "executable"):
+        assert not hasattr(names["sys"], name)
+    assert names["sys"].argv == [""]
+
+
+def test_caught_warnings(guest: Guest) -> None:
+    names = guest(
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n    warnings.warn('careful')\n"
+        "manager = warnings.catch_warnings()\n",
+        "warnings",
+    )
+    assert [str(item.message) for item in names["caught"]] == ["careful"]
+    assert not hasattr(names["manager"], "_module")
+
+
+def test_tracebacks_show_guest_frames_only(guest: Guest) -> None:
+    names = guest(
+        "import traceback, json\n"
+        "try:\n    json.loads('[')\nexcept ValueError as error:\n    text = traceback.format_exc()\n"
+        "    entries = traceback.extract_tb(error.__traceback__)\n",
+        "traceback",
+        "json",
+    )
+    assert 'File "<step 1>", line 3' in names["text"]
+    assert "decoder.py" not in names["text"]
+    assert [entry.lineno for entry in names["entries"]] == [3]
+
+
+def test_logging_is_the_guests_own(guest: Guest) -> None:
+    names = guest(
+        "import logging, io\n"
+        "stream = io.StringIO()\n"
+        "logging.basicConfig(stream=stream, style='{', format='{levelname}:{message}', level=logging.INFO)\n"
+        "logging.getLogger('a').info('hello %s', 3)\n",
+        "logging",
+        "io",
+    )
+    import logging
+
+    assert names["stream"].getvalue() == "INFO:hello 3\n"
+    assert "a" not in logging.root.manager.loggerDict
+    with pytest.raises(PermissionError):
+        guest("import logging\nlogging.getLogger().handlers.clear()\nlogging.basicConfig(filename='x')", "logging")
+
+
+def test_timeit_takes_functions_only(guest: Guest) -> None:
+    assert guest("import timeit\nt = timeit.timeit(lambda: 1, number=3)", "timeit")["t"] >= 0
+    with pytest.raises(TypeError, match="pass a function"):
+        guest("import timeit\ntimeit.timeit('1 + 1')", "timeit")
+
+
+def test_event_loops_run_tasks_and_nothing_else(guest: Guest) -> None:
+    names = guest(
+        "import asyncio\n"
+        "refused = []\n"
+        "async def main():\n"
+        "    loop = asyncio.get_running_loop()\n"
+        "    for call in (loop.create_connection, loop.subprocess_exec, loop.add_reader, loop.add_signal_handler):\n"
+        "        try: await call(None)\n"
+        "        except PermissionError as error: refused.append(str(error))\n"
+        "    return await asyncio.gather(asyncio.sleep(0, 1), asyncio.to_thread(lambda: 2))\n"
+        "found = asyncio.run(main())\n",
+        "asyncio",
+    )
+    assert names["found"] == [1, 2]
+    assert len(names["refused"]) == 4
+
+
+def test_numpy_load_never_unpickles(guest: Guest) -> None:
+    numpy = pytest.importorskip("numpy")
+    stream = io.BytesIO()
+    numpy.savez(stream, a=numpy.arange(3))
+    stream.seek(0)
+    from safeexec.facades.replacements.arrays import load
+
+    with load(stream) as archive:
+        assert archive["a"].tolist() == [0, 1, 2] and archive.files == ["a"]
+    with pytest.raises(ValueError, match="refused"):
+        load(stream, allow_pickle=True)
+
+
+def test_copy_works(guest: Guest) -> None:
+    names = guest(
+        "import copy\n"
+        "class Node:\n    __slots__ = ('value', 'next')\n"
+        "    def __init__(self, value): self.value, self.next = value, self\n"
+        "made = copy.deepcopy([Node(1)])\n"
+        "shallow = copy.copy({1: [2]})\n",
+        "copy",
+    )
+    assert names["made"][0].next is names["made"][0] and names["shallow"] == {1: [2]}

@@ -1,0 +1,189 @@
+"""The tables judge every public name that this Python and its libraries have."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import types
+import warnings
+from collections.abc import Callable
+
+import pytest
+
+from safeexec.facades import tables
+from safeexec.facades.build import facade
+from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+from safeexec.facades.tables.reasons import Reason
+from safeexec.protocol.plan import LanguagePlan
+
+MakePlan = Callable[..., LanguagePlan]
+MODULES = sorted(tables.modules())
+
+WRAPPED_BY_A_HOOK = {"asyncio.run", "asyncio.new_event_loop"} | {
+    f"{module}.{name}" for module in ("tqdm", "tqdm.auto", "tqdm.std") for name in ("tqdm", "trange")
+}
+"""The real object, after a change to what it works on: the policy that makes event loops, a monitor thread."""
+
+NOT_IN_EVERY_VERSION = {
+    "ast": "ParamSpec PyCF_OPTIMIZED_AST TypeAlias TypeVar TypeVarTuple type_param",
+    "asyncio": "QueueShutDown create_eager_task_factory eager_task_factory",
+    "base64": "z85decode z85encode",
+    "calendar": ("APRIL AUGUST DECEMBER Day FEBRUARY JANUARY JULY JUNE MARCH MAY Month NOVEMBER OCTOBER SEPTEMBER"),
+    "collections.abc": "Buffer",
+    "configparser": "LegacyInterpolation MultilineContinuationError SafeConfigParser UNNAMED_SECTION",
+    "copy": "replace",
+    "csv": "QUOTE_NOTNULL QUOTE_STRINGS",
+    "glob": "translate",
+    "inspect": (
+        "AGEN_CLOSED AGEN_CREATED AGEN_RUNNING AGEN_SUSPENDED BufferFlags getasyncgenstate markcoroutinefunction"
+    ),
+    "itertools": "batched",
+    "logging": "getHandlerByName getHandlerNames",
+    "math": "fma sumprod",
+    "os": "process_cpu_count",
+    "os.path": "isdevdrive isjunction splitroot",
+    "pathlib": "UnsupportedOperation",
+    "queue": "ShutDown",
+    "random": "binomialvariate",
+    "re": "PatternError",
+    "statistics": "kde kde_random",
+    "sys": "getunicodeinternedsize",
+    "types": "CapsuleType get_original_bases",
+    "typing": "NoDefault ReadOnly TypeAliasType TypeIs get_protocol_members is_protocol override",
+    "uuid": "MAX NIL uuid7 uuid8",
+    "warnings": "deprecated",
+}
+"""Names that the standard library gained or lost between 3.11 and 3.14."""
+
+
+def _import(name: str) -> types.ModuleType:
+    if importlib.util.find_spec(name.partition(".")[0]) is None:
+        pytest.skip(f"{name} is not installed")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        pytest.skip(f"this version has no {name}")
+
+
+def _has(module: types.ModuleType, name: str) -> bool:
+    try:
+        return hasattr(module, name)
+    except ImportError:  # scikit-learn's experimental names ask for an import of their own
+        return True
+
+
+def _value(module: types.ModuleType, name: str) -> object:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return getattr(module, name)
+    except (AttributeError, ImportError):
+        return None
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_is_judged(name: str) -> None:
+    """A new name is refused until somebody judges it; this test says which one it is."""
+    module = _import(name)
+    table = tables.table(name)
+    assert table is not None
+    public = {item for item in dir(module) if not item.startswith("_")}
+    public |= {item for item in getattr(module, "__all__", ()) if not item.startswith("_")}
+    judged = table.allowed.keys() | table.refused.keys() | tables.submodules(name).keys()
+    unjudged = {
+        item
+        for item in public - judged
+        if not isinstance(_value(module, item), types.ModuleType) and _has(module, item)
+    }
+    assert not unjudged
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_name_is_both_allowed_and_refused(name: str) -> None:
+    table = tables.table(name)
+    assert table is not None
+    assert not table.contradictions()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_allowed_name_is_a_module_of_its_own(name: str) -> None:
+    """A module appears in a facade only as a facade, through a table of its own."""
+    module = _import(name)
+    table = tables.table(name)
+    assert table is not None
+    assert not {item for item in table.allowed if isinstance(_value(module, item), types.ModuleType)}
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if tables.table(name).replaced])  # type: ignore[union-attr]
+def test_a_replaced_name_is_not_the_real_object(plan: MakePlan, name: str) -> None:
+    module = _import(name)
+    table = tables.table(name)
+    assert table is not None
+    made = facade(name, plan(name, workspace="read-write"))
+    for item in table.replaced:
+        if not hasattr(module, item):
+            continue
+        value = getattr(made, item)
+        if callable(value) and f"{name}.{item}" not in WRAPPED_BY_A_HOOK:
+            assert value is not getattr(module, item), item
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_allowed_names_exist_or_belong_to_another_version(name: str) -> None:
+    """A typing mistake in a table would open nothing and go unnoticed. Libraries may add and remove a few names."""
+    module = _import(name)
+    table = tables.table(name)
+    assert table is not None
+    missing = {item for item in table.allowed if not _has(module, item)}
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        assert missing <= set(NOT_IN_EVERY_VERSION.get(name, "").split())
+    else:
+        assert len(missing) <= 2 + len(table.allowed) // 10, missing
+
+
+def test_a_refused_module_has_no_table() -> None:
+    reviewed = {module for names in GROUPS.values() for module in names.split()}
+    assert not reviewed & set(REFUSED_MODULES)
+    assert not set(MODULES) & set(REFUSED_MODULES)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "tag"),
+    [
+        ("numpy", "ctypeslib", "memory"),
+        ("numpy", "f2py", "evaluates"),
+        ("numpy.lib.stride_tricks", "as_strided", "memory"),
+        ("pandas", "read_pickle", "pickle"),
+        ("pandas", "read_clipboard", "process"),
+        ("sklearn.datasets", "fetch_openml", "network"),
+        ("os", "system", "process"),
+        ("sys", "_getframe", "internal"),
+        ("sys", "modules", "evaluates"),
+        ("typing", "ForwardRef", "evaluates"),
+        ("types", "CodeType", "frames"),
+        ("uuid", "getnode", "machine"),
+        ("random", "_os", "internal"),
+        ("subprocess", "run", "process"),
+        ("pickle", "loads", "pickle"),
+    ],
+)
+def test_what_must_never_be_allowed(module: str, name: str, tag: str) -> None:
+    verdict = tables.judge(module, name)
+    assert not verdict.allowed
+    assert verdict.tag == tag
+    assert verdict.reason
+
+
+def test_nobody_judged_means_refused() -> None:
+    assert tables.judge("math", "squrt") == (False, "it has not been reviewed", "")
+    assert tables.judge("left_pad", "pad") == (False, "it has not been reviewed", "")
+
+
+def test_each_reason_is_a_sentence_with_a_kind() -> None:
+    for name in MODULES:
+        table = tables.table(name)
+        assert table is not None
+        for reason in table.refused.values():
+            assert isinstance(reason, Reason)
+            assert reason.text and reason.tag
