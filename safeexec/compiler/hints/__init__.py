@@ -1,0 +1,162 @@
+"""What a model can do instead: one sentence for a refusal, a syntax error or a limit.
+
+The tables are data, split by meaning; each is imported when a hint of its kind is asked for. Hints of the policy win
+over ours, and no hint recommends what the policy does not have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from safeexec.compiler.hints.matching import nearest, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from safeexec.protocol.plan import LanguagePlan, LimitsPlan
+
+Kind = Literal["module", "builtin", "attribute", "construct", "name", "syntax"]
+
+__all__ = ["Kind", "hint_for", "limit_hint", "nearest", "quoted", "syntax_hint"]
+
+
+def hint_for(kind: str, name: str, plan: LanguagePlan, **context: Any) -> str | None:
+    """What to do instead of `name`, which a policy refuses or does not have; None if there is nothing to recommend.
+
+    `kind` says what `name` is: a ``module`` (dotted), a ``builtin``, an ``attribute`` (``name``, or ``module.name``),
+    a language ``construct``, a ``name`` that is not defined, or ``syntax``. `context` may hold `candidates`: the names
+    that exist instead.
+    """
+    own = plan.hints.get(name) or plan.hints.get(f"{kind}:{name}")
+    if own:
+        return own
+    candidates: Iterable[str] = context.get("candidates") or ()
+    match kind:
+        case "module":
+            return _module(name, plan)
+        case "builtin":
+            return _builtin(name, plan)
+        case "attribute":
+            return _attribute(name, plan, candidates)
+        case "construct" | "syntax":
+            return _construct(name, plan)
+        case "name":
+            return _builtin(name, plan) or _did_you_mean(name, candidates)
+    raise ValueError(f"unknown kind of hint {kind!r}")
+
+
+def syntax_hint(error: SyntaxError, source: str) -> str | None:
+    """One sentence that says what to write instead of the text that `error` points at, or None."""
+    from safeexec.compiler.hints import syntax
+
+    return syntax.syntax_hint(error, source)
+
+
+def limit_hint(
+    outcome: str,
+    limits: LimitsPlan | None = None,
+    *,
+    wall_seconds: float | None = None,
+    source_line: str = "",
+) -> str | None:
+    """What to change after a limit ended a step: see `limits.limit_hint`."""
+    from safeexec.compiler.hints import limits as module
+
+    return module.limit_hint(outcome, limits, wall_seconds=wall_seconds, source_line=source_line)
+
+
+def _module(name: str, plan: LanguagePlan) -> str:
+    from safeexec.compiler.hints.advice import choose, importable
+    from safeexec.compiler.hints.modules import ALIASES, MODULES, SYNONYMS
+
+    parent = name
+    while parent:
+        if parent in MODULES and (text := choose(MODULES[parent], plan)):
+            return text
+        parent = parent.rpartition(".")[0]
+    meant = SYNONYMS.get(name) or ALIASES.get(name) or next(iter(nearest(name, plan.imports)), "")
+    if meant and importable(meant, plan):
+        return f"Did you mean `import {meant}`?"
+    head = name.partition(".")[0]
+    if head in plan.imports:
+        inside = sorted(module for module in plan.imports if module.startswith(f"{head}."))
+        return f"`{head}` can be imported{', with ' + quoted(inside) if inside else ''}, but not this part of it."
+    if not plan.imports:
+        return "Nothing can be imported here; use the builtins."
+    return f"Nothing can be installed; these modules can be imported: {_available(plan)}."
+
+
+def _available(plan: LanguagePlan) -> str:
+    """The modules of the policy, those that programs use most first."""
+    tops = sorted({module.partition(".")[0] for module in plan.imports})
+    first = [name for name in _COMMON if name in tops]
+    return quoted([*first, *(name for name in tops if name not in first)], 12)
+
+
+_COMMON = ("math", "statistics", "json", "re", "datetime", "collections", "itertools", "random", "numpy", "pandas", "sklearn", "matplotlib")
+
+
+def _builtin(name: str, plan: LanguagePlan) -> str | None:
+    from safeexec.compiler.hints.advice import choose
+    from safeexec.compiler.hints.builtins import BUILTINS
+    from safeexec.compiler.hints.foreign import NAMES
+
+    for table in (BUILTINS, NAMES):
+        if name in table:
+            return choose(table[name], plan)
+    return _did_you_mean(name, plan.builtins)
+
+
+def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:
+    from safeexec.compiler.hints.advice import choose
+    from safeexec.compiler.hints.attributes import ATTRIBUTES
+
+    module, _, attribute = name.rpartition(".")
+    if module and (text := missing_in_module(module, attribute, plan, candidates)):
+        return text
+    if attribute in ATTRIBUTES:
+        return choose(ATTRIBUTES[attribute], plan)
+    if text := _did_you_mean(attribute, candidates):
+        return text
+    if attribute.startswith("__") and attribute.endswith("__"):
+        return "Special attributes are out of reach; use the builtin or the operator for it (`len(x)`, `str(x)`, `x + y`), or a method of your own class."
+    if attribute.startswith("_"):
+        return "Names that begin with `_` belong to the inside of an object; use its public methods."
+    return None
+
+
+def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
+    """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
+    from safeexec.compiler.hints.advice import choose, provides
+    from safeexec.compiler.hints.attributes import MODULE_ATTRIBUTES
+    from safeexec.compiler.hints.libraries import REMOVED
+
+    full = f"{module}.{name}"
+    if own := plan.hints.get(full):
+        return own
+    if full in REMOVED:
+        return REMOVED[full]
+    if full in MODULE_ATTRIBUTES and (text := choose(MODULE_ATTRIBUTES[full], plan)):
+        return text
+    if full in plan.imports:
+        return f"Import it first: `import {full}`."
+    names = [candidate for candidate in candidates if not candidate.startswith("_") and provides(f"{module}.{candidate}", plan)]
+    found = nearest(name, names, 2)
+    if found:
+        return f"Did you mean {' or '.join(f'`{module}.{candidate}`' for candidate in found)}?"
+    return None
+
+
+def _construct(name: str, plan: LanguagePlan) -> str | None:
+    from safeexec.compiler.hints.advice import choose
+    from safeexec.compiler.hints.constructs import CONSTRUCTS
+
+    for key in (name, name.lower(), name.lower().replace("_", "-").replace(" ", "-")):
+        if key in CONSTRUCTS:
+            return choose(CONSTRUCTS[key], plan)
+    return None
+
+
+def _did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    found = nearest(name, candidates, 2)
+    return f"Did you mean {' or '.join(f'`{candidate}`' for candidate in found)}?" if found else None

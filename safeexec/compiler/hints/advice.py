@@ -1,0 +1,87 @@
+"""How a table of hints is read: the first text whose need the policy meets.
+
+An entry is a tuple of `(need, text)`. A need is one or several of these, separated by blanks:
+
+    import:json          the policy lets guest code import the module
+    builtin:open         the policy has the builtin
+    workspace, writable  there is a workspace; it can be written
+    tool:fetch           a host tool has this word in its name, or a synonym from `TOOL_WORDS`; ``{tool}`` is that tool
+
+and an empty need is always met. So a hint never recommends what the policy would refuse.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from safeexec.protocol.plan import LanguagePlan
+
+Advice = tuple[tuple[str, str], ...]
+
+TOOL_WORDS: dict[str, tuple[str, ...]] = {
+    "fetch": ("fetch", "http", "url", "web", "download", "browse", "request", "scrape", "crawl"),
+    "ask": ("ask", "input", "prompt", "question"),
+    "query": ("query", "sql", "database", "db_"),
+    "mail": ("mail", "send", "notify", "message"),
+    "shell": ("shell", "bash", "command", "execute"),
+    "model": ("complete", "chat", "generate", "llm"),
+}
+
+
+def choose(options: Advice, plan: LanguagePlan, **values: str) -> str | None:
+    """The first of `options` whose need `plan` meets, with ``{tool}`` and `values` filled in."""
+    for need, text in options:
+        tool = ""
+        for part in need.split():
+            if part.startswith("tool:"):
+                tool = tool_for(part[5:], plan)
+                if not tool:
+                    break
+            elif not _meets(part, plan):
+                break
+        else:
+            for key, value in {**values, "tool": tool}.items():
+                text = text.replace("{" + key + "}", value)
+            return text
+    return None
+
+
+def importable(module: str, plan: LanguagePlan) -> bool:
+    """May guest code import `module`?"""
+    return plan.mode == "python" or module in plan.imports
+
+
+def provides(path: str, plan: LanguagePlan) -> bool:
+    """May guest code use the dotted name ``module.name`` or ``module``?"""
+    if plan.mode == "python" or path in plan.imports:
+        return True
+    module, _, name = path.rpartition(".")
+    allowed = plan.imports.get(module)
+    if allowed is None or path in plan.refused_attributes:
+        return False
+    return name not in allowed.refused and (allowed.names is None or name in allowed.names)
+
+
+def has_builtin(name: str, plan: LanguagePlan) -> bool:
+    """Does guest code have the builtin `name`?"""
+    return plan.mode == "python" or name in plan.builtins
+
+
+def tool_for(purpose: str, plan: LanguagePlan) -> str:
+    """The host tool whose name says that it serves `purpose` (a key of `TOOL_WORDS`), or an empty string."""
+    words = TOOL_WORDS.get(purpose, (purpose,))
+    return next((tool for tool in plan.tools if any(word in tool.lower() for word in words)), "")
+
+
+def _meets(need: str, plan: LanguagePlan) -> bool:
+    kind, _, name = need.partition(":")
+    if kind == "import":
+        return provides(name, plan)
+    if kind == "builtin":
+        return has_builtin(name, plan)
+    if kind == "workspace":
+        return plan.workspace != "none"
+    if kind == "writable":
+        return plan.workspace == "read-write"
+    raise ValueError(f"unknown need {need!r} in a table of hints")

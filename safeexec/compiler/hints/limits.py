@@ -1,0 +1,60 @@
+"""What a model can do when a step hit a limit: one sentence per outcome, with the limit and its usual causes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from safeexec.protocol.plan import LimitsPlan
+
+
+def limit_hint(
+    outcome: str,
+    limits: LimitsPlan | None = None,
+    *,
+    wall_seconds: float | None = None,
+    source_line: str = "",
+) -> str | None:
+    """What to change after `outcome` (a word of `Result.outcome`); None for outcomes that are not limits.
+
+    `wall_seconds` is the deadline the step had; `source_line` is the line it was stopped in, if known.
+    """
+    if outcome == "timeout":
+        limit = f"the limit of {_seconds(wall_seconds)}" if wall_seconds else "its time limit"
+        return f"The step took longer than {limit}: {_cause(source_line)}"
+    if outcome == "cpu":
+        limit = f"the limit of {limits.cpu_seconds} s of CPU time" if limits else "its limit of CPU time"
+        return f"The step used more than {limit}: {_cause(source_line)}"
+    if outcome == "memory":
+        limit = f"the limit of {_bytes(limits.memory_bytes)}" if limits else "the memory limit"
+        return f"The step needed more memory than {limit}: use smaller data, work in parts, prefer generators to lists, and `del` what is no longer needed."
+    if outcome == "output":
+        limit = f"the limit of {_bytes(limits.output_bytes)}" if limits else "the limit"
+        return f"The step printed far more than {limit}: print a summary or the first lines only, and look for a loop that never ends."
+    return _FIXED.get(outcome)
+
+
+_FIXED = {
+    "crashed": "The process ended (a crash in compiled code, or recursion that went too deep); the state before the step is back: try smaller data or a loop instead of recursion.",
+    "cancelled": "The step was stopped from outside; the state before the step is back, and it can be run again.",
+}
+
+
+def _cause(source_line: str) -> str:
+    line = source_line.strip()
+    if line.startswith("while"):
+        return "make sure that the condition of the `while` loop becomes false, and count the rounds."
+    if "sleep(" in line:
+        return "leave the `sleep` out; there is nothing to wait for."
+    return "look for a loop that never ends, use less data or a faster method (vectorise, sort once, a dict instead of a search), or split the work over several steps."
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:g} s"
+
+
+def _bytes(count: int) -> str:
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,135 @@
+"""Which of the names that exist was meant by one that does not.
+
+In this order: the same name but for case, underscores, blanks or a plural; the same words in another order; one name
+that contains all words of the other; few typing errors. Without a library: `difflib` costs 3 ms to import and 20 us per
+candidate, this costs 2 us for the few candidates that survive the first filter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_CANDIDATES = 5_000
+MAX_NAME = 60
+
+
+def nearest(name: str, candidates: Iterable[str], n: int = 1) -> list[str]:
+    """Up to `n` of `candidates` that `name` may have meant, the likeliest first; empty if none is near."""
+    if not name or len(name) > MAX_NAME:
+        return []
+    words = split_words(name)
+    plain = "".join(words)
+    scored: list[tuple[int, int, str]] = []
+    for count, candidate in enumerate(candidates):
+        if count >= MAX_CANDIDATES:
+            break
+        if candidate == name or not candidate or len(candidate) > MAX_NAME:
+            continue
+        score = _distance(name, plain, words, candidate)
+        if score is not None:
+            scored.append((score, abs(len(candidate) - len(name)), candidate))
+    scored.sort()
+    if not scored:
+        return []
+    best = scored[0][0]
+    return [candidate for score, _, candidate in scored[:n] if score <= best + 10]
+
+
+def split_words(name: str) -> list[str]:
+    """The lower-cased words of ``snake_case``, ``camelCase`` or ``Some Title``, without a plural ``s``."""
+    words: list[str] = []
+    current = ""
+    for index, character in enumerate(name):
+        starts = character.isupper() and index > 0 and (name[index - 1].islower() or name[index - 1].isdigit())
+        if not character.isalnum() or starts:
+            if current:
+                words.append(current)
+            current = character.lower() if starts else ""
+        else:
+            current += character.lower()
+    if current:
+        words.append(current)
+    return [_singular(word) for word in words]
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _distance(name: str, plain: str, words: list[str], candidate: str) -> int | None:
+    """How far `candidate` is from the name; None if too far to speak of. Tens separate the classes."""
+    if abs(len(candidate) - len(name)) <= 4 and candidate.lower() == name.lower():
+        return 0
+    other = split_words(candidate)
+    joined = "".join(other)
+    if joined == plain and plain:
+        return 1
+    if len(words) > 1 and sorted(words) == sorted(other):
+        return 2
+    errors = _errors(plain, joined)
+    if errors is None and "_" not in candidate:
+        errors = _errors(name.lower(), candidate.lower())
+    if errors is not None:
+        return 10 * errors + (0 if plain[:1] == joined[:1] else 5)
+    return _containment(words, other)
+
+
+def _errors(left: str, right: str) -> int | None:
+    """How many typing errors make `right` of `left`; None if more than a word of that length may have and be itself."""
+    length = max(len(left), len(right))
+    allowed = 0 if length < 3 else 1 if length < 6 else 2 if length < 11 else 3
+    if not allowed or abs(len(left) - len(right)) > allowed or len(set(left) ^ set(right)) > 2 * allowed:
+        return None
+    if length == 3 and left[:1] != right[:1]:
+        return None
+    return edits(left, right, allowed)
+
+
+def _containment(words: list[str], other: list[str]) -> int | None:
+    """One name has all the words of the other: ``customer`` and ``customer_id``."""
+    short, long = (words, other) if len(words) <= len(other) else (other, words)
+    if not short or len(short) == len(long) or sum(map(len, short)) < 2 or len(long) - len(short) > 2:
+        return None
+    return 28 + len(long) - len(short) if all(word in long for word in short) else None
+
+
+def edits(left: str, right: str, most: int) -> int | None:
+    """Insertions, deletions, replacements and swaps of neighbours between two words; None if more than `most`."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, character in enumerate(left, 1):
+        before, previous, row = row if i == 1 else previous, row, [i]
+        for j, wanted in enumerate(right, 1):
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (character != wanted))
+            if i > 1 and j > 1 and character == right[j - 2] and left[i - 2] == wanted:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most and min(previous) > most:
+            return None
+    return row[-1] if row[-1] <= most else None
+
+
+def quoted(names: Iterable[str], limit: int = 6) -> str:
+    """Names for a sentence, in backquotes: ```a`, `b` and 3 more``."""
+    every = list(names)
+    shown = [f"`{name}`" for name in every[:limit]]
+    if len(every) > limit:
+        shown.append(f"{len(every) - limit} more")
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1] if shown else ""
+
+
+def same_name(name: str, candidates: Iterable[str]) -> list[str]:
+    """The candidates that are `name` but for case, underscores, a plural or the order of the words."""
+    words = split_words(name)
+    plain, ordered = "".join(words), sorted(words)
+    found = []
+    for candidate in candidates:
+        other = split_words(candidate) if candidate != name else []
+        if other and ("".join(other) == plain or (len(words) > 1 and sorted(other) == ordered)):
+            found.append(candidate)
+    return found[:2]
