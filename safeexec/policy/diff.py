@@ -42,7 +42,9 @@ def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy
         if isinstance(one, dict) and isinstance(other, dict) and "except" not in {*one, *other}:
             _compare(one, other, where, policy, found)
         else:
-            found.append(Difference(where, one, other, policy.origin(where)))
+            lists = isinstance(one, list) and isinstance(other, list)
+            changed = sorted({*one} ^ {*other}) if lists else [""]
+            found.append(Difference(where, one, other, policy.origin(f"{where}.{changed[0]}")))
 
 
 def _short(value: Any) -> str:

@@ -124,7 +124,8 @@ class Judge:
         if objections:
             first = objections[0]
             return self._answer(name, kind, False, first.rule, instead=first.hint or "")
-        path = {"builtin": f"builtins.{name}", "construct": f"language.constructs.{name}"}.get(kind, "language.mode")
+        paths = {"builtin": f"builtins.{name}", "construct": f"language.constructs.{name}"}
+        path = "language.mode" if self.plan.mode == "python" else paths.get(kind, "language.mode")
         return self._answer(name, kind, True, self.policy.origin(path))
 
     def _construct(self, name: str, construct: str, source: str) -> Answer:

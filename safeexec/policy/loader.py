@@ -1,6 +1,6 @@
 """YAML text → a checked document with the place of every key.
 
-YAML is read with its marks (`yaml.compose`), so that each mistake can name file, line, column and dotted path. The
+YAML is read event by event with its marks, so that each mistake can name file, line, column and dotted path. The
 usual file is right: it is validated in one go; only if that fails are the parts looked at one by one.
 """
 
@@ -18,10 +18,17 @@ from safeexec.policy.document import Document
 from safeexec.policy.mistakes import Mark, Mistake, fail, nearest
 
 if TYPE_CHECKING:
-    from yaml.nodes import MappingNode, Node, ScalarNode
+    from collections.abc import Iterator
+
+    from yaml.events import Event
 
 MAX_BYTES = 256 * 1024
 """Characters of the longest policy file that is read."""
+
+MAX_DEPTH = 16
+"""Levels of nesting; the schema needs five."""
+
+NOTHING = object()
 
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
 
@@ -56,16 +63,15 @@ def read(text: str, *, file: str, path: str = "") -> Source:
     if len(text) > MAX_BYTES:
         raise fail([Mistake(file, None, "", f"the file has {len(text)} characters; a policy has at most {MAX_BYTES}")])
     mistakes: list[Mistake] = []
-    marks: dict[str, Mark] = {}
-    node = _compose(text, file)
-    if node is None:
+    reader = _Reader(text, file, mistakes)
+    content = reader.document()
+    if content is NOTHING:
         raise fail(
             [Mistake(file, None, "", "the file is empty; expected keys such as description, extends, imports, limits")]
         )
-    content = _Builder(file, marks, mistakes).build(node, "")
     if not isinstance(content, dict):
         raise fail([Mistake(file, Mark(1, 1), "", f"expected a mapping of keys, found {_kind(content)}")])
-    return checked(Source(file, path, content, marks, mistakes))
+    return checked(Source(file, path, content, reader.marks, mistakes))
 
 
 def checked(source: Source) -> Source:
@@ -82,83 +88,104 @@ def checked(source: Source) -> Source:
     return source
 
 
-def _compose(text: str, file: str) -> Node | None:
-    import yaml
+class _Reader:
+    """Turns the events of a YAML parser into plain values, and notes where each path is written.
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return yaml.compose(text, Loader=loader)
-    except yaml.MarkedYAMLError as error:
-        at = error.problem_mark or error.context_mark
-        mark = Mark(at.line + 1, at.column + 1) if at else None
-        raise fail([Mistake(file, mark, "", f"not YAML: {error.problem or error.context}")]) from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise fail([Mistake(file, None, "", f"not YAML: {error}")]) from None
+    Events and not `yaml.compose`: that one recurses in C without a bound and ends the process at about 20,000 levels.
+    """
 
+    def __init__(self, text: str, file: str, mistakes: list[Mistake]) -> None:
+        import yaml
 
-class _Builder:
-    """Turns YAML nodes into plain values, and notes where each path is written."""
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
+        self.file, self.mistakes = file, mistakes
+        self.marks: dict[str, Mark] = {}
 
-    def __init__(self, file: str, marks: dict[str, Mark], mistakes: list[Mistake]) -> None:
-        self.file, self.marks, self.mistakes = file, marks, mistakes
-        self.seen: set[int] = set()
+    def document(self) -> Any:
+        """The value of the one document; `NOTHING` if there is none. Raises `PolicyError` where it is not YAML."""
+        import yaml
 
-    def build(self, node: Node, path: str) -> Any:
-        from yaml.nodes import MappingNode, ScalarNode
-
-        if isinstance(node, ScalarNode):
-            return _scalar(node)
-        if id(node) in self.seen:
-            # An alias: the nodes of a "billion laughs" file are few, its expansion is not.
-            self._mistake(node, path, "anchors and aliases are not read in a policy; write the value out")
-            return None
-        self.seen.add(id(node))
-        if isinstance(node, MappingNode):
-            return self._mapping(node, path)
-        values = []
-        for index, item in enumerate(node.value):
-            where = f"{path}[{index}]"
-            self.marks[where] = Mark(item.start_mark.line + 1, item.start_mark.column + 1)
-            values.append(self.build(item, where))
-        return values
-
-    def _mapping(self, node: MappingNode, path: str) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = key_node.value if isinstance(key_node.value, str) else None
-            where = f"{path}.{key}" if path else str(key)
-            if key is None:
-                self._mistake(key_node, path, "a key must be a plain word")
-            elif key in values:
-                self._mistake(key_node, where, f"the key is written twice, first in line {self.marks[where].line}")
-            else:
-                self.marks[where] = Mark(key_node.start_mark.line + 1, key_node.start_mark.column + 1)
-                values[key] = self.build(value_node, where)
-        return values
-
-    def _mistake(self, node: Node, path: str, text: str) -> None:
-        self.mistakes.append(Mistake(self.file, Mark(node.start_mark.line + 1, node.start_mark.column + 1), path, text))
-
-
-_INT = re.compile(r"[-+]?[0-9][0-9_]*\Z")
-
-
-def _scalar(node: ScalarNode) -> Any:
-    """One value by the rules of YAML 1.2: `on`, `off`, `yes` and `no` are words (``checkpoints: off``), 010 is ten."""
-    text = node.value
-    tag = node.tag.rpartition(":")[2]
-    if tag == "null":
-        return None
-    if tag == "bool" and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if tag == "int" and _INT.match(text):
-        return int(text)
-    if tag == "float":
         try:
-            return float(text)
-        except ValueError:
-            return text
-    return text
+            for event in self.events:
+                if isinstance(event, yaml.DocumentStartEvent):
+                    value = self._value(next(self.events), "", 0)
+                    next(self.events)
+                    following = next(self.events)
+                    if isinstance(following, yaml.DocumentStartEvent):
+                        raise fail(
+                            [Mistake(self.file, _mark(following), "", "a file holds one policy; a second begins here")]
+                        )
+                    return value
+        except yaml.MarkedYAMLError as error:
+            at = error.problem_mark or error.context_mark
+            mark = Mark(at.line + 1, at.column + 1) if at else None
+            raise fail([Mistake(self.file, mark, "", f"not YAML: {error.problem or error.context}")]) from None
+        except yaml.YAMLError as error:
+            raise fail([Mistake(self.file, None, "", f"not YAML: {error}")]) from None
+        return NOTHING
+
+    def _value(self, event: Event, path: str, depth: int) -> Any:
+        import yaml
+
+        if depth > MAX_DEPTH:
+            raise fail([Mistake(self.file, _mark(event), "", f"nested more than {MAX_DEPTH} levels deep")])
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event.value) if event.implicit[0] else event.value
+        if isinstance(event, yaml.AliasEvent):
+            self._mistake(event, path, "anchors and aliases are not read in a policy; write the value out")
+            return None
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(path, depth)
+        values: list[Any] = []
+        while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
+            where = f"{path}[{len(values)}]"
+            self.marks[where] = _mark(item)
+            values.append(self._value(item, where, depth + 1))
+        return values
+
+    def _mapping(self, path: str, depth: int) -> dict[str, Any]:
+        import yaml
+
+        values: dict[str, Any] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                self._mistake(event, path, "a key must be a plain word")
+                self._value(event, path, depth + 1)
+                self._value(next(self.events), path, depth + 1)
+                continue
+            key = event.value
+            where = f"{path}.{key}" if path else key
+            repeated = key in values
+            if repeated:
+                self._mistake(event, where, f"the key is written twice, first in line {self.marks[where].line}")
+            else:
+                self.marks[where] = _mark(event)
+            value = self._value(next(self.events), where, depth + 1)
+            if not repeated:
+                values[key] = value
+        return values
+
+    def _mistake(self, event: Event, path: str, text: str) -> None:
+        self.mistakes.append(Mistake(self.file, _mark(event), path, text))
+
+
+def _mark(event: Event) -> Mark:
+    return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+def _scalar(text: str) -> Any:
+    """A plain value by the rules of YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is ten."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.match(text) and len(text) < 20:
+        return int(text)
+    return float(text) if _FLOAT.match(text) else text
 
 
 def _check(value: Any, expected: Any, path: str, source: Source, mistakes: list[Mistake]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from safeexec.policy.model import PROTECTIONS, Policy
 from safeexec.policy.schema import schema
 
-BEGIN, END = "<!-- reference: generated -->\n", "<!-- end of reference -->\n"
+BEGIN, END = "<!-- reference: generated -->\n\n", "\n<!-- end of reference -->\n"
 
 
 def text() -> str:
@@ -29,8 +29,7 @@ def text() -> str:
             "",
             f"`language.constructs` may name: {', '.join(f'`{name}`' for name in CONSTRUCTS)}.",
             "",
-            f"`require` may name: {', '.join(f'`{name}`' for name in PROTECTIONS)}.",
-            "",
+            f"`require` may name: {', '.join(f'`{name}`' for name in PROTECTIONS)}.\n",
         ]
     )
 

@@ -86,7 +86,9 @@ class _Draft:
         for key, value in source.content.items():
             if key == "extends":
                 continue
-            self.origins[key] = source.rule(key)
+            if not (key in LISTS and isinstance(value, dict)):
+                # An edit has lines of its own for what it adds and removes; the list stays where it is written.
+                self.origins[key] = source.rule(key)
             if key in SCALARS:
                 self.values[key] = value
             elif key in LISTS:
@@ -107,7 +109,8 @@ class _Draft:
         settings = self.sections[section]
         for key, value in values.items():
             path = f"{section}.{key}"
-            self.origins[path] = source.rule(path)
+            if not isinstance(value, dict) or "except" in value or path not in self.origins:
+                self.origins[path] = source.rule(path)
             if path in ("language.constructs", "tools.allow"):
                 settings[key] = self._selection(settings.get(key, ALL), value, path, source)
             elif isinstance(value, (list, dict)):

@@ -1,0 +1,79 @@
+"""The card: short, and never at odds with what is enforced."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from safeexec import Policy
+from safeexec.facades.access import module_access
+
+PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
+
+
+def price(symbol: str, day: str = "today") -> float:
+    """The price of a share.
+
+    More that a model need not read.
+    """
+    return 1.0
+
+
+def tokens(text: str) -> float:
+    """The usual estimate."""
+    return len(text) / 4
+
+
+@pytest.mark.parametrize(("profile", "most"), [("expression", 400), ("calculator", 400), ("standard", 600), ("data-analysis", 1000), ("confined-python", 250)])  # fmt: skip
+def test_a_card_fits_into_a_system_prompt(profile, most):
+    policy = Policy.load(profile)
+    assert tokens(policy.card()) < most
+    assert tokens(policy.card("markdown")) < most
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_card_names_what_is_enforced(profile):
+    policy = Policy.load(profile)
+    plan = policy.language_plan()
+    content = json.loads(policy.card("json"))
+    for entry in content["imports"]:
+        assert module_access(entry.partition(" ")[0], plan).allowed
+    for name in [*content["refused"], *content["instead"]]:
+        assert not policy.why(name).allowed
+    text = policy.card()
+    assert f"{policy.limits.wall_seconds:g} s" in text
+    assert f"{policy.limits.memory_mb} MB" in text
+    assert profile in text
+
+
+def test_the_hosts_tools():
+    policy = Policy.load("calculator")
+    for tools in ([price], {"price": price}):
+        assert "price(symbol: str, day: str = 'today') -> float  The price of a share.\n" in policy.card(tools=tools).replace('"', "'") or (
+            "price(symbol: str, day: str = today) -> float  The price of a share." in policy.card(tools=tools)
+        )
+        assert "More that" not in policy.card(tools=tools)
+    assert "price" not in policy.replace(tools={"allow": "none"}).card(tools=[price])
+
+
+def test_the_policys_own_hints_are_shown():
+    policy = Policy.load("calculator").replace(imports={"random": "none"}, hints={"random": "Use fixed numbers."})
+    assert "Instead of random: Use fixed numbers." in policy.card()
+
+
+def test_restricted_modules_are_shown_with_their_names():
+    policy = Policy.load("calculator").replace(imports={"statistics": ["NormalDist"], "json": {"except": ["dump"]}})
+    assert "statistics (NormalDist)" in policy.card()
+    assert "json (not dump)" in policy.card()
+
+
+def test_the_state_and_the_files():
+    assert "Files: none." in Policy.load("standard").card()
+    assert "by relative name, at most 512 MB" in Policy.load("data-analysis").card()
+    assert "a step that fails is undone" in Policy.load("plugin").card()
+
+
+def test_an_unknown_format():
+    with pytest.raises(ValueError, match="text, markdown or json"):
+        Policy.load("standard").card("html")  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""`safeexec policy` and `safeexec card` as commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from safeexec.cli import main
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Exit status, stdout, stderr."""
+    status = main(arguments)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_list(capsys):
+    status, out, _ = run(capsys, "policy", "list")
+    assert status == 0
+    assert "data-analysis" in out
+    assert "calculator.yaml" in out
+
+
+def test_show_prints_a_policy_that_can_be_read_again(capsys):
+    from safeexec import Policy
+
+    status, out, _ = run(capsys, "policy", "show", "data-analysis")
+    assert status == 0
+    assert Policy.from_yaml(out, name="data-analysis") == Policy.load("data-analysis")
+
+
+def test_check(capsys, tmp_path):
+    assert run(capsys, "policy", "check")[0] == 0
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: calculator\nlimits: {memory: 1}\nchekpoints: off\n")
+    status, _, err = run(capsys, "policy", "check", str(path))
+    assert status == 1
+    assert "mine.yaml:2:10: limits.memory" in err
+    assert "mine.yaml:3:1: chekpoints: unknown key; did you mean checkpoints?" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("math: [squrt]", "imports.math.squrt: math has no such name; did you mean sqrt?"),
+        ("json: [codecs]", "imports.json.codecs"),
+        ("scipy.nothing: all", "imports.scipy.nothing: it stays refused"),
+    ],
+)
+def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"extends: calculator\nimports:\n  {line}\n")
+    status, out, err = run(capsys, "policy", "check", str(path))
+    assert status == 1
+    assert f"mine.yaml:3: {text}" in err
+
+
+def test_diff(capsys):
+    assert run(capsys, "policy", "diff", "standard", "standard") == (0, "", "")
+    status, out, _ = run(capsys, "policy", "diff", "standard", "data-analysis")
+    assert status == 1
+    assert "builtins: +open   (data-analysis.yaml:" in out
+    assert "+numpy" in out
+
+
+def test_why(capsys):
+    status, out, _ = run(capsys, "policy", "why", "math", "walrus")
+    assert status == 0
+    assert out.count("allowed by calculator.yaml:") == 2
+    status, out, _ = run(capsys, "policy", "why", "os.system", "--policy", "data-analysis")
+    assert status == 1
+    assert "refused by data-analysis.yaml:" in out
+    assert run(capsys, "policy", "why", "from", "math", "import", "sqrt")[0] == 0
+
+
+def test_why_as_json(capsys):
+    _, out, _ = run(capsys, "policy", "why", "eval", "--json")
+    (answer,) = json.loads(out)
+    assert (answer["kind"], answer["allowed"]) == ("builtin", False)
+
+
+def test_why_of_a_program(capsys, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("import html\nprint(html.escape('<'))\n")
+    status, out, _ = run(capsys, "policy", "why", "--program", str(path), "-p", "calculator")
+    assert status == 1
+    assert "line 2: html.escape (module): refused by calculator.yaml:" in out
+    assert out.endswith("extends: calculator\nimports:\n  html: [escape]\n")
+    assert run(capsys, "policy", "why", "--program", str(path), "-p", "standard")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("policy", "show", "nope"), ("policy", "why"), ("policy", "why", "1 + 1"), ("policy", "why", "--program", "/nowhere.py"), ("card", "nope")],
+)  # fmt: skip
+def test_mistakes_end_with_status_2(capsys, arguments):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("safeexec: ")
+    assert "Traceback" not in err
+
+
+def test_card(capsys):
+    assert run(capsys, "card")[1].startswith("Python sandbox, profile standard")
+    assert run(capsys, "card", "calculator", "--format", "markdown")[1].startswith("# Python sandbox")
+    assert json.loads(run(capsys, "card", "--policy", "plugin", "--format", "json")[1])["profile"] == "plugin"

@@ -1,0 +1,201 @@
+"""`why` says what is enforced: it is compared with the compiler, the facades and the child's filter, not with a table."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from safeexec import Policy, PolicyError
+from safeexec.compiler.diagnostics import Rejection
+from safeexec.compiler.names import CONSTRUCTS, GUARDED, PLAIN_DUNDERS, REFUSED_PLAIN_NAMES
+from safeexec.compiler.step import compile_step
+from safeexec.facades.build import RefusedImport, importer
+from safeexec.policy.syntax import NODES, SAMPLES, WORDS
+
+NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
+"""What ordinary programs use: syntax nodes, builtins, modules, names of modules, attributes."""
+
+MODULES = ["math", "json", "random", "statistics", "collections", "collections.abc", "os", "html", "html.parser", "re", "subprocess"]
+ATTRIBUTES = sorted({*REFUSED_PLAIN_NAMES, *PLAIN_DUNDERS, *GUARDED, "append", "_private", "__globals__", "__code__"})
+FUNCTIONS = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
+
+
+@st.composite
+def policies(draw) -> Policy:
+    """Any policy of the restricted language over a few names."""
+    imports = draw(st.dictionaries(st.sampled_from([name for name in MODULES if name != "subprocess"]), st.sampled_from(["all", ["sqrt", "loads"], {"except": ["dumps", "pi"]}])))  # fmt: skip
+    return Policy().replace(
+        builtins=draw(st.lists(st.sampled_from(FUNCTIONS))),
+        imports=imports,
+        language={"constructs": {"except": draw(st.lists(st.sampled_from(sorted(CONSTRUCTS)), max_size=4))}},
+        attributes={
+            "danger_allow": draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)),
+            "refuse": draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)),
+        },
+    )
+
+
+def accepts(policy: Policy, source: str) -> bool:
+    """Whether the compiler takes `source`."""
+    try:
+        compile_step(source, policy.language_plan(), filename="<step 1>")
+    except Rejection:
+        return False
+    return True
+
+
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@FEW
+@given(policies(), st.sampled_from(FUNCTIONS))
+def test_why_agrees_with_the_compiler_on_builtins(policy, name):
+    assert policy.why(name).allowed == accepts(policy, name)
+
+
+@FEW
+@given(policies(), st.sampled_from(ATTRIBUTES))
+def test_why_agrees_with_the_compiler_on_attributes(policy, name):
+    assert policy.why(f".{name}").allowed == accepts(policy, f"value.{name}")
+
+
+@FEW
+@given(policies(), st.sampled_from(sorted({*SAMPLES, *WORDS, *NODES} - {"keyword"})))
+def test_why_agrees_with_the_compiler_on_constructs(policy, word):
+    sample = SAMPLES.get(word) or (WORDS.get(word) or NODES[word])[1]
+    assert policy.why(word).allowed == accepts(policy, sample)
+
+
+@FEW
+@given(policies(), st.sampled_from(MODULES), st.sampled_from(["sqrt", "loads", "dumps", "pi", "abc", "parser", "path", "OrderedDict", "system"]))
+def test_why_agrees_with_the_facades_on_modules_and_their_names(policy, module, name):
+    plan = policy.language_plan()
+    try:
+        facade = importer(plan)(module, {}, {}, ("*",), 0)
+    except RefusedImport:
+        imported = False
+    else:
+        imported = True
+    assert policy.why(module).allowed == imported
+    if policy.why(f"{module}.{name}").allowed:
+        assert hasattr(facade, name) or importer(plan)(f"{module}.{name}", {}, {}, ("*",), 0)
+    elif imported:
+        assert not hasattr(facade, name)
+
+
+@FEW
+@given(policies(), st.lists(st.sampled_from([*SAMPLES.values(), *FUNCTIONS, *(f"x.{name}" for name in ATTRIBUTES), *(f"import {name}" for name in MODULES)]), max_size=5))  # fmt: skip
+def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
+    source = "\n".join(lines)
+    refused = policy.needs(source).refused
+    if not accepts(policy, source):
+        assert refused
+    elif refused:
+        # the compiler leaves to the facades what is only known when a module is imported
+        assert all(need.answer.kind in ("module", "attribute") for need in refused)
+
+
+@FEW
+@given(policies(), st.lists(st.sampled_from([*SAMPLES.values(), *FUNCTIONS, *(f"import {name}" for name in MODULES)]), max_size=5))  # fmt: skip
+def test_the_suggested_policy_grants_what_can_be_granted(policy, lines):
+    source = "\n".join(lines)
+    found = policy.needs(source)
+    if found.grant:
+        (text,) = [found.grant.replace(f"extends: {policy.name}\n", "")]
+        granted = policy.replace(**{key: value for key, value in load(text).items() if key != "description"})
+        impossible = {need.answer.name for need in found.impossible}
+        assert {need.answer.name for need in granted.needs(source).refused} <= impossible
+
+
+def load(text: str) -> dict[str, object]:
+    """YAML as plain values."""
+    import yaml
+
+    content: dict[str, object] = yaml.safe_load(text)
+    return content
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard", "data-analysis", "confined-python"])
+def test_why_answers_for_every_name_that_programs_use(profile):
+    policy = Policy.load(profile)
+    for name in NAMES:
+        answer = policy.why(name)
+        assert answer.rule, name
+        assert answer.allowed or answer.reason or answer.instead, name
+
+
+def test_samples_are_python_and_cover_every_construct():
+    for sample in [*SAMPLES.values(), *(sample for _, sample in (WORDS | NODES).values())]:
+        ast.parse(sample)
+    assert set(CONSTRUCTS) - set(SAMPLES) <= {"type-alias"}
+    for node, (construct, sample) in NODES.items():
+        if node not in ("Expression", "Module"):
+            assert any(type(part).__name__ == node for part in ast.walk(ast.parse(sample))), node
+        if construct:
+            assert construct in CONSTRUCTS
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "allowed", "rule", "text"),
+    [
+        ("standard", "math.sqrt", True, "calculator.yaml", ""),
+        ("standard", "math.squrt", False, "calculator.yaml", "math.sqrt"),
+        ("standard", "np.load", False, "standard.yaml", ""),
+        ("standard", "os.path.join", False, "standard.yaml", "pathlib"),
+        ("standard", "requests", False, "standard.yaml", "network"),
+        ("standard", "eval", False, "calculator.yaml", "literal_eval"),
+        ("standard", "pathlib.Path", False, "standard.yaml", "PurePosixPath"),
+        ("standard", ".__globals__", False, "calculator.yaml", ""),
+        ("data-analysis", "open", True, "data-analysis.yaml", ""),
+        ("data-analysis", "os.system", False, "data-analysis.yaml", ""),
+        ("confined-python", "subprocess.run", True, "confined-python.yaml", ""),
+        ("expression", "while", False, "expression.yaml", ""),
+        ("standard", "syscall:openat", False, "", ""),
+        ("standard", "connect()", False, "calculator.yaml", ""),
+        ("standard", "socketpair()", True, "", ""),
+        ("calculator", "socketpair()", False, "calculator.yaml", ""),
+        ("data-analysis", "syscall:mkdir", True, "data-analysis.yaml", ""),
+    ],
+)
+def test_answers(profile, name, allowed, rule, text):
+    answer = Policy.load(profile).why(name)
+    assert answer.allowed == allowed
+    assert answer.rule.startswith(rule)
+    assert text in answer.instead
+
+
+def test_the_path_along_extends():
+    answer = Policy.load("data-analysis").why("math")
+    assert answer.through == ("data-analysis.yaml", "standard.yaml", "calculator.yaml")
+    assert "through data-analysis.yaml → standard.yaml → calculator.yaml" in str(answer)
+
+
+@pytest.mark.parametrize("name", ["", "1 + 1", "a b c", "syscall:nothing", "..", "x" * 10_000 + "!"])
+def test_what_is_no_name(name):
+    with pytest.raises(PolicyError):
+        Policy.load("standard").why(name)
+
+
+def test_the_smallest_policy_for_a_program():
+    program = "import html\nfrom threading import Lock\nopen('x')\nhtml.escape('<')\nimport os\nos.system('ls')\n"
+    found = Policy.load("calculator").needs(program)
+    assert load(found.grant) == {
+        "description": "calculator, with what one program needs.",
+        "extends": "calculator",
+        "imports": {"threading": ["Lock"], "html": ["escape"]},
+        "builtins": {"add": ["open"]},
+        "filesystem": {"workspace": "read-write"},
+    }
+    assert [(need.line, need.answer.name) for need in found.impossible] == [(6, "os.system")]
+    assert "starts programs" in found.impossible[0].answer.reason
+    assert Policy.load("calculator").needs("import math\nmath.sqrt(2)").refused == []
+
+
+def test_a_program_that_is_no_python():
+    with pytest.raises(PolicyError, match="line 1"):
+        Policy.load("standard").needs("def")

@@ -1,0 +1,90 @@
+"""Mistakes of a policy file: each names its place, what was expected, and the nearest valid word; all at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from safeexec import Policy, PolicyError
+
+MISTAKES = [
+    # (text, the error's message)
+    ("limit: {}", "p.yaml:1:1: limit: unknown key; did you mean limits?"),
+    ("limits:\n  wall_second: 5", "p.yaml:2:3: limits.wall_second: unknown key; did you mean wall_seconds?"),
+    ("limits:\n  wall_seconds: 5s", "p.yaml:2:3: limits.wall_seconds: expected a number of seconds, such as 5.0; found the text '5s'"),
+    ("limits: {memory_mb: 1GB}", "p.yaml:1:10: limits.memory_mb: expected a whole number of MiB; found the text '1GB'"),
+    ("limits: {memory_mb: -1}", "p.yaml:1:10: limits.memory_mb: expected int >= 16 (a whole number of MiB), found -1"),
+    ("limits: {threads: 1.5}", "p.yaml:1:10: limits.threads: expected a whole number; found 1.5"),
+    ("limits: {threads: true}", "p.yaml:1:10: limits.threads: expected a whole number; found True"),
+    ("limits: 5", "p.yaml:1:1: limits: expected a mapping with wall_seconds"),
+    ("checkpoints: always", "p.yaml:1:1: checkpoints: expected idle or before-step or off; found the text 'always'"),
+    ("on_error: kep", "p.yaml:1:1: on_error: expected keep or restore; found the text 'kep'; did you mean keep?"),
+    ("builtins: print", "p.yaml:1:1: builtins: expected a list of names, or a mapping with add, remove; found the text 'print'"),
+    ("builtins: [3]", "p.yaml:1:12: builtins[0]: expected text; found 3"),
+    ("builtins: [prnt]", "p.yaml:1:12: builtins[0]: Python has no builtin prnt; did you mean print?"),
+    ("builtins: {ad: [print]}", "p.yaml:1:12: builtins.ad: unknown key; did you mean add?"),
+    ("imports: {statistcs: all}", "p.yaml:1:11: imports.statistcs: no module of this name has been reviewed, so it stays refused; did you mean statistics?"),
+    ("imports: {subprocess: all}", "p.yaml:1:11: imports.subprocess: no policy can allow this module: it starts programs or reaches other processes"),
+    ("imports: {math: some}", "p.yaml:1:11: imports.math: expected all or none, or a list of names, or a mapping with except, add, remove; found the text 'some'"),
+    ("imports: {json: {remove: [loads]}}", "p.yaml:1:18: imports.json.remove: json is not inherited, so nothing can be removed; write except instead"),
+    ("language: {constructs: {except: [wile]}}", "p.yaml:1:34: language.constructs.except[0]: no construct is called 'wile'; did you mean while?"),
+    ("require: [secomp]", "p.yaml:1:11: require[0]: no mechanism is called 'secomp'; did you mean seccomp?"),
+    ("filesystem: {read: [data]}", "p.yaml:1:21: filesystem.read[0]: expected an absolute path without .., found 'data'"),
+    ("filesystem: {read: [/a/../b]}", "expected an absolute path without .., found '/a/../b'"),
+    ("determinism: {clock: noon}", "p.yaml:1:15: determinism.clock: expected real or an ISO 8601 instant"),
+    ("danger_allow_commands: [rm -rf]", "expected the name or path of one program without arguments"),
+    ("attributes: {danger_allow: [os.system]}", "only bare attribute names are allowed here"),
+    ("hints: {open: ''}", "p.yaml:1:9: hints.open: expected one or two sentences"),
+    ("limits: {wall_seconds: 90}", "p.yaml:1:10: limits.wall_seconds: wall_seconds (90) is more than max_wall_seconds (60)"),
+    ("extends: calculater", "p.yaml:1:1: extends: no policy is called 'calculater'; did you mean calculator?"),
+    ("extends: calculator\nbuiltins: {remove: [open]}", "p.yaml:2:21: builtins.remove[0]: open is not in the inherited list"),
+    ("a: 1\na: 2", "p.yaml:2:1: a: the key is written twice, first in line 1"),
+    ("builtins: &b [print]\nrequire: *b", "anchors and aliases are not read in a policy"),
+    ("[a, b]", "p.yaml:1:1: expected a mapping of keys, found a list"),
+    ("", "the file is empty"),
+    ("limits: {", "p.yaml:"),
+    ("a: b: c", "not YAML"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES)
+def test_a_mistake_is_named(text, message):
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_yaml(text, filename="p.yaml")
+    assert message in str(caught.value)
+
+
+def test_all_mistakes_are_reported_at_once():
+    text = "limits: {wall_second: 5, memory_mb: -3}\nbuiltins: [prnt]\ncheckpoint: off\nextends: nowhere\n"
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_yaml(text, filename="p.yaml")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "5 mistakes:"
+    for part in ("limits.wall_second", "limits.memory_mb", "builtins[0]", "checkpoint:", "extends:"):
+        assert sum(part in line for line in lines) == 1
+
+
+def test_words_that_yaml_1_1_took_for_booleans():
+    assert Policy.from_yaml("checkpoints: off").checkpoints == "off"
+    with pytest.raises(PolicyError, match="socketpair: expected true or false; found the text 'on'"):
+        Policy.from_yaml("socketpair: on")
+
+
+def test_numbers_are_decimal():
+    assert Policy.from_yaml("limits: {threads: 010}").limits.threads == 10
+
+
+def test_a_file_that_is_too_long_is_not_read():
+    with pytest.raises(PolicyError, match="at most 262144"):
+        Policy.from_yaml("#" * 300_000)
+
+
+def test_deep_nesting_is_an_error():
+    with pytest.raises(PolicyError):
+        Policy.from_yaml("a: " + "[" * 50_000)
+
+
+def test_a_file_that_is_not_text(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_bytes(b"description: \xff")
+    with pytest.raises(PolicyError, match="not UTF-8 text: byte 13 is 0xff"):
+        Policy.load(path)

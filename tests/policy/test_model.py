@@ -1,0 +1,115 @@
+"""Policies as values: frozen, comparable, editable, and back to YAML."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from safeexec import Policy, PolicyError
+from safeexec.policy.model import Filesystem, Limits
+
+PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
+
+
+@pytest.fixture(params=PROFILES)
+def policy(request) -> Policy:
+    """Each shipped profile."""
+    return Policy.load(request.param)
+
+
+def test_yaml_and_back(policy):
+    again = Policy.from_yaml(policy.to_yaml(), name=policy.name)
+    assert again == policy
+    assert again.diff(policy) == []
+
+
+def test_copies_are_equal(policy):
+    for other in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy), policy.replace()):
+        assert other == policy
+        assert hash(other) == hash(policy)
+        assert other.digest == policy.digest
+        assert other.origins == policy.origins
+
+
+def test_the_digest_tells_policies_apart():
+    digests = {Policy.load(name).digest for name in PROFILES}
+    assert len(digests) == len(PROFILES)
+    assert all(len(digest) == 64 for digest in digests)
+
+
+def test_where_it_is_written_does_not_matter():
+    assert Policy.from_yaml("# a comment\n\nlimits: {threads: 2}") == Policy.from_yaml("limits:\n  threads: 2")
+    assert Policy.from_yaml("builtins: [len, sum]").digest == Policy.from_yaml("builtins: [sum, len]").digest
+
+
+def test_nothing_can_be_changed(policy):
+    with pytest.raises(AttributeError):
+        policy.limits = Limits()
+    with pytest.raises(AttributeError):
+        policy.limits.threads = 9
+    with pytest.raises(TypeError):
+        policy.imports["os"] = None
+
+
+def test_replace():
+    policy = Policy.load("calculator")
+    changed = policy.replace(
+        memory_mb=512,
+        limits={"threads": 2},
+        filesystem=Filesystem(workspace="read-only"),
+        checkpoints="off",
+        imports={"random": "none", "statistics": ["mean"]},
+        builtins={"remove": ["print"]},
+        name="mine",
+    )
+    assert changed.name == "mine"
+    assert [str(difference) for difference in policy.diff(changed)] == [
+        "builtins: -print   (replace())",
+        "imports.statistics: all → [mean]   (replace())",
+        "imports.random: all → nothing   (replace())",
+        "limits.memory_mb: 256 → 512   (replace())",
+        "limits.threads: 0 → 2   (replace())",
+        "filesystem.workspace: none → read-only   (replace())",
+        "checkpoints: idle → off   (replace())",
+    ]
+    assert policy == Policy.load("calculator")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"memory": 1}, "a policy has no setting 'memory'; did you mean memory_mb?"),
+        ({"memory_mb": -1}, r"limits.memory_mb: expected int >= 16"),
+        ({"wall_seconds": 90}, "more than max_wall_seconds"),
+        ({"filesystem": {"workspac": "none"}}, "filesystem.workspac: unknown key; did you mean workspace?"),
+        ({"builtins": ["prnt"]}, "did you mean print?"),
+        ({"on_error": "explode"}, "expected keep or restore"),
+    ],
+)
+def test_replace_refuses(changes, message):
+    with pytest.raises(PolicyError, match=message):
+        Policy.load("standard").replace(**changes)
+
+
+def test_required_protection():
+    policy = Policy.from_yaml("require: [seccomp, landlock or mount-namespace]")
+    assert policy.missing_protection({"seccomp", "landlock"}) == ()
+    assert policy.missing_protection({"seccomp", "mount-namespace"}) == ()
+    assert policy.missing_protection({"rlimits"}) == ("seccomp", "landlock or mount-namespace")
+
+
+def test_plans_hold_bytes_and_names():
+    policy = Policy.load("data-analysis")
+    limits = policy.limits_plan()
+    assert limits.memory_bytes == policy.limits.memory_mb * 1024**2
+    assert limits.output_bytes == policy.limits.output_kb * 1024
+    plan = policy.language_plan(tools=["fetch"])
+    assert plan.mode == "restricted"
+    assert plan.tools == ("fetch",)
+    assert plan.workspace == "read-write"
+    assert plan.imports["numpy"].rule.startswith("data-analysis.yaml:")
+    assert plan.imports["math"].rule.startswith("calculator.yaml:")
+    closed = policy.replace(tools={"allow": ["price"]})
+    assert closed.language_plan(tools=["fetch", "price"]).tools == ("price",)

@@ -1,0 +1,80 @@
+"""The wheel and the sdist hold the package, the profiles and nothing of the tests; an installed wheel finds its profiles."""
+
+from __future__ import annotations
+
+import configparser
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").is_file(), reason="needs the source tree")
+
+
+def test_every_package_is_listed():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    listed = set(setup["options"]["packages"].split())
+    found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "safeexec").rglob("*.py")}
+    assert found | {"safeexec.policies"} == listed
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """A directory with a wheel and an sdist of this tree, built without the network."""
+    out = tmp_path_factory.mktemp("dist")
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("safeexec", "policies"):
+        copy(ROOT / name, tree / name)
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).is_file():
+            (tree / name).write_bytes((ROOT / name).read_bytes())
+    pytest.importorskip("build")
+    pytest.importorskip("wheel")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return out
+
+
+def copy(source: Path, target: Path) -> None:
+    """Source files only."""
+    for path in source.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
+
+
+PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
+
+
+@pytest.mark.slow
+def test_the_wheel(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {f"safeexec/policies/{name}.yaml" for name in PROFILES} <= names
+    assert {"safeexec/py.typed", "safeexec/policies/schema.json", "safeexec/policies/resolved.json"} <= names
+    assert {str(path.relative_to(ROOT)) for path in (ROOT / "safeexec").rglob("*.py")} <= names
+    assert not [name for name in names if not name.startswith(("safeexec/", "safeexec-"))]
+    entry_points = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("entry_points.txt")))
+    assert b"safeexec = safeexec.cli:main" in entry_points
+
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    code = "from safeexec import Policy; print(Policy.load('data-analysis').files[0])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == str(tmp_path / "safeexec/policies/data-analysis.yaml"), done.stderr
+
+
+@pytest.mark.slow
+def test_the_sdist(built):
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {f"policies/{name}.yaml" for name in PROFILES} <= names
+    assert {"setup.cfg", "pyproject.toml", "safeexec/py.typed", "policies/schema.json"} <= names

@@ -1,0 +1,110 @@
+"""Where profiles come from, and that the shipped files agree with one another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from safeexec import Policy, PolicyError
+from safeexec.policy import reference, resolved, schema
+from safeexec.policy.profiles import read_profile, shipped_directory
+
+SHIPPED = {"expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"}
+
+
+def test_the_shipped_profiles():
+    assert {path.stem for path in shipped_directory().glob("*.yaml")} == SHIPPED
+    for name in SHIPPED:
+        policy = Policy.load(name)
+        assert policy.name == name
+        assert policy.description
+        assert policy.missing_protection({"rlimits", "no-new-privs", "seccomp", "landlock"}) == ()
+        assert not [finding for finding in policy.check() if not finding.harmless]
+
+
+@pytest.mark.parametrize(("name", "default", "longest"), [(name, 30, 300) if name in ("data-analysis", "confined-python") else (name, 5, 60) for name in sorted(SHIPPED)])  # fmt: skip
+def test_the_time_a_step_may_take(name, default, longest):
+    limits = Policy.load(name).limits
+    assert (limits.wall_seconds, limits.max_wall_seconds) == (default, longest)
+
+
+def test_the_generated_files_are_current():
+    directory = shipped_directory()
+    assert (directory / "schema.json").read_text() == schema.text()
+    assert (directory / "resolved.json").read_text() == resolved.text()
+    assert reference.BEGIN + reference.text() + reference.END in (directory / "README.md").read_text()
+
+
+def test_resolved_in_advance_is_the_same():
+    for name in SHIPPED:
+        prepared, read = Policy.load(name), read_profile(shipped_directory() / f"{name}.yaml")
+        assert prepared == read
+        assert prepared.origins == read.origins
+        assert prepared.files == read.files
+
+
+def test_a_shipped_profile_that_was_edited_is_read_again(tmp_path, monkeypatch):
+    for path in shipped_directory().iterdir():
+        if path.is_file():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    profile = tmp_path / "calculator.yaml"
+    assert resolved.lookup(profile) is not None
+    assert resolved.lookup(tmp_path / "standard.yaml") is not None
+    profile.write_text(profile.read_text().replace("memory_mb: 256", "memory_mb: 300"))
+    assert resolved.lookup(profile) is None
+    assert resolved.lookup(tmp_path / "standard.yaml") is None
+
+
+def test_the_schema_describes_every_setting():
+    whole = schema.schema()
+    for name, part in [("", whole), *whole["$defs"].items()]:
+        for key, setting in part["properties"].items():
+            assert setting.get("description") or "$ref" in setting, f"{name}.{key}"
+
+
+def test_loading_a_shipped_profile_needs_no_yaml():
+    code = "import sys; from safeexec import Policy; Policy.load('data-analysis').language_plan(); print('yaml' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_profiles_from_a_directory_of_the_environment(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text("extends: calculator\nlimits: {threads: 3}\n")
+    with pytest.raises(PolicyError, match="no policy is called 'mine'"):
+        Policy.load("mine")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
+    assert Policy.load("mine").limits.threads == 3
+    assert Policy.profiles()["mine"] == tmp_path / "mine.yaml"
+
+
+def test_the_current_directory_is_never_searched(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text("extends: calculator\n")
+    (tmp_path / "calculator.yaml").write_text("limits: {memory_mb: 9999}\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match="no policy is called 'mine'"):
+        Policy.load("mine")
+    assert Policy.load("./mine.yaml").limits.memory_mb == 256
+
+
+def test_a_changed_file_is_loaded_again(tmp_path):
+    base, child = tmp_path / "base.yaml", tmp_path / "child.yaml"
+    base.write_text("limits: {threads: 1}\n")
+    child.write_text("extends: ./base.yaml\n")
+    assert Policy.load(child) is Policy.load(child)
+    base.write_text("limits: {threads: 12}\n")
+    assert Policy.load(child).limits.threads == 12
+
+
+def test_unknown_names_and_paths():
+    with pytest.raises(PolicyError, match="did you mean standard"):
+        Policy.load("standart")
+    with pytest.raises(PolicyError, match="there is no policy file /nowhere/x.yaml"):
+        Policy.load("/nowhere/x.yaml")
+
+
+def test_the_schema_is_json():
+    assert json.loads((shipped_directory() / "schema.json").read_text())["title"] == "safeexec policy"
