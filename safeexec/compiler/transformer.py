@@ -36,7 +36,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._bound: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._imported: set[str] = set()
-        self._members: list[ast.Attribute] = []
+        self._members: list[tuple[ast.expr, str, ast.AST]] = []
         self._targets: list[ast.Attribute] = []
         self._excused: set[ast.AST] = set()
         self._classes: list[ast.ClassDef] = []
@@ -138,7 +138,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         if type(node.ctx) is not ast.Load:
             self._targets.append(node)
         elif self.rules.watched and type(node.value) is ast.Name:
-            self._members.append(node)
+            self._members.append((node.value, name, node))  # a guard may take the node apart
         verdict = self.rules.attribute(name)
         if verdict == PLAIN:
             return
@@ -182,8 +182,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     def _check_members(self) -> None:
         """``module.name`` that the policy takes away, read through a name that an import bound."""
-        for node in self._members:
-            name = f"{self._module_of(node.value)}.{node.attr}"
+        for value, attribute, node in self._members:
+            name = f"{self._module_of(value)}.{attribute}"
             if name in self.rules.watched:
                 self.refuse("attribute", name, node)
 
@@ -222,7 +222,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         function = ast.copy_location(ast.Name(guard, ast.Load()), node)
         for field in node._fields:
             delattr(node, field)
-        node.__class__ = ast.Call  # type: ignore[assignment]
+        node.__class__ = ast.Call
         node.func, node.args, node.keywords = function, arguments, []  # type: ignore[attr-defined]
 
     # Imports
@@ -230,7 +230,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def visit_Import(self, node: ast.Import) -> None:
         """Every module named must be in the policy."""
         for alias in node.names:
-            self.check_identifier(alias, alias.asname)
+            self.check_identifier(alias, alias.asname or alias.name)
             self._check_module(alias, alias.name, node)
             self._aliases[alias.asname or alias.name.partition(".")[0]] = (
                 alias.name if alias.asname else alias.name.partition(".")[0]
@@ -240,7 +240,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         """As `visit_Import`, and no name that the policy takes away from the module."""
         module = node.module or ""
         for alias in node.names:
-            self.check_identifier(alias, alias.asname)
+            self.check_identifier(alias, alias.asname or alias.name)
             if alias.name == "*" and not self.rules.star_imports:
                 self.refuse("construct", "star-import", node)
         if node.level or not self._check_module(node, module, node):
