@@ -38,6 +38,9 @@ def make_builtins(
     table.update(
         (name, value) for name, value in replaced.items() if name in rules.plan.builtins or name in names.GUARD_NAMES
     )
+    for name, guard in replaced.items():  # as their errors and representations name them
+        guard.__qualname__ = guard.__name__ = name
+        guard.__module__ = "builtins"
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = make_import(facade_import)
     table["__debug__"] = True

@@ -26,7 +26,10 @@ _READ_ONLY: Final = (type, ModuleType)
 _OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 
+_mro_of_class: Final = type.__dict__["__mro__"].__get__
 _dict_of_class: Final = type.__dict__["__dict__"].__get__
+_METHOD_OF_TYPE: Final = type(str.format)
+_METHOD_OF_VALUE: Final = type("".format)
 _getattr, _setattr, _delattr, _hasattr, _type, _str, _vars = getattr, setattr, delattr, hasattr, type, str, vars
 
 
@@ -58,7 +61,11 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         """`value.name` where `name` is guarded: the object decides."""
         found = _getattr(value, name) if default is _MISSING else _getattr(value, name, default)
         if name in ("format", "format_map"):
-            return formatter(value, name, found) if isinstance(value, _str) or _is_str_class(value) else found
+            return formatter(found)
+        if name in names.OWN_ONLY:
+            if _defines(value, name, guest_globals):
+                return found
+            raise refuse(name)
         if name == "obj":
             if isinstance(value, AttributeError):
                 raise refuse("obj")
@@ -79,14 +86,7 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
             return found
         raise refuse(name)
 
-    def formatter(value: Any, name: str, found: Any) -> Guard:
-        """A bound `format` method, or `str.format` itself, that reads its template first."""
-        guard = format_guard if name == "format" else format_map_guard
-        if isinstance(value, type):
-            return lambda template, /, *args, **kwargs: guard(template, *args, **kwargs)
-        return lambda *args, **kwargs: guard(value, *args, **kwargs)
-
-    format_guard, format_map_guard = _format_guards(rules, refuse)
+    format_guard, format_map_guard, formatter = _format_guards(rules, refuse)
 
     def getattr(object: Any, name: str, default: Any = _MISSING, /) -> Any:
         try:
@@ -191,7 +191,7 @@ def group_guard() -> tuple[()]:
         kind = _type(error)
         own = _getattr(error, "__dict__", {})
         if kind.split is not BaseExceptionGroup.split or kind.derive is not BaseExceptionGroup.derive or "split" in own:
-            for klass in _type.__dict__["__mro__"].__get__(kind):
+            for klass in _mro_of_class(kind):
                 if "split" in klass.__dict__ and klass is not BaseExceptionGroup:
                     raise TypeError(f"{kind.__name__}.split is refused: except* splits exception groups itself")
             if "split" in own or "derive" in own:
@@ -199,10 +199,13 @@ def group_guard() -> tuple[()]:
     return ()
 
 
-def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tuple[Guard, Guard]:
-    """`str.format` and `str.format_map` on templates that are not literals; each template is read once."""
+def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tuple[Guard, Guard, Guard]:
+    """`str.format` and `str.format_map` on templates that are not literals, and a guard for the methods as values.
+
+    Each template is read once. What counts is the method that was found, not what the object or its class claims.
+    """
     harmless: set[str] = set()
-    by_str, map_by_str = _str.format, _str.format_map
+    unbound = (_str.format, _str.format_map)
 
     def learn(template: str) -> None:
         field = refused_field(template, rules)
@@ -213,42 +216,49 @@ def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tup
         if len(template) <= _KNOWN_TEMPLATES:
             harmless.add(template)
 
+    def formatter(found: Any) -> Any:
+        """The method `found`, which reads its template first if it is one of `str`."""
+        if _type(found) is _METHOD_OF_TYPE and found in unbound:
+
+            def unbound_format(*args: Any, **kwargs: Any) -> Any:
+                if args and isinstance(args[0], _str):
+                    args = (exact(args[0]), *args[1:])
+                    learn(args[0])
+                return found(*args, **kwargs)
+
+            return unbound_format
+        if _type(found) is not _METHOD_OF_VALUE or not isinstance(found.__self__, _str):
+            return found
+        template = exact(found.__self__)
+        by_template = _getattr(template, found.__name__)
+
+        def bound_format(*args: Any, **kwargs: Any) -> Any:
+            learn(template)
+            return by_template(*args, **kwargs)
+
+        return bound_format
+
     def guarded_format(value: Any, /, *args: Any, **kwargs: Any) -> Any:
         if _type(value) is _str:
             if value not in harmless:
                 learn(value)
             return value.format(*args, **kwargs)
-        if isinstance(value, _str) and _type(value).format is by_str:
-            learn(exact(value))
-            return by_str(exact(value), *args, **kwargs)
-        if _is_str_class(value) and value.format is by_str:
-            if args and isinstance(args[0], _str):
-                learn(exact(args[0]))
-                return by_str(exact(args[0]), *args[1:], **kwargs)
-            return by_str(*args, **kwargs)
-        return value.format(*args, **kwargs)
+        return formatter(value.format)(*args, **kwargs)
 
     def guarded_format_map(value: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(value, _str) and _type(value).format_map is map_by_str:
-            learn(exact(value))
-            return map_by_str(exact(value), *args, **kwargs)
-        if _is_str_class(value) and value.format_map is map_by_str and args and isinstance(args[0], _str):
-            learn(exact(args[0]))
-            return map_by_str(exact(args[0]), *args[1:], **kwargs)
-        return value.format_map(*args, **kwargs)
+        return formatter(value.format_map)(*args, **kwargs)
 
-    return guarded_format, guarded_format_map
+    return guarded_format, guarded_format_map, formatter
 
 
 def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
     """Read `__match_args__` of the classes in a match statement before the interpreter looks those names up."""
-    mro_of = _type.__dict__["__mro__"].__get__
 
     def guarded_match(subject: Any, /, *classes: Any) -> Any:
         for cls in classes:
             if not isinstance(cls, type):
                 continue
-            for meta in mro_of(_type(cls)):
+            for meta in _mro_of_class(_type(cls)):
                 if meta not in (type, object) and _DYNAMIC & meta.__dict__.keys():
                     raise TypeError(
                         "a metaclass with attribute hooks is refused in a class pattern with positional parts"
@@ -317,15 +327,20 @@ def _is_own_class(cls: type, guest_globals: dict[str, Any]) -> bool:
     return bool(_dict_of_class(cls).get("__module__") == guest_globals.get("__name__"))
 
 
+def _defines(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
+    """Tell whether a class of the guest, and not of a library, gives `value` this attribute."""
+    cls = value if isinstance(value, type) else _type(value)
+    for klass in _mro_of_class(cls):
+        if name in _dict_of_class(klass):
+            return _is_own_class(klass, guest_globals)
+    return _is_own_class(cls, guest_globals)
+
+
 def _is_own(value: Any, guest_globals: dict[str, Any]) -> bool:
     """Tell whether `value` is a function or method that guest code defined."""
     if _type(value) is MethodType:
         value = value.__func__
     return _type(value) is FunctionType and value.__globals__ is guest_globals
-
-
-def _is_str_class(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, _str)
 
 
 __all__ = ["attribute_guards", "exact", "group_guard", "refusal"]

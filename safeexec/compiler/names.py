@@ -150,8 +150,8 @@ _METHODS = (
     # life of an object and of a class
     "__new__ __init__ __del__ __repr__ __str__ __bytes__ __format__ __hash__ __bool__ __dir__ __sizeof__ "
     "__init_subclass__ __set_name__ __class_getitem__ __mro_entries__ __prepare__ __instancecheck__ __subclasscheck__ "
-    "__subclasshook__ __call__ __post_init__ __copy__ __deepcopy__ __replace__ __getstate__ __setstate__ __getnewargs__ "
-    "__getnewargs_ex__ "
+    "__subclasshook__ __call__ __post_init__ __copy__ __deepcopy__ __replace__ __getstate__ __setstate__ "
+    "__getnewargs__ __getnewargs_ex__ "
     # comparison and containers
     "__lt__ __le__ __eq__ __ne__ __gt__ __ge__ __len__ __length_hint__ __getitem__ __setitem__ __delitem__ __missing__ "
     "__iter__ __next__ __reversed__ __contains__ "
@@ -199,9 +199,31 @@ GUARDED: Final = frozenset(
         "format",  # resolves attribute names inside a string (CVE-2023-41039)
         "format_map",
         "obj",  # AttributeError.obj carries what library code was looking at (CVE-2024-47532)
+        "_evaluate",  # and the others of OWN_ONLY
+        "_convert_",
+        "_convert",
+        "from_callable",
+        "_module",
+        "_ssock",
+        "_csock",
+        "_selector",
     }
 )
 """Attribute names that are judged by the object at run time."""
+
+OWN_ONLY: Final = frozenset(
+    {
+        "_evaluate",  # typing.ForwardRef: evaluates its text
+        "from_callable",  # inspect.Signature: eval_str=True evaluates annotations
+        "_convert_",  # enum: writes into the namespace of any loaded module
+        "_convert",
+        "_module",  # warnings.catch_warnings: the real module
+        "_ssock",  # asyncio event loops: their sockets and selector
+        "_csock",
+        "_selector",
+    }
+)
+"""Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""
 
 UNASSIGNABLE: Final = frozenset(
     {"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"}

@@ -101,7 +101,7 @@ def _compile(source: str, rules: Rules, filename: str, known_names: Container[st
 
 
 def _has_telltale(source: str) -> bool:
-    """Tell whether the tree will be needed anyway: a guess that only saves time, so a string or a comment may be wrong."""
+    """Tell whether the tree will be needed anyway: a guess that only saves time and may be wrong."""
     if ".format" in source or "case " in source or "except*" in source:
         return True
     return "__" in source and _GUARDED.search(source) is not None
