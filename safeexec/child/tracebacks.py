@@ -9,6 +9,7 @@ busy is ended by the host's deadline.
 from __future__ import annotations
 
 import sys
+import warnings
 from itertools import islice
 from time import monotonic
 from types import CodeType, FrameType, TracebackType
@@ -108,7 +109,7 @@ class _TooSlow(Exception):
 def message_of(exc: BaseException) -> str:
     """``str(exc)``, bounded in time and size; for a SyntaxError its text without file and line."""
     kind = type(exc)
-    if issubclass(kind, SyntaxError) and type(text := SyntaxError.msg.__get__(exc)) is str:  # type: ignore[attr-defined]
+    if issubclass(kind, SyntaxError) and type(text := SyntaxError.__dict__["msg"].__get__(exc)) is str:
         return shorten(text, MAX_MESSAGE)
     try:
         if _is_plain(kind, args_of(exc)):
@@ -423,9 +424,17 @@ def _anchors(segment: str) -> tuple[int, int] | None:
 def release_frames(exc: BaseException) -> None:
     """Drop the local variables that the frames of `exc` and of what it is chained to hold, so that no state leaks.
 
-    Generators and coroutines are left alone: one that caught the exception may still be waiting to go on.
+    Generators and coroutines are left alone: one that caught the exception may still be waiting to go on. Warnings
+    are off meanwhile: the coroutines that die here unawaited would be reported with a line of this file.
     """
-    pending, seen = [exc], set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _release_frames(exc)
+
+
+def _release_frames(exc: BaseException) -> None:
+    pending: list[BaseException] = [exc]
+    seen: set[int] = set()
     while pending and len(seen) < 1000:
         current = pending.pop()
         if id(current) in seen:

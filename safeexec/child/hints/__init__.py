@@ -52,7 +52,7 @@ def _name(failure: Failure) -> str | None:
 def _attribute(failure: Failure) -> str | None:
     from safeexec.child.hints import attributes
 
-    return attributes.hint(failure)
+    return attributes.hint(failure) if "has no attribute" in failure.message else None
 
 
 def _key(failure: Failure) -> str | None:

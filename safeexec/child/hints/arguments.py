@@ -22,6 +22,8 @@ _EXPECTED = re.compile(r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|leas
 def hint(failure: Failure) -> str | None:
     """For a TypeError about arguments: the right name, place or number."""
     message = failure.message
+    if text := _shape_or_list(failure):
+        return text
     if match := _UNEXPECTED.search(message):
         return _unexpected(failure, match.group(1) or match.group(4) or "", match.group(2) or match.group(3))
     if "takes no keyword arguments" in message:
@@ -36,7 +38,7 @@ def hint(failure: Failure) -> str | None:
         return _wrong_count(failure, match.group(1))
     if "multiple values for argument" in message:
         return "Give this argument once: by position or by name, not both."
-    return _shape_or_list(failure)
+    return None
 
 
 def _called(failure: Failure) -> tuple[str, Any]:
@@ -152,13 +154,14 @@ def _shape_or_list(failure: Failure) -> str | None:
         shape = ast.Tuple(elts=list(call.args), ctx=ast.Load())
         text = failure.text_of(ast.Call(func=call.func, args=[shape], keywords=call.keywords), f"{function}((3, 4))")
         return f"The shape is one tuple: `{text}`."
-    if name in ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array") and len(call.args) > 1:
+    if name in _TAKE_ONE_LIST and len(call.args) > 1 and re.search(r"takes|iterable|scalar|axis|interpret", message):
         rewritten = ast.Call(func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords)
         return f"Give them as one list: `{failure.text_of(rewritten, f'{function}([a, b])')}`."
     if name in ("concat", "concatenate") and "iterable" in message:
         return f"Give them as one list: `{function}([a, b])`."
-    if name == "linspace":
+    if name == "linspace" and re.search(r"integer|float", message):
         return "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`."
-    if name in ("arange", "reshape", "rand", "randn", "range") and "integer" in message:
-        return "Use whole numbers: `n // 2` instead of `n / 2`, or `int(x)`."
     return None
+
+
+_TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")

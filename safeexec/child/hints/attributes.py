@@ -54,8 +54,8 @@ def hint(failure: Failure) -> str | None:
 
 def _missing(failure: Failure) -> tuple[str, Any]:
     """The name that is missing and the object; the object is `MISSING` if it is not known."""
-    name = AttributeError.name.__get__(failure.exc)  # type: ignore[attr-defined]
-    owner = AttributeError.obj.__get__(failure.exc)  # type: ignore[attr-defined]
+    name = AttributeError.__dict__["name"].__get__(failure.exc)
+    owner = AttributeError.__dict__["obj"].__get__(failure.exc)
     match = _MESSAGE.search(failure.message)
     if type(name) is str:
         if owner is None and match is not None and match["kind"] != "NoneType":

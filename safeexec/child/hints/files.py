@@ -15,10 +15,10 @@ KERNEL_REFUSALS = 3000
 
 def hint(failure: Failure) -> str | None:
     """For an OSError that names a file; None for the others."""
-    number = OSError.errno.__get__(failure.exc)  # type: ignore[attr-defined]
+    number = OSError.__dict__["errno"].__get__(failure.exc)
     if type(number) is int and number >= KERNEL_REFUSALS:
         return None
-    name = OSError.filename.__get__(failure.exc)  # type: ignore[attr-defined]
+    name = OSError.__dict__["filename"].__get__(failure.exc)
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
     if type(name) is not str:

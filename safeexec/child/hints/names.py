@@ -63,7 +63,7 @@ def unbound_local(failure: Failure) -> str | None:
 def import_failed(failure: Failure) -> str | None:
     """For an ImportError: the nearest name of the module, or what to use instead of the module."""
     if issubclass(failure.kind, ModuleNotFoundError):
-        name = ModuleNotFoundError.name.__get__(failure.exc)  # type: ignore[attr-defined]
+        name = ModuleNotFoundError.__dict__["name"].__get__(failure.exc)
         return hint_for("module", name, failure.plan) if type(name) is str and name else None
     match = re.search(r"cannot import name '([^']+)' from '([^']+)'", failure.message)
     if match is None:
@@ -82,7 +82,7 @@ def import_failed(failure: Failure) -> str | None:
 
 
 def _name_of(failure: Failure) -> str:
-    name = NameError.name.__get__(failure.exc)  # type: ignore[attr-defined]
+    name = NameError.__dict__["name"].__get__(failure.exc)
     if type(name) is str:
         return name
     match = re.search(r"(?:name|variable) '([^']+)'", failure.message)

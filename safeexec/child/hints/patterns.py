@@ -11,6 +11,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from safeexec.compiler.hints.matching import needles
+
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
 
@@ -418,8 +420,6 @@ PATTERNS: dict[str, _Table] = {
     "ConvergenceWarning": ((r"", "Scale the data (`StandardScaler`), or use a larger `max_iter=`."),),
 }  # fmt: skip
 PATTERNS["PatternError"] = PATTERNS["error"]
-PATTERNS["_IncompatibleFrequency"] = ()
-_NO_FALLBACK = ("NotImplementedError",)
 
 
 def hint(failure: Failure) -> str | None:
@@ -431,9 +431,17 @@ def hint(failure: Failure) -> str | None:
         if (table := PATTERNS.get(name)) is None or not _is_known(base):
             continue
         for pattern, text in table:
+            wanted = _NEEDLES.get(pattern)
+            if wanted is None:
+                wanted = _NEEDLES[pattern] = needles(pattern)
+            if wanted and not any(needle in failure.message for needle in wanted):
+                continue
             if match := re.search(pattern, failure.message):
                 return _fill(text, match, failure)
     return None
+
+
+_NEEDLES: dict[str, tuple[str, ...]] = {}
 
 
 def _is_known(kind: type) -> bool:
@@ -453,6 +461,8 @@ def _fill(text: str, match: re.Match[str], failure: Failure) -> str:
     match tree:
         case ast.BinOp(left=left, right=right):
             parts["left"], parts["right"] = failure.text_of(left, "a"), failure.text_of(right, "b")
+            if isinstance(right, ast.Constant) and issubclass(failure.kind, ArithmeticError):
+                parts["right"] = "b"
         case ast.Compare(left=left, comparators=[right]):
             parts["left"], parts["right"] = failure.text_of(left, "a"), failure.text_of(right, "b")
         case ast.Subscript(value=value):

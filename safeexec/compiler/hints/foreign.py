@@ -13,7 +13,7 @@ NAMES: dict[str, Advice] = {
     "this": (("", "In Python the object is the first parameter of a method: `self`."),),
     **dict.fromkeys(("NaN", "nan"), (("import:math", "Use `float('nan')`, or `math.nan` (with `import math`)."), ("", "Use `float('nan')`."))),
     **dict.fromkeys(("Infinity", "inf", "INF", "Inf", "infinity"), (("import:math", "Use `float('inf')`, or `math.inf` (with `import math`)."), ("", "Use `float('inf')`."))),
-    "console": (("", "Use `print(...)`."),),
+    "console": (("", "In Python use `print(...)` instead of `console.log(...)`."),),
     **dict.fromkeys(("echo", "puts", "printf", "println", "cout", "System", "display", "alert", "fprintf", "disp", "Console", "print_"), (("", "Use `print(...)`."),)),
     "JSON": (("import:json", "Use `json.dumps(value)` and `json.loads(text)` (with `import json`)."), ("", "Print the value itself: `print(value)`.")),
     "Math": (("import:math", "Use the module in small letters: `import math`, then `math.sqrt(x)`."), ("", "Use operators and builtins: `abs`, `round`, `x ** 0.5`.")),

@@ -55,14 +55,14 @@ _LANGUAGES: tuple[tuple[str, str], ...] = (
 )
 
 RULES: tuple[_Rule, ...] = (
-    _Rule(r"[“”‘’„‚«»′″]", "Use straight quotes: ' or \" instead of typographic ones."),
-    _Rule(r"[–—−]", "Use the plain minus sign `-` instead of a dash."),
-    _Rule(r"[×·⋅÷]", "Use `*` for a product and `/` for a quotient."),
-    _Rule(r"[²³⁰¹⁴-⁹]", "Use `**` for powers: `x ** 2`."),
-    _Rule(r"[≤≥≠]", "Use `<=`, `>=` and `!=`."),
-    _Rule(r"√", "Use `math.sqrt(x)`."),
-    _Rule(r"[，；：（）]", "Use the plain characters `,`, `;`, `:`, `(` and `)`."),
-    _Rule(r"[  -​﻿]", "Remove the invisible characters (non-breaking or zero-width spaces) and use plain blanks."),
+    _Rule("[\u2018\u2019\u201a\u201c\u201d\u201e\u2032\u2033\u00ab\u00bb]", "Use straight quotes: ' or \" instead of typographic ones."),
+    _Rule("[\u2010-\u2015\u2212]", "Use the plain minus sign `-` instead of a dash."),
+    _Rule("[\u00d7\u00b7\u22c5\u00f7]", "Use `*` for a product and `/` for a quotient."),
+    _Rule("[\u00b2\u00b3\u2070\u00b9\u2074-\u2079]", "Use `**` for powers: `x ** 2`."),
+    _Rule("[\u2264\u2265\u2260]", "Use `<=`, `>=` and `!=`."),
+    _Rule("\u221a", "Use `math.sqrt(x)`."),
+    _Rule("[\uff0c\uff1b\uff1a\uff08\uff09]", "Use the plain characters `,`, `;`, `:`, `(` and `)`."),
+    _Rule("[\u00a0\u2000-\u200b\u2028\u2029\u202f\u2060\u3000\ufeff]", "Remove the invisible characters (non-breaking or zero-width spaces) and use plain blanks."),
     _Rule(r"^\s*print\s+[^(=\s]", "In Python 3 `print` is a function: `print(...)`, with parentheses."),
     _Rule(r"^\s*print\s*>>", "In Python 3 `print` is a function: `print(..., file=sys.stderr)`, with parentheses."),
     _Rule(r"^\s*exec\s+[\"'\w]", "Write the code directly as plain code of this step."),
@@ -112,7 +112,7 @@ _BLOCK = re.compile(r"^\s*(if|elif|else|for|while|def|class|try|except|finally|w
 
 
 def _by_line(message: str, line: str) -> str | None:
-    if not line.strip() or "never closed" in message or "unterminated" in message and not re.search("[“”‘’]", line):
+    if not line.strip() or "never closed" in message or "unterminated" in message and not re.search("[\u2018\u2019\u201c\u201d]", line):
         return None
     code = _without_strings(line)
     for pattern, hint, needed in RULES:
