@@ -177,9 +177,29 @@ def _signature(tool: Any) -> str:
     import inspect
 
     try:
-        return str(inspect.signature(getattr(tool, "function", tool))).replace("'", "")
+        return _unquoted(inspect.signature(getattr(tool, "function", tool)))
     except (TypeError, ValueError):
         return "(...)"
+
+
+def _unquoted(signature: Any) -> str:
+    """Annotations are strings under ``from __future__ import annotations``; they read better without quotes."""
+    import inspect
+
+    class Bare(str):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return str(self)
+
+    def bare(annotation: Any) -> Any:
+        return Bare(annotation) if isinstance(annotation, str) else annotation
+
+    parameters = [part.replace(annotation=bare(part.annotation)) for part in signature.parameters.values()]
+    shown: inspect.Signature = signature.replace(
+        parameters=parameters, return_annotation=bare(signature.return_annotation)
+    )
+    return str(shown)
 
 
 def _first_paragraph(tool: Any) -> str:

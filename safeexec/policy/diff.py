@@ -42,8 +42,7 @@ def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy
         if isinstance(one, dict) and isinstance(other, dict) and "except" not in {*one, *other}:
             _compare(one, other, where, policy, found)
         else:
-            lists = isinstance(one, list) and isinstance(other, list)
-            changed = sorted({*one} ^ {*other}) if lists else [""]
+            changed = sorted({*one} ^ {*other}) if isinstance(one, list) and isinstance(other, list) else [""]
             found.append(Difference(where, one, other, policy.origin(f"{where}.{changed[0]}")))
 
 

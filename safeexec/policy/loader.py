@@ -171,7 +171,8 @@ class _Reader:
 
 
 def _mark(event: Event) -> Mark:
-    return Mark(event.start_mark.line + 1, event.start_mark.column + 1)
+    start: Any = event.start_mark
+    return Mark(start.line + 1, start.column + 1)
 
 
 _INT = re.compile(r"[-+]?[0-9]+\Z")

@@ -25,7 +25,10 @@ def tokens(text: str) -> float:
     return len(text) / 4
 
 
-@pytest.mark.parametrize(("profile", "most"), [("expression", 400), ("calculator", 400), ("standard", 600), ("data-analysis", 1000), ("confined-python", 250)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("profile", "most"),
+    [("expression", 400), ("calculator", 400), ("standard", 600), ("data-analysis", 1000), ("confined-python", 250)],
+)
 def test_a_card_fits_into_a_system_prompt(profile, most):
     policy = Policy.load(profile)
     assert tokens(policy.card()) < most
@@ -50,10 +53,9 @@ def test_a_card_names_what_is_enforced(profile):
 def test_the_hosts_tools():
     policy = Policy.load("calculator")
     for tools in ([price], {"price": price}):
-        assert "price(symbol: str, day: str = 'today') -> float  The price of a share.\n" in policy.card(tools=tools).replace('"', "'") or (
-            "price(symbol: str, day: str = today) -> float  The price of a share." in policy.card(tools=tools)
-        )
-        assert "More that" not in policy.card(tools=tools)
+        card = policy.card(tools=tools)
+        assert "  price(symbol: str, day: str = 'today') -> float  The price of a share.\n" in card
+        assert "More that" not in card
     assert "price" not in policy.replace(tools={"allow": "none"}).card(tools=[price])
 
 

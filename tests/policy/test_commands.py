@@ -52,7 +52,7 @@ def test_check(capsys, tmp_path):
 def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
     path = tmp_path / "mine.yaml"
     path.write_text(f"extends: calculator\nimports:\n  {line}\n")
-    status, out, err = run(capsys, "policy", "check", str(path))
+    status, _, err = run(capsys, "policy", "check", str(path))
     assert status == 1
     assert f"mine.yaml:3: {text}" in err
 
@@ -93,8 +93,14 @@ def test_why_of_a_program(capsys, tmp_path):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("policy", "show", "nope"), ("policy", "why"), ("policy", "why", "1 + 1"), ("policy", "why", "--program", "/nowhere.py"), ("card", "nope")],
-)  # fmt: skip
+    [
+        ("policy", "show", "nope"),
+        ("policy", "why"),
+        ("policy", "why", "1 + 1"),
+        ("policy", "why", "--program", "/nowhere.py"),
+        ("card", "nope"),
+    ],
+)
 def test_mistakes_end_with_status_2(capsys, arguments):
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")

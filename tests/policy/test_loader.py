@@ -1,5 +1,6 @@
 """Mistakes of a policy file: each names its place, what was expected, and the nearest valid word; all at once."""
 
+# ruff: noqa: E501  (a case is a line: the file and what is said about it)
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""The wheel and the sdist hold the package, the profiles and nothing of the tests; an installed wheel finds its profiles."""
+"""The wheel and the sdist hold the package and the profiles, and an unpacked wheel finds them."""
 
 from __future__ import annotations
 
