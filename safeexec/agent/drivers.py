@@ -1,0 +1,132 @@
+"""Drive the agent loop: carry out its wishes with a model and a session, blocking or awaiting; open and close what is the run's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from safeexec.agent.errors import ModelError, TranscriptError
+
+if TYPE_CHECKING:
+    from safeexec import Policy
+    from safeexec.agent.loop import CodeAgent, Loop, Wish
+    from safeexec.agent.outcome import AgentResult
+
+
+def drive(agent: CodeAgent, start: Callable[[Policy | None], Loop]) -> AgentResult:
+    """Run the loop in this thread."""
+    with _session(agent) as (session, policy):
+        loop = start(policy)
+        answer: Any = None
+        error: Exception | None = None
+        while True:
+            try:
+                wish = loop.throw(error) if error is not None else loop.send(answer)
+            except StopIteration as stop:
+                result: AgentResult = stop.value
+                return result
+            answer, error = None, None
+            try:
+                answer = _fulfil(agent, session, wish)
+            except (ModelError, TranscriptError) as caught:
+                error = caught
+
+
+async def drive_async(agent: CodeAgent, start: Callable[[Policy | None], Loop]) -> AgentResult:
+    """Run the loop in this task; a model or a session that blocks gets a thread."""
+    async with _async_session(agent) as (session, policy):
+        loop = start(policy)
+        answer: Any = None
+        error: Exception | None = None
+        while True:
+            try:
+                wish = loop.throw(error) if error is not None else loop.send(answer)
+            except StopIteration as stop:
+                result: AgentResult = stop.value
+                return result
+            answer, error = None, None
+            try:
+                answer = await _fulfil_async(agent, session, wish)
+            except (ModelError, TranscriptError) as caught:
+                error = caught
+
+
+def _fulfil(agent: CodeAgent, session: Any, wish: Wish) -> Any:
+    from safeexec.agent.loop import Ask, Fetch, Run
+
+    if isinstance(wish, Ask):
+        return agent.model.complete(wish.messages, tools=agent.tool_specs, events=agent.model_events())
+    if isinstance(wish, Run):
+        return session.run(wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None)
+    if isinstance(wish, Fetch):
+        return session.get(wish.name)
+    session.set(wish.name, None)
+    return None
+
+
+async def _fulfil_async(agent: CodeAgent, session: Any, wish: Wish) -> Any:
+    import asyncio
+
+    from safeexec.agent.loop import Ask, Fetch, Run
+
+    if isinstance(wish, Ask):
+        call = getattr(agent.model, "complete_async", None)
+        if call is None:
+            return await asyncio.to_thread(
+                agent.model.complete, wish.messages, tools=agent.tool_specs, events=agent.model_events()
+            )
+        return await call(wish.messages, tools=agent.tool_specs, events=agent.model_events())
+    if not inspect.iscoroutinefunction(session.run):
+        return await asyncio.to_thread(_fulfil, agent, session, wish)
+    if isinstance(wish, Run):
+        return await session.run(wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None)
+    if isinstance(wish, Fetch):
+        return await session.get(wish.name)
+    await session.set(wish.name, None)
+    return None
+
+
+@contextmanager
+def _session(agent: CodeAgent) -> Iterator[tuple[Any, Policy | None]]:
+    from safeexec import Policy, Sandbox
+
+    given = agent.sandbox
+    if isinstance(given, (str, Policy)):
+        with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
+            yield session, sandbox.policy
+    elif hasattr(given, "session"):
+        with given.session() as session:
+            yield session, given.policy
+    else:
+        yield given, getattr(given, "policy", None)
+
+
+@asynccontextmanager
+async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | None]]:
+    import asyncio
+
+    from safeexec import AsyncSandbox, Policy
+
+    given = agent.sandbox
+    if isinstance(given, (str, Policy)):
+        async with AsyncSandbox(given, **agent.opening) as sandbox:
+            async with await _opened(sandbox.session()) as session:
+                yield session, sandbox.policy
+    elif isinstance(given, AsyncSandbox):
+        async with await _opened(given.session()) as session:
+            yield session, given.policy
+    elif hasattr(given, "session"):
+        session = await asyncio.to_thread(given.session)
+        try:
+            yield session, given.policy
+        finally:
+            await asyncio.to_thread(session.close)
+    else:
+        yield given, getattr(given, "policy", None)
+
+
+async def _opened(session: Any) -> Any:
+    """The session, whether opening it is awaited or entering it."""
+    return await session if inspect.isawaitable(session) else session

@@ -1,0 +1,432 @@
+"""`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or a limit.
+
+The loop itself is a generator without I/O: it yields what it wants (`Ask` the model, `Run` a step, `Fetch` a variable) and is sent what
+came of it. `run` drives it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no
+way from a reply, an observation or a file to the policy.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from safeexec.agent import prompts
+from safeexec.agent.errors import ModelError, TranscriptError
+from safeexec.agent.extraction import extract
+from safeexec.agent.messages import Message, Reply, ToolCall, ToolSpec
+from safeexec.agent.models.base import Model, ModelEvents
+from safeexec.agent.outcome import (
+    STOP_REASONS,
+    AgentResult,
+    AgentStep,
+    AgentUsage,
+    EndEvent,
+    Event,
+    NoticeEvent,
+    ObservationEvent,
+    OutputEvent,
+    ReplyEvent,
+    RetryEvent,
+    StepEvent,
+    Stop,
+    TextEvent,
+)
+from safeexec.agent.transcript import Transcript, conversation, shorten
+
+if TYPE_CHECKING:
+    from safeexec import AsyncSandbox, Policy, Sandbox, Session
+    from safeexec.results import Result
+
+FINAL_ANSWER = '''\
+_final_answer = None
+def final_answer(answer):
+    """End the task: `answer` is what the user gets."""
+    global _final_answer
+    _final_answer = [answer]
+    return answer
+'''
+_ANSWER_NAME = "_final_answer"
+
+
+# What the loop asks its driver for
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    messages: list[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    source: str
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    name: str
+
+
+Wish = Ask | Run | Fetch | Forget
+Loop = Generator[Wish, Any, AgentResult]
+
+
+def ignore_event(event: Event) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a run ends by itself. `repeats` of one failure in a row change the prompt; one more ends the run."""
+
+    max_steps: int = 10
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    step_timeout: float | None = None
+    repeats: int = 3
+    empty_replies: int = 3
+    context_tokens: int = 60_000
+    observation_tokens: int = 2_000
+
+
+class CodeAgent:
+    """An agent that works by writing Python.
+
+        CodeAgent(MistralModel(), "calculator").run("What is the square root of 2?").answer
+
+    `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for which a sandbox is opened and
+    closed in each run (with `tools` and `files`). The awaiting face takes an AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags.
+    `on_event` gets the events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
+    Limits (steps, tokens, seconds …) are keywords: see `Limits`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sandbox: Sandbox | AsyncSandbox | Session | Policy | str = "standard",
+        *,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        files: Mapping[str, Any] | None = None,
+        native: bool = False,
+        instructions: str = "",
+        on_event: Callable[[Event], None] = ignore_event,
+        review: Callable[[Any, tuple[AgentStep, ...]], str | None] | None = None,
+        transcript: str | Path | None = None,
+        **limits: Any,
+    ) -> None:
+        self.model = model
+        self.limits = Limits(**limits)
+        self._sandbox = sandbox
+        self._tools = tools
+        self._files = files
+        self._native = native
+        self._instructions = instructions
+        self._on_event = on_event
+        self._review = review
+        self._transcript_path = transcript
+
+    # Faces
+
+    def run(self, task: str) -> AgentResult:
+        """Work on `task` until there is an answer or a limit. What the model does wrong is in the result; nothing of it raises."""
+        return self._run(Transcript(path=self._transcript_path), task)
+
+    async def run_async(self, task: str) -> AgentResult:
+        """As `run`."""
+        return await self._run_async(Transcript(path=self._transcript_path), task)
+
+    def resume(self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True) -> AgentResult:
+        """Go on from `transcript`: with `task`, a further request; without, where it stopped.
+
+        `rebuild` runs the recorded steps again, which a fresh session needs and a session that is still open does not.
+        """
+        return self._run(transcript, task, rebuild)
+
+    async def resume_async(self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True) -> AgentResult:
+        """As `resume`."""
+        return await self._run_async(transcript, task, rebuild)
+
+    def _run(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
+        from safeexec.agent.drivers import drive
+
+        return drive(self, lambda policy: _Work(self, policy, transcript, task, rebuild).loop())
+
+    async def _run_async(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
+        from safeexec.agent.drivers import drive_async
+
+        return await drive_async(self, lambda policy: _Work(self, policy, transcript, task, rebuild).loop())
+
+    # What the drivers need
+
+    @property
+    def sandbox(self) -> Any:
+        return self._sandbox
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """The arguments for a sandbox of one's own."""
+        return {"tools": self._tools, "files": self._files}
+
+    @property
+    def tool_specs(self) -> tuple[ToolSpec, ...]:
+        return (prompts.RUN_PYTHON,) if self._native else ()
+
+    def model_events(self) -> ModelEvents:
+        return ModelEvents(
+            on_text=lambda text: self._on_event(TextEvent(text)),
+            on_retry=lambda reason, seconds: self._on_event(RetryEvent(reason, seconds)),
+        )
+
+    def on_output(self, text: str) -> None:
+        self._on_event(OutputEvent(text))
+
+    def emit(self, event: Event) -> None:
+        self._on_event(event)
+
+    def card(self, policy: Policy | None) -> str:
+        return policy.card(tools=self._tools or ()) if policy is not None else ""
+
+    @property
+    def native(self) -> bool:
+        return self._native
+
+    @property
+    def instructions(self) -> str:
+        return self._instructions
+
+    def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
+        return self._review(answer, steps) if self._review is not None else None
+
+
+class _Work:
+    """One run of the loop."""
+
+    def __init__(self, agent: CodeAgent, policy: Policy | None, transcript: Transcript, task: str | None, rebuild: bool) -> None:
+        self._agent = agent
+        self._limits = agent.limits
+        self._card = agent.card(policy)
+        self._policy_name = policy.name if policy is not None else ""
+        self._transcript = transcript
+        self._task = task
+        self._rebuild = rebuild
+        self._system = ""
+        self._steps: list[AgentStep] = []
+        self._usage = AgentUsage()
+        self._failures: list[tuple[str, str]] = []
+        self._empty = 0
+        self._started = time.monotonic()
+
+    def loop(self) -> Loop:
+        yield from self._prepare()
+        pending = self._transcript.pending_reply
+        if self._task is not None:
+            pending = None
+            self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy_name)
+        while True:
+            if stop := self._exhausted():
+                return self._end(stop)
+            try:
+                reply = pending or (yield from self._ask())
+            except (ModelError, TranscriptError) as error:
+                return self._end("model_error", reason=str(error))
+            pending = None
+            ended = yield from self._take(reply)
+            if ended is not None:
+                return ended
+
+    def _prepare(self) -> Generator[Wish, Any, None]:
+        """Rebuild the session if it is a resumed one, define final_answer where the policy knows functions, write the prompt."""
+        result: Result = yield Run(FINAL_ANSWER, shown=False)
+        self._system = prompts.system_prompt(
+            self._card, native=self._agent.native, final_answer=result.ok, extra=self._agent.instructions
+        )
+        if not self._rebuild:
+            return
+        recorded = self._transcript.kept_steps()
+        failed = 0
+        for entry in recorded:
+            again: Result = yield Run(entry["source"], shown=False)
+            failed += again.outcome != entry["outcome"]
+        yield Forget(_ANSWER_NAME)
+        if recorded and self._transcript.pending_reply is None:
+            self._notice(prompts.resumed(len(recorded), failed))
+
+    def _exhausted(self) -> Stop | None:
+        limits = self._limits
+        if limits.max_seconds is not None and time.monotonic() - self._started >= limits.max_seconds:
+            return "max_seconds"
+        if limits.max_tokens is not None and self._usage.tokens >= limits.max_tokens:
+            return "max_tokens"
+        return None
+
+    def _ask(self) -> Generator[Wish, Any, Reply]:
+        messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens)
+        began = time.monotonic()
+        reply: Reply = yield Ask(messages)
+        usage = self._usage
+        usage.model_seconds += time.monotonic() - began
+        usage.model_calls += 1
+        usage.prompt_tokens += reply.usage.prompt
+        usage.completion_tokens += reply.usage.completion
+        usage.estimated_tokens |= reply.usage.estimated
+        self._transcript.add("reply", **reply.to_dict())
+        self._agent.emit(ReplyEvent(reply))
+        return reply
+
+    # One reply
+
+    def _take(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
+        if reply.finish == "content_filter":
+            return self._end("refused", answer=reply.text.strip() or None)
+        if reply.tool_calls:
+            return (yield from self._take_calls(reply.tool_calls))
+        found = extract(reply.text)
+        if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
+            return self._unusable(prompts.cut_off())
+        if found.kind == "code":
+            return (yield from self._step(found.code or "", None))
+        if found.kind == "none":
+            return self._unusable(prompts.no_code(found.found, native=self._agent.native))
+        return self._answer(_plain_answer(found.text), "answer")
+
+    def _take_calls(self, calls: tuple[ToolCall, ...]) -> Generator[Wish, Any, AgentResult | None]:
+        """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written without knowing of it."""
+        before = len(self._steps)
+        failed = False
+        for call in calls:
+            code = _code_of(call)
+            if failed:
+                self._unanswered(call, prompts.not_run())
+            elif call.name != prompts.RUN_PYTHON.name:
+                self._unanswered(call, prompts.unknown_tool(shorten(call.name, 80)))
+                failed = True
+            elif code is None:
+                self._unanswered(call, prompts.bad_arguments())
+                failed = True
+            else:
+                ended = yield from self._step(code, call.id)
+                if ended is not None:
+                    return ended
+                failed = not self._steps[-1].result.ok
+        return self._count_empty() if len(self._steps) == before else None
+
+    def _unanswered(self, call: ToolCall, text: str) -> None:
+        self._transcript.add("unanswered", text=text, call=call.id)
+        self._agent.emit(NoticeEvent(text))
+
+    def _unusable(self, text: str) -> AgentResult | None:
+        self._notice(text)
+        return self._count_empty()
+
+    def _count_empty(self) -> AgentResult | None:
+        self._empty += 1
+        if self._empty >= self._limits.empty_replies:
+            return self._end("no_code", reason=f"{self._empty} replies in a row held neither code that can run nor an answer")
+        return None
+
+    def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
+        objection = self._agent.objection(answer, tuple(self._steps))
+        if objection is None or len(self._steps) >= self._limits.max_steps:
+            return self._end(stop, answer=answer)
+        return self._unusable(objection)
+
+    def _notice(self, text: str) -> None:
+        self._transcript.add("notice", text=text)
+        self._agent.emit(NoticeEvent(text))
+
+    # One step
+
+    def _step(self, source: str, call: str | None) -> Generator[Wish, Any, AgentResult | None]:
+        if len(self._steps) >= self._limits.max_steps:
+            return self._end("max_steps")
+        self._empty = 0
+        number = len(self._steps) + 1
+        self._agent.emit(StepEvent(number, source))
+        result: Result = yield Run(source)
+        observation = cast("str", result.observation(max_tokens=self._limits.observation_tokens))
+        step = AgentStep(number, source, result, observation)
+        self._steps.append(step)
+        self._usage.steps += 1
+        self._usage.step_seconds += result.usage.wall_ms / 1000
+        self._transcript.add("step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call)
+        self._agent.emit(ObservationEvent(step))
+        if result.outcome == "cancelled":
+            return self._end("cancelled")
+        given = yield Fetch(_ANSWER_NAME)
+        if given:
+            yield Forget(_ANSWER_NAME)
+            if result.ok:
+                return self._answer(given[0], "final_answer")
+        return self._judge(result, source)
+
+    def _judge(self, result: Result, source: str) -> AgentResult | None:
+        """Count failures that repeat, and say when steps run out."""
+        failure = _failure(result)
+        if failure is None or (self._failures and failure != self._failures[-1][0] and source != self._failures[-1][1]):
+            self._failures.clear()
+        if failure is not None:
+            self._failures.append((failure, source))
+            if len(self._failures) > self._limits.repeats:
+                return self._end("repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}")
+            if len(self._failures) == self._limits.repeats:
+                self._notice(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
+        left = self._limits.max_steps - len(self._steps)
+        if left == 1:
+            self._notice(prompts.last_step())
+        elif left == 0:
+            self._notice(prompts.out_of_steps())
+        return None
+
+    def _end(self, stop: Stop, *, answer: Any = None, reason: str | None = None) -> AgentResult:
+        reason = reason or STOP_REASONS[stop]
+        self._transcript.add("end", stop=stop, reason=reason, answer=None if answer is None else str(answer))
+        result = AgentResult(answer, tuple(self._steps), self._usage, stop, reason, self._transcript)
+        self._agent.emit(EndEvent(result))
+        return result
+
+
+def _failure(result: Result) -> str | None:
+    """What went wrong, without what differs from attempt to attempt; None for a step that went well."""
+    if result.ok:
+        return None
+    error = result.error
+    return f"{error.type}: {error.message}" if error is not None else result.outcome
+
+
+def _plain_answer(text: str) -> str:
+    answer = text.strip()
+    if answer[:13].lower() == "final answer:":
+        answer = answer[13:].strip()
+    return answer
+
+
+def _complete(code: str) -> bool:
+    from safeexec.agent.snippets import Parser
+
+    return Parser(len(code)).parses(code)
+
+
+def _code_of(call: ToolCall) -> str | None:
+    """The source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence around it."""
+    try:
+        arguments = json.loads(call.arguments, strict=False)
+    except (ValueError, RecursionError):
+        found = extract(call.arguments)
+        return found.code
+    if isinstance(arguments, str):
+        arguments = {"code": arguments}
+    if not isinstance(arguments, dict):
+        return None
+    code = next((arguments[key] for key in ("code", "source", "python", "script") if isinstance(arguments.get(key), str)), None)
+    if code is None or not code.strip():
+        return None
+    return code if _complete(code) else extract(code).code or code

@@ -1,0 +1,153 @@
+"""What a run of an agent gives back, and the events it reports on the way. Plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from safeexec.agent.messages import Reply
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from safeexec.agent.transcript import Transcript
+    from safeexec.results import Display, Result
+
+Stop = Literal[
+    "answer", "final_answer", "max_steps", "max_tokens", "max_seconds", "repeated_failure", "no_code", "refused", "model_error", "cancelled"
+]
+
+STOP_REASONS: dict[str, str] = {
+    "answer": "the model answered",
+    "final_answer": "the code called final_answer()",
+    "max_steps": "the limit of steps was reached",
+    "max_tokens": "the limit of tokens was reached",
+    "max_seconds": "the limit of time was reached",
+    "repeated_failure": "the same failure came again and again",
+    "no_code": "the model gave neither code nor an answer",
+    "refused": "the model's provider filtered the reply",
+    "model_error": "the model could not be reached or refused the request",
+    "cancelled": "a step was cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStep:
+    """One executed step: the model's source, its result, and the observation that the model got. `number` counts the model's steps from 1."""
+
+    number: int
+    source: str
+    result: Result
+    observation: str
+
+
+@dataclass(slots=True)
+class AgentUsage:
+    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by the host's clock."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated_tokens: bool = False
+    model_calls: int = 0
+    steps: int = 0
+    model_seconds: float = 0.0
+    step_seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """The outcome of a run. Truthy when it ended with an answer; `reason` says in words why it ended."""
+
+    answer: Any
+    """The value given to final_answer(), else the text of the answer, else None."""
+    steps: tuple[AgentStep, ...]
+    usage: AgentUsage
+    stop: Stop
+    reason: str
+    transcript: Transcript
+
+    @property
+    def ok(self) -> bool:
+        return self.stop in ("answer", "final_answer")
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def displays(self) -> tuple[Display, ...]:
+        """All rich results of all steps, in order."""
+        return tuple(display for step in self.steps for display in step.result.displays)
+
+    @property
+    def text(self) -> str:
+        """The answer as text; empty without one."""
+        return "" if self.answer is None else str(self.answer)
+
+
+# Events
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvent:
+    """A piece of the model's reply, as it is written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEvent:
+    """The model is asked again in `seconds`; text of this reply so far counts no more."""
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEvent:
+    """The model's reply is complete."""
+
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvent:
+    """A step is about to run."""
+
+    number: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEvent:
+    """Output of the running step, as it is written. It came from guest code: make it printable before a terminal sees it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationEvent:
+    """A step has ended."""
+
+    step: AgentStep
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeEvent:
+    """What the loop tells the model besides an observation."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndEvent:
+    """The run has ended. `files` are what the caller of an assistant wrote (reports, pictures)."""
+
+    result: AgentResult
+    files: tuple[Path, ...] = field(default=())
+
+
+Event = TextEvent | RetryEvent | ReplyEvent | StepEvent | OutputEvent | ObservationEvent | NoticeEvent | EndEvent

@@ -1,0 +1,178 @@
+"""The transcript of a run: what was said and done, in order, as JSON lines; and the conversation that a model gets of it.
+
+    {"kind": "task", "task": …, "model": …, "policy": …}
+    {"kind": "reply", "text": …, "tool_calls": […], "usage": {…}, "finish": …}
+    {"kind": "step", "source": …, "outcome": …, "state": …, "observation": …, "call": id or null}
+    {"kind": "unanswered", "text": …, "call": id}      a native call that was not run, and why
+    {"kind": "notice", "text": …}                      what the loop told the model besides
+    {"kind": "end", "stop": …, "reason": …, "answer": …}
+
+Entries hold text only. A transcript is what a run resumes from, and what `RecordedModel` replays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from safeexec.agent.errors import TranscriptError
+from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
+
+Entry = dict[str, Any]
+
+KINDS = frozenset({"task", "reply", "step", "unanswered", "notice", "end"})
+_REQUIRED = {"task": ("task",), "reply": ("text",), "step": ("source", "outcome", "observation"), "notice": ("text",), "unanswered": ("text", "call")}
+_REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
+_OLD_OBSERVATION_CHARACTERS = 400
+_RECENT_ENTRIES = 8
+
+
+class Transcript:
+    """The entries of a run. With `path` every entry is appended to that file as it comes, so a run that dies can be resumed."""
+
+    def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
+        self.entries: list[Entry] = [dict(entry) for entry in entries]
+        self.path = Path(path) if path is not None else None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Transcript:
+        """Read a transcript; later entries go to the same file. Raises TranscriptError that names the line."""
+        entries = []
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TranscriptError(f"{path}: cannot be read: {error}") from error
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                entries.append(_parse_entry(line, f"{path}:{number}"))
+        if not entries or entries[0]["kind"] != "task":
+            raise TranscriptError(f"{path}: a transcript begins with its task")
+        return cls(entries, path=path)
+
+    def add(self, kind: str, **content: Any) -> Entry:
+        entry: Entry = {"kind": kind, **content}
+        self.entries.append(entry)
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry, ensure_ascii=True) + "\n")
+        return entry
+
+    def save(self, path: str | Path) -> None:
+        """Write all entries to `path`."""
+        Path(path).write_text("".join(json.dumps(entry, ensure_ascii=True) + "\n" for entry in self.entries), encoding="utf-8")
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    @property
+    def task(self) -> str:
+        """The newest task."""
+        return next((str(entry["task"]) for entry in reversed(self.entries) if entry["kind"] == "task"), "")
+
+    @property
+    def pending_reply(self) -> Reply | None:
+        """The reply at the very end, if nothing of it was run yet."""
+        last = self.entries[-1] if self.entries else {}
+        return Reply.from_dict(last) if last.get("kind") == "reply" else None
+
+    def kept_steps(self) -> list[Entry]:
+        """The steps whose state was kept: their sources, run again in order, rebuild the session."""
+        return [e for e in self.entries if e["kind"] == "step" and e.get("state") != "restored" and e["outcome"] != "rejected"]
+
+
+def _parse_entry(line: str, place: str) -> Entry:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise TranscriptError(f"{place}: not JSON: {error}") from None
+    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
+        raise TranscriptError(f"{place}: not an entry of a transcript: `kind` must be one of {', '.join(sorted(KINDS))}")
+    for name in _REQUIRED.get(entry["kind"], ()):
+        if not isinstance(entry.get(name), str):
+            raise TranscriptError(f"{place}: an entry of kind {entry['kind']!r} needs {name!r} as a string")
+    return entry
+
+
+def conversation(entries: list[Entry], system: str, max_tokens: int) -> list[Message]:
+    """The messages that a model gets. Past `max_tokens` (an estimate) old observations are shortened, then old entries left out."""
+    messages = _render(entries, system, short_before=0)
+    if _tokens(messages) > max_tokens:
+        messages = _render(entries, system, short_before=len(entries) - _RECENT_ENTRIES)
+    if _tokens(messages) > max_tokens:
+        messages = _without_middle(messages, max_tokens)
+    return messages
+
+
+def _tokens(messages: list[Message]) -> int:
+    return sum(estimate_tokens(m.content) + sum(estimate_tokens(c.arguments) for c in m.tool_calls) for m in messages)
+
+
+def _render(entries: list[Entry], system: str, short_before: int) -> list[Message]:
+    messages = [Message("system", system)]
+    for position, entry in enumerate(entries):
+        kind = entry["kind"]
+        if kind == "task":
+            _say(messages, entry["task"])
+        elif kind == "reply":
+            messages.append(_assistant(entry))
+        elif kind == "notice":
+            _say(messages, entry["text"])
+        elif kind in ("step", "unanswered"):
+            text = entry["observation"] if kind == "step" else entry["text"]
+            text = _clean(shorten(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text)
+            if call := entry.get("call"):
+                messages.append(Message("tool", text, tool_call_id=call))
+            else:
+                _say(messages, text)
+    return messages
+
+
+def _say(messages: list[Message], text: str) -> None:
+    """Add words of the loop. Some APIs refuse a user message behind a tool's, or two in a row: there the text joins the last message."""
+    last = messages[-1]
+    if last.role in ("user", "tool"):
+        messages[-1] = Message(last.role, f"{last.content}\n\n{_clean(text)}", last.tool_calls, last.tool_call_id)
+    else:
+        messages.append(Message("user", _clean(text)))
+
+
+def _assistant(entry: Entry) -> Message:
+    calls = tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in entry.get("tool_calls", ()))
+    text = _clean(shorten(entry["text"], _REPLY_CHARACTERS))
+    return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
+
+
+def _without_middle(messages: list[Message], max_tokens: int) -> list[Message]:
+    """System, task and the newest messages; the cut is before a reply, so that no tool message loses its call."""
+    head = messages[:2]
+    room = max_tokens - _tokens(head)
+    start = len(messages)
+    for position in range(len(messages) - 1, 1, -1):
+        room -= _tokens([messages[position]])
+        if room < 0 and start < len(messages):
+            break
+        if messages[position].role == "assistant":
+            start = position
+    left_out = start - 2
+    if left_out > 0:
+        task = head[1]
+        head[1] = Message("user", f"{task.content}\n\n(The {left_out} messages after this one were left out; variables are still there.)")
+    return head + messages[start:]
+
+
+def shorten(text: str, characters: int) -> str:
+    """`text`, or its head and tail with the number of characters left out between them."""
+    if len(text) <= characters:
+        return text
+    half = characters // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
+
+
+def _clean(text: str) -> str:
+    """`text` without lone surrogates, which no JSON body can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
