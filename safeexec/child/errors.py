@@ -39,7 +39,9 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.Formatter(sources).format(exc))
-    hint = _text_or_empty(lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files))
+    hint = _text_or_empty(
+        lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
+    )
     source_line = lines.line(filename, position.line) if position else ""
     frames.clear()
     tracebacks.release_frames(exc)

@@ -46,7 +46,7 @@ _CONTEXT = "\nDuring handling of the above exception, another exception occurred
 
 
 class Position(NamedTuple):
-    """Where an expression is in its source. Lines and columns count from 1, columns in characters; the end is exclusive."""
+    """Where an expression is in its source: lines and columns count from 1, in characters; the end is exclusive."""
 
     line: int
     column: int | None
@@ -67,9 +67,9 @@ class GuestFrame(NamedTuple):
     def position(self) -> Position:
         """The expression that was running."""
         found = next(islice(self.code.co_positions(), self.lasti // 2, None), None) if self.lasti >= 0 else None
-        if found is None or found[0] is None:
+        line, end_line, column, end_column = found or (None, None, None, None)
+        if line is None:
             return Position(self.line, None, None, None)
-        line, end_line, column, end_column = found
         return Position(line, column, end_line, end_column)
 
 
@@ -346,8 +346,7 @@ def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str
     if not issubclass(type(exc), SyntaxError):
         return None
     filename, line, column, end_line, end_column = (
-        SyntaxError.__dict__[name].__get__(exc)
-        for name in ("filename", "lineno", "offset", "end_lineno", "end_offset")
+        SyntaxError.__dict__[name].__get__(exc) for name in ("filename", "lineno", "offset", "end_lineno", "end_offset")
     )
     if type(filename) is not str or filename not in sources or type(line) is not int:
         return None
@@ -390,7 +389,7 @@ def _fold(frames: list[GuestFrame]) -> Iterator[tuple[GuestFrame | None, int]]:
 
 
 def _carets(segment: str, *, whole_line: bool) -> str:
-    """The caret line under `segment`: ``~~^~~`` for an operator or a subscript, else ``^^^^`` unless it is the whole line."""
+    """The caret line: ``~~^~~`` for an operator or a subscript, else ``^^^^``, but nothing under a whole line."""
     anchors = _anchors(segment)
     if anchors is None:
         return "" if whole_line else "^" * len(segment)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one sentence, one line)
 """Hints for calls with the wrong arguments."""
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from safeexec.compiler.hints import nearest, quoted
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
 
-_UNEXPECTED = re.compile(r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))")
+_UNEXPECTED = re.compile(
+    r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
+)
 _MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
 _TAKES = re.compile(r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
-_EXPECTED = re.compile(r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?")
+_EXPECTED = re.compile(
+    r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
+)
 
 
 def hint(failure: Failure) -> str | None:
@@ -47,7 +52,9 @@ def _called(failure: Failure) -> tuple[str, Any]:
     if call is None:
         return "", MISSING
     function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
     return name, failure.resolve(function)
 
 
@@ -58,12 +65,15 @@ def _unexpected(failure: Failure, said: str, keyword: str) -> str | None:
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
     for key in dict.fromkeys((name, raiser)):
         if text := ARGUMENTS.get(key, {}).get(keyword):
-            if key != "log" or "math" in failure.message or "log()" in failure.message:
-                return text
+            return text
     names = parameters(function) if function is not MISSING else []
     for frame in failure.libraries[:3]:
         names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
-    names = [other for other in dict.fromkeys(names) if other not in ("self", "cls", "args", "kwargs", keyword) and not other.startswith("_")]
+    names = [
+        other
+        for other in dict.fromkeys(names)
+        if other not in ("self", "cls", "args", "kwargs", keyword) and not other.startswith("_")
+    ]
     found = nearest(keyword, names)
     if found:
         return f"The argument is called `{found[0]}`: write `{found[0]}=`."
@@ -77,7 +87,9 @@ def _positional(failure: Failure) -> str:
     """The same call with its keyword arguments by position."""
     call = failure.call
     if call is not None and call.keywords and all(keyword.arg for keyword in call.keywords):
-        rewritten = ast.Call(func=call.func, args=[*call.args, *(keyword.value for keyword in call.keywords)], keywords=[])
+        rewritten = ast.Call(
+            func=call.func, args=[*call.args, *(keyword.value for keyword in call.keywords)], keywords=[]
+        )
         text = failure.text_of(rewritten, "")
         if text:
             return f"It takes its arguments by position only: `{text}`."
@@ -103,7 +115,13 @@ def _too_many(failure: Failure, said: str, takes: int, given: int) -> str | None
     _, function = _called(failure)
     call = failure.call
     method = attribute_of(failure.lookup(owner), name) if owner and "<" not in owner else function
-    if owner and type(method) is FunctionType and given == takes + 1 and not _first_is_self(method) and (call is None or len(call.args) < given):
+    if (
+        owner
+        and type(method) is FunctionType
+        and given == takes + 1
+        and not _first_is_self(method)
+        and (call is None or len(call.args) < given)
+    ):
         return f"Add `self` as the first parameter of the method: `def {name}(self, ...)`."
     if said in ("sort", "list.sort"):
         return "Give the function by name: `values.sort(key=lambda item: ...)`."
@@ -133,8 +151,16 @@ def _wrong_count(failure: Failure, said: str) -> str | None:
         return "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair."
     if name == "range" or name == "input":
         return None
-    if name in ("sum", "len", "any", "all", "list", "set", "tuple", "sqrt", "float", "int") and call is not None and len(call.args) > 1:
-        return f"Pass the values as one list: `{name}([{', '.join(failure.text_of(arg, '...') for arg in call.args[:3])}])`." if name not in ("sqrt", "float", "int") else None
+    if (
+        name in ("sum", "len", "any", "all", "list", "set", "tuple", "sqrt", "float", "int")
+        and call is not None
+        and len(call.args) > 1
+    ):
+        return (
+            f"Pass the values as one list: `{name}([{', '.join(failure.text_of(arg, '...') for arg in call.args[:3])}])`."
+            if name not in ("sqrt", "float", "int")
+            else None
+        )
     return None
 
 
@@ -155,7 +181,9 @@ def _shape_or_list(failure: Failure) -> str | None:
         text = failure.text_of(ast.Call(func=call.func, args=[shape], keywords=call.keywords), f"{function}((3, 4))")
         return f"The shape is one tuple: `{text}`."
     if name in _TAKE_ONE_LIST and len(call.args) > 1 and re.search(r"takes|iterable|scalar|axis|interpret", message):
-        rewritten = ast.Call(func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords)
+        rewritten = ast.Call(
+            func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords
+        )
         return f"Give them as one list: `{failure.text_of(rewritten, f'{function}([a, b])')}`."
     if name in ("concat", "concatenate") and "iterable" in message:
         return f"Give them as one list: `{function}([a, b])`."

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one sentence, one line)
 """Hints for attributes that an object does not have."""
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from safeexec.compiler.hints import missing_in_module, nearest, quoted
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
 
-_MESSAGE = re.compile(r"(?:'(?P<kind>[\w.]+)' object|type object '(?P<class>\w+)'|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'")
+_MESSAGE = re.compile(
+    r"(?:'(?P<kind>[\w.]+)' object|type object '(?P<class>\w+)'|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
+)
 
 
 def hint(failure: Failure) -> str | None:
@@ -150,7 +153,7 @@ def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     names = [other for other in attribute_names(owner) if private or not other.startswith("_")]
     kind = library_kind(owner)
     if kind == "pandas.DataFrame":
-        from safeexec.child.hints.keys import columns_of, column_hint
+        from safeexec.child.hints.keys import column_hint, columns_of
 
         columns = columns_of(owner)
         if (found := nearest(name, columns)) and not nearest(name, names):
@@ -160,7 +163,21 @@ def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     return f"Did you mean {' or '.join(f'`{text}.{other}`' for other in found)}?" if found else None
 
 
-_WRAPPED = ("head", "groupby", "iloc", "loc", "columns", "iterrows", "describe", "merge", "to_csv", "sort_values", "dropna", "fillna", "value_counts")
+_WRAPPED = (
+    "head",
+    "groupby",
+    "iloc",
+    "loc",
+    "columns",
+    "iterrows",
+    "describe",
+    "merge",
+    "to_csv",
+    "sort_values",
+    "dropna",
+    "fillna",
+    "value_counts",
+)
 
 
 def _wrapped(owner: Any, name: str, text: str) -> str | None:

@@ -19,7 +19,7 @@ MAX_NAMES = 3000
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
 _module_of = type.__dict__["__module__"].__get__
-_module_dict = ModuleType.__dict__["__dict__"].__get__
+_module_dict = vars(ModuleType)["__dict__"].__get__
 
 
 class Failure:
@@ -140,7 +140,7 @@ class Failure:
         return MISSING
 
     def resolve(self, tree: ast.AST | None) -> Any:
-        """The object of an expression made of names, attributes and constant indexes of plain containers, or `MISSING`."""
+        """The object of an expression of names, attributes and constant indexes of plain containers, or `MISSING`."""
         import ast
 
         match tree:
@@ -172,7 +172,7 @@ class Failure:
 
 
 def attribute_of(owner: Any, name: str) -> Any:
-    """``owner.name`` if it is in a module or instance dictionary or a class; descriptors are not run. Else `MISSING`."""
+    """``owner.name`` from the dictionary of the module, instance or class, without descriptors; or `MISSING`."""
     if owner is MISSING:
         return MISSING
     if issubclass(type(owner), ModuleType):
@@ -224,7 +224,7 @@ def module_name(module: ModuleType) -> str:
 
 
 def library_kind(obj: Any) -> str:
-    """``pandas.DataFrame``, ``pandas.Series``, ``pandas.Index``, ``pandas.GroupBy`` or ``numpy.ndarray``; else empty."""
+    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy`` or ``numpy.ndarray``; else empty."""
     for base in _mro_of(type(obj)):
         module = _module_of(base)
         if type(module) is not str:
@@ -256,16 +256,20 @@ def parameters(function: Any) -> list[str]:
         if type(wrapped) is FunctionType and code.co_flags & 0x0C:
             return parameters(wrapped)
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        return [name for name in names if name not in ("self", "cls")]
+        return [name for name in names if name not in ("self", "cls", "_cls")]
     signature = getattr(function, "__text_signature__", None) if type(function) in _C_FUNCTIONS else None
     if type(signature) is str:
         import re
 
-        return [name for name in re.findall(r"(?<![\w=.'\"])([A-Za-z_]\w*)\s*(?=[=,)])", signature) if name not in _NOT_NAMES]
+        return [
+            name
+            for name in re.findall(r"(?<![\w=.'\"])([A-Za-z_]\w*)\s*(?=[=,)])", signature)
+            if name not in _NOT_NAMES
+        ]
     return []
 
 
-_C_FUNCTIONS = (type(len), type([].append), type(str.split))
+_C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "None", "True", "False")
 
 

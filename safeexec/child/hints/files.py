@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one sentence, one line)
 """Hints for files: what the workspace has, and that there is none where the policy has none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one sentence, one line)
 """Hints for keys that a dict, and columns that a DataFrame, do not have."""
 
 from __future__ import annotations
@@ -73,17 +74,19 @@ def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
     return f"There is no column {name!r}; the columns are {quoted(map(repr, columns), 12)}."
 
 
-def _data_frames(failure: Failure) -> list[tuple[Any, dict[str, Any]]]:
-    """The DataFrames that the library was called with, each with the local variables of its frame."""
-    found: list[tuple[Any, dict[str, Any]]] = []
+def _data_frames(failure: Failure) -> list[Any]:
+    """The DataFrames and Series among the local variables of the library, outermost first."""
+    found: list[Any] = []
     for variables in frames_of(failure):
         values = list(variables.values())
         grouped = variables.get("self", MISSING)
         if library_kind(grouped) == "pandas.GroupBy" or _is_indexer(grouped):
             values.append(attribute_of(grouped, "obj"))
         for value in values:
-            if library_kind(value) in ("pandas.DataFrame", "pandas.Series") and all(value is not other for other, _ in found):
-                found.append((value, variables))
+            if library_kind(value) in ("pandas.DataFrame", "pandas.Series") and all(
+                value is not other for other in found
+            ):
+                found.append(value)
     return found[:8]
 
 
@@ -91,10 +94,10 @@ def _is_indexer(obj: Any) -> bool:
     return type(obj).__name__ in ("_LocIndexer", "_iLocIndexer", "_AtIndexer", "_iAtIndexer")
 
 
-def _of_frames(failure: Failure, frames: list[tuple[Any, dict[str, Any]]]) -> str | None:
-    first, variables = frames[0]
+def _of_frames(failure: Failure, frames: list[Any]) -> str | None:
+    first = frames[0]
     text = _frame_text(failure)
-    columns = list(dict.fromkeys(column for frame, _ in frames for column in columns_of(frame)))
+    columns = list(dict.fromkeys(column for frame in frames for column in columns_of(frame)))
     wanted = _wanted(failure)
     called = failure.libraries[0].f_code.co_name if failure.libraries else ""
     if library_kind(first) == "pandas.Series":
@@ -139,7 +142,9 @@ def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
     if wanted and labels:
         found = nearest(wanted[0], labels, 2)
         if found:
-            return f"The index has no label {wanted[0]!r}; did you mean {' or '.join(f'`{label!r}`' for label in found)}?"
+            return (
+                f"The index has no label {wanted[0]!r}; did you mean {' or '.join(f'`{label!r}`' for label in found)}?"
+            )
         return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, labels), 10)}."
     if wanted:
         return f"The index has no label {wanted[0]!r}: a Series has one column of values; by position use `.iloc[0]`."
@@ -177,9 +182,8 @@ def _of_dict(owner: dict[Any, Any], key: Any, text: str) -> str | None:
         keys.append(other)
     names = [other for other in keys if type(other) is str]
     if type(key) is str:
-        if key.lstrip("-").isdigit() and any(type(other) is int for other in keys):
-            if int(key) in [other for other in keys if type(other) is int]:
-                return f"The keys are numbers: use `{text}[{int(key)}]`."
+        if key in [str(other) for other in keys if type(other) is int]:
+            return f"The keys are numbers: use `{text}[{key}]`."
         found = nearest(key, names, 2)
         if found:
             return f"There is no key {key!r}; did you mean {' or '.join(f'`{name!r}`' for name in found)}?"
@@ -196,7 +200,7 @@ def _of_dict(owner: dict[Any, Any], key: Any, text: str) -> str | None:
 def _of_method(failure: Failure, function: ast.Attribute, key: Any) -> str | None:
     owner = failure.resolve(function.value)
     text = failure.text_of(function.value)
-    if function.attr == "remove" and type(owner) in (set, MISSING) or type(owner) is set:
+    if (function.attr == "remove" and type(owner) in (set, MISSING)) or type(owner) is set:
         return f"Use `{text}.discard(item)`, which does nothing if the item is not there."
     if function.attr == "pop" and issubclass(type(owner), dict):
         return f"Use `{text}.pop(key, None)`, which does nothing if the key is not there."

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one sentence, one line)
 """Hints for names that are not defined, are local before they have a value, or cannot be imported."""
 
 from __future__ import annotations
@@ -97,8 +98,12 @@ def _module(failure: Failure, name: str) -> str | None:
     from safeexec.compiler.hints.modules import ALIASES, MODULES
 
     module = ALIASES.get(name, name)
-    if importable(module, failure.plan) and failure.plan.mode == "restricted" or module in _stdlib(failure):
-        return f"Import it first: `import {module} as {name}`." if name in ALIASES else f"Import it first: `import {module}`."
+    if (importable(module, failure.plan) and failure.plan.mode == "restricted") or module in _stdlib(failure):
+        return (
+            f"Import it first: `import {module} as {name}`."
+            if name in ALIASES
+            else f"Import it first: `import {module}`."
+        )
     if name in ALIASES or (module in MODULES and failure.rest_of_line.startswith(".")):
         return hint_for("module", module, failure.plan)
     return None
@@ -136,7 +141,11 @@ def _origin(failure: Failure, name: str) -> str | None:
     if module is None:
         return None
     used = failure.rest_of_line.startswith(("(", "[", ".")) or name[:1].isupper() or name in _CONSTANTS
-    return f"Import it first: `from {module} import {name}`." if used and provides(f"{module}.{name}", failure.plan) else None
+    return (
+        f"Import it first: `from {module} import {name}`."
+        if used and provides(f"{module}.{name}", failure.plan)
+        else None
+    )
 
 
 def _homes(name: str) -> list[str]:
@@ -163,5 +172,3 @@ def _of_self(failure: Failure, name: str) -> str | None:
     if self is not MISSING and attribute_of(self, name) is not MISSING:
         return f"It belongs to the object: use `self.{name}`."
     return None
-
-

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """Hints that follow from the message of an exception alone: pattern → sentence, by kind of exception.
 
 ``{1}`` is the first group of the pattern, ``{expr}`` the source text of the failing expression, ``{left}``, ``{right}``
@@ -203,7 +204,7 @@ PATTERNS: dict[str, _Table] = {
         (r"(?:invalid literal for int\(\) with base 10|could not convert string to float): '\s*'", "The text is empty: skip it first, `if text.strip():`."),
         (r"invalid literal for int\(\) with base (\d+)", "It is not a whole number in base {1}: check it first with `text.strip().isdigit()`, or skip such values in a `try` with `except ValueError`."),
         (r"could not convert string to float|complex\(\) arg is a malformed string", "It is not a number: skip or replace such values, in a `try` with `except ValueError`; a column with `pd.to_numeric(column, errors='coerce')` where pandas is there."),
-        (r"not enough values to unpack \(expected (\d+), got (\d+)\)", "There are {2} values on the right and {1} names on the left: check how the value is split, or unpack what there is, `first, *rest = values`."),
+        (r"not enough values to unpack \(expected (\d+), got (\d+)\)", "The right side gives {2} and the left side has {1} names: check how the value is split, or unpack what there is, `first, *rest = values`."),
         (r"not enough values to unpack \(expected at least (\d+), got (\d+)\)", "There are only {2} values on the right: check the length first."),
         (r"too many values to unpack \(expected (\d+)\)", "There are more than {1} values on the right: take the rest with a star, `a, *rest = values`; keys and values of a dict are `.items()`, positions come with `enumerate(...)`."),
         (r"cannot reshape array of size (\d+) into shape (\(.*\))", "The product of the new shape {2} must be the size, {1}; `-1` lets numpy compute one axis: `a.reshape(-1, 2)`."),
@@ -315,7 +316,7 @@ PATTERNS: dict[str, _Table] = {
     "IndexError": (
         (r"(list|tuple|string|array|range object|deque) (?:assignment )?index out of range|pop index out of range|bytearray index out of range", "{index}"),
         (r"pop from (?:an )?empty (list|deque)|pop from an empty", "Check `if values:` before you pop."),
-        (r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)", "Axis {2} has {3} items: its indexes go from 0 to {3} - 1; print `a.shape`."),
+        (r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)", "Axis {2} has {3} items, and indexes count from 0: print `a.shape`."),
         (r"too many indices for array: array is (\d+)-dimensional, but (\d+) were indexed", "The array has {1} axes: use as many indexes, or reshape it first, `a.reshape(-1, 1)`."),
         (r"only integers, slices .* are valid indices", "Use whole numbers as indexes: `int(i)` or `//`; columns by name belong to a DataFrame, `df['name']`."),
         (r"boolean index did not match indexed array along axis (\d+); size of axis is (\d+) but size of corresponding boolean axis is (\d+)", "The mask has {3} items and the axis {2}: make the mask from the same array."),
@@ -446,14 +447,14 @@ _NEEDLES: dict[str, tuple[str, ...]] = {}
 
 def _is_known(kind: type) -> bool:
     """Is it a class of Python or a library, and not one of the guest that happens to have the name?"""
-    return type.__dict__["__module__"].__get__(kind) != "__main__"
+    return bool(type.__dict__["__module__"].__get__(kind) != "__main__")
 
 
 def _fill(text: str, match: re.Match[str], failure: Failure) -> str:
     if text == "{index}":
         return _index(failure)
     for number, value in enumerate(match.groups(), 1):
-        text = text.replace("{%d}" % number, value or "")
+        text = text.replace("{" + str(number) + "}", value or "")
     if "{" not in text:
         return text
     tree = failure.expression

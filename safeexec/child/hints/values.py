@@ -1,14 +1,15 @@
+# ruff: noqa: E501 (one sentence, one line)
 """Hints for values of another type than the program takes them for: None, coroutines, functions, hidden builtins."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from types import CoroutineType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from safeexec.child.hints.failure import MISSING, attribute_names, module_name
-from safeexec.child.tracebacks import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,7 @@ _MAYBE_NONE = {
     "fullmatch": "`re.fullmatch(...)` is None when the text does not match",
     "get": "`.get(key)` is None when the key is missing",
     "getenv": "`getenv` is None when the variable is missing",
-    "find": "it is None when nothing is found",
-    "first": "it is None when nothing is found",
+    "find": "`.find(...)` is None when nothing is found",
 }
 
 
@@ -51,7 +51,12 @@ def _operands(failure: Failure) -> Iterator[ast.expr]:
             yield from (left, right)
         case ast.Compare(left=left, comparators=others):
             yield from (left, *others)
-        case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value) | ast.UnaryOp(operand=value):
+        case (
+            ast.Attribute(value=value)
+            | ast.Subscript(value=value)
+            | ast.Starred(value=value)
+            | ast.UnaryOp(operand=value)
+        ):
             yield value
         case ast.Call(func=function, args=args):
             yield function
@@ -94,7 +99,13 @@ def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | Non
         kept = [keyword for keyword in tree.keywords if keyword.arg != "inplace"]
         call = failure.text_of(ast.Call(func=tree.func, args=tree.args, keywords=kept), "df.method(...)")
         return f"A method with `inplace=True` returns None: leave `inplace=True` out and assign the result, `{text or 'result'} = {call}`."
-    name = tree.func.attr if isinstance(tree.func, ast.Attribute) else tree.func.id if isinstance(tree.func, ast.Name) else ""
+    name = (
+        tree.func.attr
+        if isinstance(tree.func, ast.Attribute)
+        else tree.func.id
+        if isinstance(tree.func, ast.Name)
+        else ""
+    )
     if name == "print":
         return "`print(...)` returns None: assign the value itself and print it in a line of its own."
     function = failure.resolve(tree.func)
@@ -105,7 +116,7 @@ def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | Non
         better = f", or use `sorted({owner})`" if name == "sort" else ""
         return f"`.{name}(...)` changes the object in place and returns None: call it in a line of its own and go on with `{owner}`{better}."
     if name in _MAYBE_NONE:
-        return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`.".replace("it is", "It is", 1) if name in ("find", "first") else f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`."
+        return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`."
     return None
 
 
@@ -152,7 +163,10 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
             continue
         for node in ast.walk(tree):
             match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
                     if name == text and (filename != failure.frame.filename or node.lineno <= failure.frame.line):
                         found = value
     return found
@@ -163,7 +177,9 @@ def hint(failure: Failure) -> str | None:
     message = failure.message
     if match := re.search(r"'([\w.]+)' object is not callable", message):
         return _not_callable(failure, match.group(1))
-    if match := re.search(r"'(method|function|builtin_function_or_method|type)' object is not (subscriptable|iterable)", message):
+    if match := re.search(
+        r"'(method|function|builtin_function_or_method|type)' object is not (subscriptable|iterable)", message
+    ):
         tree = next(iter(_operands(failure)), None)
         text = failure.text_of(tree, "f")
         return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
@@ -201,7 +217,7 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
         return f"`{text}` is None: check the assignment or the decorator that it comes from; a decorator must return a function."
     if isinstance(function, ast.Attribute):
         return f"`{text}` is a value, not a method: use it without parentheses."
-    return f"`{text}` is a value of type `{type_name(type(kind)) if not kind else kind}`, not a function: use it without parentheses."
+    return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
 
 
 def _hidden_type(failure: Failure) -> str | None:
@@ -214,7 +230,4 @@ def _hidden_type(failure: Failure) -> str | None:
     return "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
 
 
-_BUILTIN_NAMES = frozenset(
-    "abs all any ascii bin bool bytes callable chr complex dict dir divmod enumerate filter float format frozenset getattr hash hex id input int isinstance iter "
-    "len list map max min next object oct open ord pow print property range repr reversed round set slice sorted str sum super tuple type vars zip".split()
-)  # fmt: skip
+_BUILTIN_NAMES = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))

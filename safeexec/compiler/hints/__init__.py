@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one sentence, one line)
 """What a model can do instead: one sentence for a refusal, a syntax error or a limit.
 
 The tables are data, split by meaning; each is imported when a hint of its kind is asked for. Hints of the policy win
@@ -93,7 +94,20 @@ def _available(plan: LanguagePlan) -> str:
     return quoted([*first, *(name for name in tops if name not in first)], 12)
 
 
-_COMMON = ("math", "statistics", "json", "re", "datetime", "collections", "itertools", "random", "numpy", "pandas", "sklearn", "matplotlib")
+_COMMON = (
+    "math",
+    "statistics",
+    "json",
+    "re",
+    "datetime",
+    "collections",
+    "itertools",
+    "random",
+    "numpy",
+    "pandas",
+    "sklearn",
+    "matplotlib",
+)
 
 
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
@@ -140,7 +154,11 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return text
     if full in plan.imports:
         return f"Import it first: `import {full}`."
-    names = [candidate for candidate in candidates if not candidate.startswith("_") and provides(f"{module}.{candidate}", plan)]
+    names = [
+        candidate
+        for candidate in candidates
+        if not candidate.startswith("_") and provides(f"{module}.{candidate}", plan)
+    ]
     found = nearest(name, names, 2)
     if found:
         return f"Did you mean {' or '.join(f'`{module}.{candidate}`' for candidate in found)}?"

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """What to do instead of an attribute that the policy refuses, or that does not exist in a module.
 
 `ATTRIBUTES` are names refused on any object; `MODULE_ATTRIBUTES` are ``module.name`` that people write and that are

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """What to do instead of a language construct that the policy refuses. See `advice` for the form of an entry."""
 
 from __future__ import annotations

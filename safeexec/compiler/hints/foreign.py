@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """Names of other languages and of Python 2, and what Python 3 has instead: names, and attributes by type."""
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "range": {"append": "Make a list of it first: `list({obj})`.", "sort": "Use `sorted({obj})`.", "reverse": "Use `{obj}[::-1]`, or `reversed({obj})`.", "remove": "Make a list of it first: `list({obj})`.", "pop": "Make a list of it first: `list({obj})`.", "map": "Use a comprehension: `[f(x) for x in {obj}]`.", "length": _LENGTH, "tolist": "Use `list({obj})`.", "shuffle": "Make a list of it first: `items = list({obj}); random.shuffle(items)`.", "extend": "Make a list of it first: `list({obj})`.", "insert": "Make a list of it first: `list({obj})`."},
     **dict.fromkeys(
         ("dict_keys", "dict_values", "dict_items", "map", "filter", "zip", "generator", "enumerate", "list_iterator", "reversed"),
-        {name: "Make a list of it first: `list({obj})`." for name in ("sort", "append", "index", "reverse", "pop", "remove", "extend", "count", "copy", "insert", "map", "filter", "tolist", "len", "length", "sorted", "join", "shape", "get", "size", "first")} | {"next": "Use `next({obj})`.", "has_next": "Loop over it with `for`."},
+        dict.fromkeys(("sort", "append", "index", "reverse", "pop", "remove", "extend", "count", "copy", "insert", "map", "filter", "tolist", "len", "length", "sorted", "join", "shape", "get", "size", "first"), "Make a list of it first: `list({obj})`.") | {"next": "Use `next({obj})`.", "has_next": "Loop over it with `for`."},
     ),
     "date": {"add": "Add a `timedelta`: `{obj} + datetime.timedelta(days=1)`.", "addDays": "Add a `timedelta`: `{obj} + datetime.timedelta(days=1)`.", "getFullYear": "Use `{obj}.year`.", "getTime": "Use `{obj}.timestamp()` of a datetime.", "format": "Use `{obj}.strftime('%Y-%m-%d')`.", "toISOString": "Use `{obj}.isoformat()`.", "hour": "A date has no time; use `datetime.datetime`.", "date": "It is a date already; use it as it is.", "now": "Use `datetime.date.today()`.", "days": "Use `{obj}.day`; `.days` belongs to the difference of two dates.", "total_seconds": "Subtract two dates first: `(end - start).total_seconds()`.", "dayofweek": "Use `{obj}.weekday()`."},
     "timedelta": {"hours": "Use `{obj}.total_seconds() / 3600`.", "minutes": "Use `{obj}.total_seconds() / 60`.", "months": "A difference of dates has days only: `{obj}.days / 30.44`.", "years": "A difference of dates has days only: `{obj}.days / 365.25`.", "weeks": "Use `{obj}.days // 7`.", "total_days": "Use `{obj}.days`.", "total_hours": "Use `{obj}.total_seconds() / 3600`.", "total_minutes": "Use `{obj}.total_seconds() / 60`."},

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """Names and arguments that numpy, pandas and scikit-learn had, or are believed to have, and what is there instead.
 
 `REMOVED` is by ``module.name``; `METHODS` by type and method; `ARGUMENTS` by function and keyword. Recorded against
@@ -520,7 +521,6 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "sorted": {"cmp": "Use `key=functools.cmp_to_key(compare)`, or better `key=lambda item: ...`.", "by": "The argument is called `key`.", "ascending": "Use `reverse=True` for the largest first.", "descending": "Use `reverse=True`.", "desc": "Use `reverse=True`."},
     "sort": {"cmp": "Use `key=functools.cmp_to_key(compare)`, or better `key=lambda item: ...`.", "by": "The argument is called `key`.", "ascending": "Use `reverse=True` for the largest first.", "descending": "Use `reverse=True`.", "desc": "Use `reverse=True`."},
     "open": {"encode": "The argument is called `encoding`."},
-    "log": {"base": "Give the base by position: `math.log(100, 10)`; for base 10 there is `math.log10(x)`."},
     "split": {"separator": "The argument is called `sep`.", "delimiter": "The argument is called `sep`."},
     "print": {"separator": "The argument is called `sep`.", "newline": "Use `end=''` to stay in the line."},
     "enumerate": {"begin": "The argument is called `start`.", "start_index": "The argument is called `start`."},

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """What a model can do when a step hit a limit: one sentence per outcome, with the limit and its usual causes."""
 
 from __future__ import annotations

@@ -102,9 +102,10 @@ def _containment(words: list[str], other: list[str]) -> int | None:
 def edits(left: str, right: str, most: int) -> int | None:
     """Insertions, deletions, replacements and swaps of neighbours between two words; None if more than `most`."""
     before: list[int] = []
+    previous: list[int] = []
     row = list(range(len(right) + 1))
     for i, character in enumerate(left, 1):
-        before, previous, row = row if i == 1 else previous, row, [i]
+        before, previous, row = previous, row, [i]
         for j, wanted in enumerate(right, 1):
             cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (character != wanted))
             if i > 1 and j > 1 and character == right[j - 2] and left[i - 2] == wanted:

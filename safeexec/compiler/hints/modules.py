@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """What to use instead of a module that the policy does not import. See `advice` for the form of an entry."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """Which module a bare name usually comes from, for names that are used without their import."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """What to write instead of a text that is not Python: other languages, Python 2, and what surrounds code in a reply.
 
 `RULES` are tried in order on the line of the error (and, where they say so, on the whole source); the first whose
@@ -30,7 +31,7 @@ def syntax_hint(error: SyntaxError, source: str) -> str | None:
 def _surroundings(source: str, lines: list[str], number: int) -> str | None:
     """The text around code that came along with it, or a source in another language."""
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    if line.startswith("```") or line.startswith("~~~"):
+    if line.startswith(("```", "~~~")):
         return "Send the code alone, without the Markdown fence (```)."
     if re.match(r"(<\?php|<!DOCTYPE|</?(html|div|script|code|python|tool_call)\b)", line, re.IGNORECASE):
         return "Send Python code alone, without tags around it."
@@ -42,47 +43,95 @@ def _surroundings(source: str, lines: list[str], number: int) -> str | None:
 
 _LANGUAGES: tuple[tuple[str, str], ...] = (
     (r"^#include\b|^using namespace\b|^int main\s*\(", "This is C or C++: write the program in Python."),
-    (r"^(public|private|protected)\s+(static\s+)?(class|void|int|String)\b", "This is Java: write the program in Python."),
-    (r"^(SELECT|INSERT INTO|CREATE TABLE|UPDATE|DELETE FROM)\b.*(\bFROM\b|\bVALUES\b|\bSET\b|\(|;$)", "This is SQL: put it into a string, or write the query in Python."),
-    (r"^(pip3?|conda|apt(-get)?|npm|brew)\s+(install|update)\b", "Nothing can be installed here: import only the modules that the sandbox has."),
-    (r"^[!%]\s*(pip|conda)\b", "Nothing can be installed here: remove the line, and import only the modules that the sandbox has."),
-    (r"^%{1,2}[a-z]\w*|^\w+\?{1,2}$", "This is not a notebook: remove lines that begin with `%` or end with `?`, and write plain Python."),
+    (
+        r"^(public|private|protected)\s+(static\s+)?(class|void|int|String)\b",
+        "This is Java: write the program in Python.",
+    ),
+    (
+        r"^(SELECT|INSERT INTO|CREATE TABLE|UPDATE|DELETE FROM)\b.*(\bFROM\b|\bVALUES\b|\bSET\b|\(|;$)",
+        "This is SQL: put it into a string, or write the query in Python.",
+    ),
+    (
+        r"^(pip3?|conda|apt(-get)?|npm|brew)\s+(install|update)\b",
+        "Nothing can be installed here: import only the modules that the sandbox has.",
+    ),
+    (
+        r"^[!%]\s*(pip|conda)\b",
+        "Nothing can be installed here: remove the line, and import only the modules that the sandbox has.",
+    ),
+    (
+        r"^%{1,2}[a-z]\w*|^\w+\?{1,2}$",
+        "This is not a notebook: remove lines that begin with `%` or end with `?`, and write plain Python.",
+    ),
     (r"^!\s*\w+", "There is no shell here: remove lines that begin with `!`, and write plain Python."),
     (r"^(\$|>>>|In \[\d+\]:)\s", "Send the code alone, without the prompt (`>>>`, `$`, `In [1]:`)."),
-    (r"^(cd|ls|mkdir|rm|echo|cat|curl|wget|export|sudo|git|python3?)\s+[\w./$~\"'-]+(\s|$)(?!=)", "There is no shell here: write it in Python."),
-    (r"^(package|func)\s+\w+.*\{?$|^fn\s+\w+\s*\(|^let\s+mut\b", "This is another language: write it in Python; functions are defined with `def name(x):`."),
+    (
+        r"^(cd|ls|mkdir|rm|echo|cat|curl|wget|export|sudo|git|python3?)\s+[\w./$~\"'-]+(\s|$)(?!=)",
+        "There is no shell here: write it in Python.",
+    ),
+    (
+        r"^(package|func)\s+\w+.*\{?$|^fn\s+\w+\s*\(|^let\s+mut\b",
+        "This is another language: write it in Python; functions are defined with `def name(x):`.",
+    ),
     (r"^library\(\w+\)|<-\s*(c|function)\(", "This is R: write it in Python, with `=` for assignment."),
 )
 
 RULES: tuple[_Rule, ...] = (
-    _Rule("[\u2018\u2019\u201a\u201c\u201d\u201e\u2032\u2033\u00ab\u00bb]", "Use straight quotes: ' or \" instead of typographic ones."),
+    _Rule(
+        "[\u2018\u2019\u201a\u201c\u201d\u201e\u2032\u2033\u00ab\u00bb]",
+        "Use straight quotes: ' or \" instead of typographic ones.",
+    ),
     _Rule("[\u2010-\u2015\u2212]", "Use the plain minus sign `-` instead of a dash."),
     _Rule("[\u00d7\u00b7\u22c5\u00f7]", "Use `*` for a product and `/` for a quotient."),
     _Rule("[\u00b2\u00b3\u2070\u00b9\u2074-\u2079]", "Use `**` for powers: `x ** 2`."),
     _Rule("[\u2264\u2265\u2260]", "Use `<=`, `>=` and `!=`."),
     _Rule("\u221a", "Use `math.sqrt(x)`."),
     _Rule("[\uff0c\uff1b\uff1a\uff08\uff09]", "Use the plain characters `,`, `;`, `:`, `(` and `)`."),
-    _Rule("[\u00a0\u2000-\u200b\u2028\u2029\u202f\u2060\u3000\ufeff]", "Remove the invisible characters (non-breaking or zero-width spaces) and use plain blanks."),
+    _Rule(
+        "[\u00a0\u2000-\u200b\u2028\u2029\u202f\u2060\u3000\ufeff]",
+        "Remove the invisible characters (non-breaking or zero-width spaces) and use plain blanks.",
+    ),
     _Rule(r"^\s*print\s+[^(=\s]", "In Python 3 `print` is a function: `print(...)`, with parentheses."),
     _Rule(r"^\s*print\s*>>", "In Python 3 `print` is a function: `print(..., file=sys.stderr)`, with parentheses."),
     _Rule(r"^\s*exec\s+[\"'\w]", "Write the code directly as plain code of this step."),
     _Rule(r"^\s*raise\s+\w+\s*,", "In Python 3 write `raise Kind(message)`, with parentheses."),
-    _Rule(r"^\s*except\s+[\w.]+\s*,\s*\w+\s*:", "In Python 3 write `except Kind as name:`; several kinds need parentheses: `except (A, B):`."),
+    _Rule(
+        r"^\s*except\s+[\w.]+\s*,\s*\w+\s*:",
+        "In Python 3 write `except Kind as name:`; several kinds need parentheses: `except (A, B):`.",
+    ),
     _Rule(r"<>", "In Python 3 it is `!=` instead of `<>`."),
-    _Rule(r"\b0[0-7]+\b", "In Python 3 octal numbers begin with `0o`, and other numbers have no leading zeros.", "leading zeros"),
+    _Rule(
+        r"\b0[0-7]+\b",
+        "In Python 3 octal numbers begin with `0o`, and other numbers have no leading zeros.",
+        "leading zeros",
+    ),
     _Rule(r"\b\d+[lL]\b", "In Python 3 integers have no `L` at the end.", "invalid decimal"),
     _Rule(r"(?<!&)&&(?!&)", "In Python it is `and` instead of `&&`."),
     _Rule(r"\|\|", "In Python it is `or` instead of `||`."),
-    _Rule(r"(\+\+|--)\s*($|[;)\]:])|^\s*(\+\+|--)\w", "In Python there is no `++` or `--`: write `x += 1` or `x -= 1`."),
+    _Rule(
+        r"(\+\+|--)\s*($|[;)\]:])|^\s*(\+\+|--)\w", "In Python there is no `++` or `--`: write `x += 1` or `x -= 1`."
+    ),
     _Rule(r"(===|!==)", "In Python it is `==` instead of `===`, and `!=` instead of `!==`."),
     _Rule(r"=>", "In Python write `lambda x: ...`, or a function with `def`, instead of `=>`.", ""),
     _Rule(r"\?[^:'\"]*:", "In Python write `a if condition else b` instead of `condition ? a : b`."),
     _Rule(r"\?\?|\?\.", "In Python write `a if a is not None else b` instead of `??` and `?.`."),
-    _Rule(r"^\s*(const|let|var)\s+[\w\[{]", "In Python a variable is assigned directly: `x = 1`, without `const`, `let` or `var`."),
-    _Rule(r"^\s*(int|float|double|string|String|bool|char|long|auto)\s+\w+\s*(=|;|$)", "In Python a variable is assigned directly: `x = 1`, without a type before it."),
+    _Rule(
+        r"^\s*(const|let|var)\s+[\w\[{]",
+        "In Python a variable is assigned directly: `x = 1`, without `const`, `let` or `var`.",
+    ),
+    _Rule(
+        r"^\s*(int|float|double|string|String|bool|char|long|auto)\s+\w+\s*(=|;|$)",
+        "In Python a variable is assigned directly: `x = 1`, without a type before it.",
+    ),
     _Rule(r"^\s*(async\s+)?function\b", "In Python functions are defined with `def name(x):` and an indented body."),
-    _Rule(r"^\s*(fn|func|fun|sub|proc|void)\s+\w+\s*\(", "In Python functions are defined with `def name(x):` and an indented body."),
-    _Rule(r"^\s*(switch|case\b.*:\s*$|default\s*:)", "In Python write `match value:` with `case ...:` inside, or `if` and `elif`."),
+    _Rule(
+        r"^\s*(fn|func|fun|sub|proc|void)\s+\w+\s*\(",
+        "In Python functions are defined with `def name(x):` and an indented body.",
+    ),
+    _Rule(
+        r"^\s*(switch|case\b.*:\s*$|default\s*:)",
+        "In Python write `match value:` with `case ...:` inside, or `if` and `elif`.",
+    ),
     _Rule(r"\b(else\s+if|elseif|elsif)\b", "In Python it is `elif` instead of `else if`."),
     _Rule(r"^\s*for\s*\(.*;.*;", "In Python write `for i in range(n):` and an indented body."),
     _Rule(r"^\s*for\s*\(?\s*(const|let|var)\s", "In Python write `for item in items:` and an indented body."),
@@ -90,7 +139,10 @@ RULES: tuple[_Rule, ...] = (
     _Rule(r"^\s*foreach\b", "In Python write `for item in items:`."),
     _Rule(r"^\s*do\s*[:{]?\s*$", "In Python write `while True:` with `break` at the end of the body."),
     _Rule(r"^\s*(until|unless|loop|repeat)\b.*", "In Python write `while not condition:` or `if not condition:`."),
-    _Rule(r"^\s*(try|else|finally|do)\s*\{|^\s*\}\s*(else|catch|finally)|^\s*\}\s*;?\s*$|\)\s*\{\s*$|(if|while|for)\b.*\{\s*$", "In Python blocks begin with a colon and are indented, without braces `{ }`."),
+    _Rule(
+        r"^\s*(try|else|finally|do)\s*\{|^\s*\}\s*(else|catch|finally)|^\s*\}\s*;?\s*$|\)\s*\{\s*$|(if|while|for)\b.*\{\s*$",
+        "In Python blocks begin with a colon and are indented, without braces `{ }`.",
+    ),
     _Rule(r"\bcatch\b", "In Python it is `except Exception as e:` instead of `catch`."),
     _Rule(r"^\s*throw\b", "In Python it is `raise ValueError('why')` instead of `throw`."),
     _Rule(r"\bnew\s+\w+\s*\(", "In Python call the class itself: `Kind(...)`, without `new`."),
@@ -99,12 +151,19 @@ RULES: tuple[_Rule, ...] = (
     _Rule(r"^\s*(/\*|\*/|\*\s)|^\s*//|;\s*//|\s//\s+[a-zA-Z]+", "In Python comments begin with `#`."),
     _Rule(r"(?<![=!<>])!\s*[\w(]", "In Python it is `not x` instead of `!x`."),
     _Rule(r"\bthen\s*:?\s*$", "In Python a condition ends with a colon: `if condition:`, without `then`."),
-    _Rule(r"^\s*(end|endif|fi|done|endwhile|endfor)\s*;?\s*$", "In Python a block ends with its indentation: remove `end`."),
+    _Rule(
+        r"^\s*(end|endif|fi|done|endwhile|endfor)\s*;?\s*$",
+        "In Python a block ends with its indentation: remove `end`.",
+    ),
     _Rule(r"`[^`]*`", "In Python use an f-string, `f'{name}'`, instead of a template in backquotes."),
     _Rule(r"\$\{?\w+", "In Python names have no `$`; in texts use an f-string: `f'{name}'`."),
     _Rule(r"^\s*(@\w+\s*)?\w+\s*:=", "In Python assign with `=`; `:=` belongs inside an expression, in parentheses."),
     _Rule(r":=", "Put an assignment expression into parentheses: `(x := value)`."),
-    _Rule(r"^\s*(if|while|elif)\b[^=!<>]*[^=!<>:]=[^=]", "Compare with `==`; a single `=` assigns.", "invalid syntax. maybe you meant"),
+    _Rule(
+        r"^\s*(if|while|elif)\b[^=!<>]*[^=!<>:]=[^=]",
+        "Compare with `==`; a single `=` assigns.",
+        "invalid syntax. maybe you meant",
+    ),
 )
 """Tried in order on the code of the line, without its comment and the inside of its strings (quotes stay)."""
 
@@ -112,7 +171,11 @@ _BLOCK = re.compile(r"^\s*(if|elif|else|for|while|def|class|try|except|finally|w
 
 
 def _by_line(message: str, line: str) -> str | None:
-    if not line.strip() or "never closed" in message or "unterminated" in message and not re.search("[\u2018\u2019\u201c\u201d]", line):
+    if (
+        not line.strip()
+        or "never closed" in message
+        or ("unterminated" in message and not re.search("[\u2018\u2019\u201c\u201d]", line))
+    ):
         return None
     code = _without_strings(line)
     for pattern, hint, needed in RULES:
@@ -153,12 +216,22 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     previous = _without_strings(next((text for text in reversed(lines[: number - 1]) if text.strip()), ""))
     if any(previous.count(left) > previous.count(right) for left, right in ("()", "[]", "{}")):
         return f"Close the brackets of the line before: `{previous.strip()[:60]}`."
-    if re.match(r"^[A-Z][a-z]+ [a-z]+ ", line.strip()) or re.match(r"^(here|this|the|now|sure|first|next)\b.*\b\w+ \w+", line.strip(), re.IGNORECASE):
+    if re.match(r"^[A-Z][a-z]+ [a-z]+ ", line.strip()) or re.match(
+        r"^(here|this|the|now|sure|first|next)\b.*\b\w+ \w+", line.strip(), re.IGNORECASE
+    ):
         return "Send Python code alone: put explanations into comments that begin with `#`."
-    keyword = re.search(r"\b(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise|assert|None|True|False)\s*=(?!=)", code)
+    keyword = re.search(
+        r"\b(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise|assert|None|True|False)\s*=(?!=)",
+        code,
+    )
     if keyword:
-        return f"`{keyword.group(1)}` is a keyword of Python: use another name, for example `{keyword.group(1).lower()}_`."
-    attribute = re.search(r"\.(class|from|import|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|print|pass|lambda)\b", code)
+        return (
+            f"`{keyword.group(1)}` is a keyword of Python: use another name, for example `{keyword.group(1).lower()}_`."
+        )
+    attribute = re.search(
+        r"\.(class|from|import|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|print|pass|lambda)\b",
+        code,
+    )
     if attribute:
         return f"`{attribute.group(1)}` is a keyword of Python and cannot be an attribute name; use `['{attribute.group(1)}']` or another name."
     if re.search(r"\d[A-Za-z_]", stripped):
