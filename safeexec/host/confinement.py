@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.errors import ProtectionError
-from safeexec.protocol.confinement import ChildConfinement, Files, Mechanism, ZygoteConfinement
+from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 
 if TYPE_CHECKING:
     from safeexec.linux.probe import Probe
-    from safeexec.policy.model import Filesystem, Limits, Policy
+    from safeexec.policy.model import Limits, Policy
 
 __all__ = ["Confinement", "User", "describe", "library_paths", "plan", "unprivileged_user"]
 
@@ -132,9 +132,11 @@ def _no_user(reason: str) -> Mechanism:
 
 
 def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespace: bool) -> ChildConfinement:
+    from safeexec.policy.kernel import file_calls, rules
+
     limits, filesystem = policy.limits, policy.filesystem
     missing = []
-    files = _files(filesystem)
+    files = file_calls(filesystem)
     if not facts.landlock.works:
         if "mount" in zygote.namespaces:
             lost = "sessions of one sandbox can reach each other's workspaces"
@@ -158,32 +160,14 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         landlock=facts.landlock_abi,
         user_namespace=user_namespace,
         setgroups_denied="user" in zygote.namespaces,
-        rules=_rules(policy),
+        rules=rules(policy),
         missing=tuple(missing),
     )
-
-
-def _files(filesystem: Filesystem) -> Files:
-    """Which file calls there are. Libraries import late and read data, so that reading is always one of them."""
-    return "write" if filesystem.workspace == "read-write" else "read"
 
 
 def _processes(limits: Limits) -> int:
     """Everything a session may have alive at once: its runner and branches, their threads, and the parked checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
-
-
-def _rules(policy: Policy) -> dict[str, str]:
-    """Group of refused calls (`child.rules.GROUPS`) → where the policy says so."""
-    paths = {
-        "files": "filesystem.workspace",
-        "threads": "limits.threads",
-        "network": "socketpair",
-        "executable-mappings": "danger_allow_executable_mappings",
-        "programs": "danger_allow_commands",
-    }
-    rules = {group: origin for group, path in paths.items() if (origin := policy.origins.get(path))}
-    return {"profile": f"the kernel confinement of profile {policy.name}"} | rules
 
 
 def unprivileged_user() -> User:

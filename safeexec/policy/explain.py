@@ -203,12 +203,16 @@ class Judge:
     def _system_call(self, name: str) -> Answer:
         if not _is_system_call(name):
             raise PolicyError(f"this machine has no system call {name!r}")
+        from safeexec.policy.kernel import rules
+
         allowed, always, group = _kernel_verdict(self.policy, name)
-        path = KERNEL_RULES.get(group, "require")
+        written = rules(self.policy)
         reason = "" if always else "only with the arguments that ordinary programs use"
         if not allowed:
             reason = f"the kernel filter keeps out the group {group!r}"
-        return self._answer(f"{name}()", "system call", allowed, self.policy.origin(path), reason)
+        elif group == "files":
+            reason = "the kernel allows the paths of the workspace and of the installed libraries only"
+        return self._answer(f"{name}()", "system call", allowed, written.get(group) or written["profile"], reason)
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""
@@ -237,29 +241,14 @@ class Judge:
         return tuple(files[: files.index(file) + 1]) if file in files else ()
 
 
-KERNEL_RULES = {
-    "network": "require",
-    "files": "filesystem.workspace",
-    "metadata": "filesystem.workspace",
-    "links": "filesystem.workspace",
-    "programs": "danger_allow_commands",
-    "processes": "limits.processes",
-    "threads": "limits.threads",
-    "executable-mappings": "danger_allow_executable_mappings",
-    "limits": "limits",
-}
-"""Group of system calls (`child.rules.GROUPS`) → the setting of a policy behind it."""
-
-
 def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
     """(allowed, with any arguments, group) of a system call, from the table that a child of this policy installs."""
     # The table is data of the child's side; it is read here, and nothing of it run, so that there is no second one.
     from safeexec.child.rules import group_of, rules_for
+    from safeexec.policy.kernel import file_calls
     from safeexec.protocol.confinement import ChildConfinement
 
     limits = policy.limits_plan()
-    access: dict[str, Literal["none", "read", "write"]] = {"none": "none", "read-only": "read", "read-write": "write"}
-    files = access[policy.filesystem.workspace]
     confinement = ChildConfinement(
         memory_bytes=limits.memory_bytes,
         cpu_seconds=limits.cpu_seconds,
@@ -269,7 +258,7 @@ def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
         threads=limits.threads,
         event_loop=policy.socketpair,
         executable_mappings=policy.danger_allow_executable_mappings,
-        files="read" if files == "none" and policy.filesystem.read else files,
+        files=file_calls(policy.filesystem),
         landlock=6,
     )
     rule = rules_for(confinement).get(name)

@@ -42,7 +42,9 @@ PROTECTIONS = (
     "network-namespace",
     "ipc-namespace",
     "uts-namespace",
-    "cgroup",
+    "cgroup-namespace",
+    "session-user-namespace",
+    "unprivileged-user",
 )
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
 
