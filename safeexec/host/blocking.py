@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.host.output import OnOutput
-from safeexec.host.sandbox import Files, SandboxCore
+from safeexec.errors import SandboxClosed
+from safeexec.host.launch import Launched
 from safeexec.host.waiting import CallTool, drive
 
 if TYPE_CHECKING:
+    from safeexec.policy.model import Policy
     from safeexec.host.checkpoints import CheckpointInfo
+    from safeexec.host.output import OnOutput
+    from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session import SessionCore
     from safeexec.host.tools import Approval
-    from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, ToolCallRecord, Variable
 
@@ -28,6 +31,11 @@ def call_tool(wanted: CallTool) -> Any:
 
         return await_blocking(value, wanted.timeout)
     return value
+
+
+def environment(policy: Policy) -> dict[str, str]:
+    """The environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
+    return {} if policy.determinism is None else {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
 
 
 class Sandbox:
@@ -52,7 +60,28 @@ class Sandbox:
         approval: Approval | None = None,
         spare: int = 1,
     ) -> None:
-        self._core = SandboxCore(policy, tools=tools, files=files, approval=approval, spare=spare)
+        self._policy = policy
+        self._arguments: dict[str, Any] = {"tools": tools, "files": files, "approval": approval, "spare": spare}
+        self._opened: SandboxCore | None = None
+        if tools or files:
+            self._opened = self._new_core()
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
+        from safeexec.policy.model import Policy
+        return Policy.load(self._policy)
+
+    def _new_core(self) -> SandboxCore:
+        from safeexec.host.sandbox import SandboxCore
+
+        return SandboxCore(self.policy, **self._arguments)
+
+    @property
+    def _core(self) -> SandboxCore:
+        if self._opened is None:
+            raise SandboxClosed("the sandbox is not open: use `with Sandbox(...) as sandbox`, or call open()")
+        return self._opened
 
     def __enter__(self) -> Sandbox:
         return self.open()
@@ -62,16 +91,23 @@ class Sandbox:
 
     def open(self) -> Sandbox:
         """Start the zygote; `with` does the same. Raises `ProtectionError`."""
-        drive(self._core.open())
+        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
+        launched = Launched({})
+        try:
+            core = self._opened = self._opened or self._new_core()
+            if variables := environment(core.policy):
+                launched.discard()
+                launched = Launched(variables)
+        except BaseException:
+            launched.discard()
+            raise
+        drive(core.open(launched))
         return self
 
     def close(self) -> None:
         """End every process of the sandbox and remove its files."""
-        drive(self._core.close())
-
-    @property
-    def policy(self) -> Policy:
-        return self._core.policy
+        if self._opened is not None:
+            drive(self._opened.close())
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:

@@ -1,18 +1,17 @@
-"""Starts a zygote by exec, with an empty environment and one socket, and asks it for children."""
+"""A zygote as the host sees it: configured once, then asked for children."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
-import sys
 from time import monotonic
 
 import msgspec
 
 from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
 from safeexec.host.channel import CHUNK
+from safeexec.host.launch import Launched
 from safeexec.host.waiting import Core, Wait
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -23,22 +22,6 @@ START_SECONDS = 60.0
 CLOSE_SECONDS = 5.0
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(m.FromZygote)
-_CONTROL = 3
-_BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import main;main(3)"
-
-
-def import_path() -> list[str]:
-    """The host's own import path, absolute, with the directory that holds this package first.
-
-    The zygote runs without `site` and without PYTHONPATH, so a venv, a user site and an editable install reach it here.
-    """
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    path = [package]
-    for entry in sys.path:
-        entry = os.path.abspath(entry) if entry else ""
-        if entry and entry not in path and os.path.exists(entry):
-            path.append(entry)
-    return path
 
 
 class Zygote:
@@ -46,39 +29,20 @@ class Zygote:
 
     __slots__ = ("_inner", "_log", "_problem", "_reader", "mechanisms", "pid", "pidfd", "socket")
 
-    def __init__(self) -> None:
-        self.pid = -1
-        self.pidfd = -1
+    def __init__(self, launched: Launched) -> None:
+        self.socket = launched.socket
+        self.pid = launched.pid
+        self.pidfd = launched.pidfd
+        self._log = launched.log
         self._inner = -1
         self.mechanisms: list[m.Mechanism] = []
         self._problem: dict[int, str] = {}
         self._reader = FrameReader()
-
-    def start(self, configure: m.Configure, environment: dict[str, str]) -> Core[None]:
-        """Exec the zygote and wait until it is ready. Raises `ProtectionError` with its own words when it cannot be."""
-        self.socket, theirs = socket.socketpair()
-        self._log = os.memfd_create("safeexec-zygote-log")
-        flags = ["-I", "-S", "-X", "utf8"] if not environment else ["-s", "-P", "-S", "-X", "utf8"]
-        try:
-            self.pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, *flags, "-c", _BOOT.format(path=import_path())],
-                environment,
-                file_actions=[
-                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-                    (os.POSIX_SPAWN_DUP2, self._log, 2),
-                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), _CONTROL),
-                ],
-                setsid=True,
-                setsigmask=(),
-                setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM),
-            )
-        finally:
-            theirs.close()
-        self.pidfd = os.pidfd_open(self.pid)
         self.socket.setblocking(False)
         processes.pass_identity(self.socket, True)
+
+    def start(self, configure: m.Configure) -> Core[None]:
+        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its own words when it cannot."""
         try:
             yield from self._send(configure)
             message = yield from self._receive(monotonic() + START_SECONDS)

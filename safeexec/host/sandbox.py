@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxClosed
 from safeexec.host.channel import Channel, Gone
+from safeexec.host.launch import Launched
 from safeexec.host.launcher import Zygote
 from safeexec.host.output import OutputFile
 from safeexec.host.session import READY_SECONDS, SessionCore
@@ -75,14 +76,14 @@ class SandboxCore:
 
     def __init__(
         self,
-        policy: str | Policy | os.PathLike[str],
+        policy: Policy,
         *,
         tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None,
         files: Files | None,
         approval: Approval | None,
         spare: int,
     ) -> None:
-        self.policy = Policy.load(policy) if not isinstance(policy, Policy) else policy  # type: ignore[arg-type]
+        self.policy = policy
         self.toolbox = Toolbox(tools_from(tools), self.policy, approval)
         self.files = dict(files or {})
         if self.files and self.policy.filesystem.workspace == "none":
@@ -103,41 +104,31 @@ class SandboxCore:
 
     # Opening and closing
 
-    def open(self) -> Core[None]:
-        """Start the zygote. Raises `ProtectionError` when the machine cannot give what the policy requires."""
+    def open(self, launched: Launched) -> Core[None]:
+        """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give what the policy requires."""
         from safeexec.host.confinement import plan
 
         policy = self.policy
+        self._zygote = Zygote(launched)
         if policy.filesystem.workspace != "none":
             self._root = WorkspaceRoot()
         confinement = plan(policy, workspaces=self._root.path if self._root is not None else None)
         if self._root is not None:
             self._root.owner = confinement.user
         determinism = policy.determinism
-        zygote = Zygote()
-        try:
-            yield from zygote.start(
-                m.Configure(
-                    language=policy.language_plan(tuple(self.toolbox.tools)),
-                    limits=policy.limits_plan(),
-                    confinement=confinement.zygote,
-                    child=confinement.child,
-                    preload=self._preload(),
-                    seed=None if determinism is None else determinism.seed,
-                    clock="real" if determinism is None else determinism.clock,
-                    tools=self.toolbox.signatures(),
-                ),
-                {} if determinism is None else {"PYTHONHASHSEED": str(determinism.hash_seed)},
+        yield from self._zygote.start(
+            m.Configure(
+                language=policy.language_plan(tuple(self.toolbox.tools)),
+                limits=policy.limits_plan(),
+                confinement=confinement.zygote,
+                child=confinement.child,
+                preload=self._preload(),
+                seed=None if determinism is None else determinism.seed,
+                clock="real" if determinism is None else determinism.clock,
+                tools=self.toolbox.signatures(),
             )
-        except BaseException:
-            if self._root is not None:
-                self._root.close()
-                self._root = None
-            raise
-        self._zygote = zygote
-        missing = policy.missing_protection([mech.name for mech in zygote.mechanisms if mech.active])
-        if missing:
-            pass
+        )
+        self.replenish()
 
     def _preload(self) -> tuple[str, ...]:
         """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20 ms for

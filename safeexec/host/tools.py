@@ -10,6 +10,7 @@ import builtins
 import inspect
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,11 @@ class Tool:
             if typing.get_origin(hint) is Callable or hint is Callable or hint is typing.get_origin(Callable[[], int]):
                 raise ToolError(f"{name}({parameter}): a tool cannot take a function of the guest; pass data instead")
         self._hints = {parameter: hint for parameter, hint in hints.items() if hint is not Any}
+
+    @property
+    def checked(self) -> bool:
+        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to say."""
+        return bool(self._hints)
 
     def described(self) -> m.ToolSignature:
         """The tool as guest code sees it."""
@@ -125,6 +131,7 @@ class Toolbox:
             raise ToolError(f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})")
         self.tools = tools
         self._policy = policy
+        self._asks = bool(policy.tools.approval)
         self._approval = approval
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
@@ -143,10 +150,13 @@ class Toolbox:
             if session.calls_of_step >= rules.max_calls:
                 raise PermissionError(f"{tool.name}() was called more than {rules.max_calls} times in one step (tools.max_calls)")
             session.calls_of_step += 1
-            bound = tool.bind(args, kwargs)
-            if rules.needs_approval(tool.name):
-                yield from self._approve(tool, bound)
-            value = yield CallTool(lambda: tool.function(*bound.args, **bound.kwargs), rules.timeout_seconds)
+            asks = self._asks and rules.needs_approval(tool.name)
+            if asks or tool.checked:
+                bound = tool.bind(args, kwargs)
+                if asks:
+                    yield from self._approve(tool, bound)
+                args, kwargs = bound.args, bound.kwargs
+            value = yield CallTool(partial(tool.function, *args, **kwargs), rules.timeout_seconds)
             limits = session.policy.limits
             payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
             reply = m.ToolReply(call.call, payload.data)

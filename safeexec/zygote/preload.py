@@ -42,7 +42,14 @@ def prepare_environment(configure: m.Configure) -> None:
 
 OWN = (
     "_strptime",
-    "encodings.idna",
+    "safeexec.child.main",
+    "safeexec.child.lockdown",
+    "safeexec.child.changes",
+    "safeexec.child.displays",
+    "safeexec.child.execute",
+    "safeexec.child.language",
+    "safeexec.child.output",
+    "safeexec.zygote.confine",
     "safeexec.child.builtins",
     "safeexec.child.errors",
     "safeexec.child.hints",
@@ -53,6 +60,13 @@ OWN = (
     "asttokens.line_numbers",
 )
 """What a child itself, or the standard library behind its back, imports late: a child may not be able to read any file."""
+
+
+COMMON = tuple(
+    "array bisect calendar cmath contextlib copy dataclasses datetime decimal enum fractions functools graphlib heapq "
+    "itertools json math numbers operator pprint random re statistics string struct textwrap typing unicodedata zoneinfo".split()
+)
+"""What every profile allows of the standard library: imported while the host still makes its plans."""
 
 
 def import_modules(names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from safeexec.child.link import Link
 from safeexec.protocol import messages as m
+from safeexec.zygote.preload import COMMON, OWN, import_modules
 
 if TYPE_CHECKING:
     from safeexec.child.execute import Guest
@@ -70,6 +71,8 @@ class Zygote:
 def run(fd: int) -> NoReturn:
     """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve."""
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
+    # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
+    import_modules((*OWN, *COMMON))
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     configure = link.receive()
@@ -90,7 +93,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanis
 
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
-    preload.import_modules((*configure.preload, *preload.OWN))
+    preload.import_modules(configure.preload)
     guest, tools = preload.build_guest(configure)
     lockdown = Lockdown.prepare(configure.child)
     preload.settle(guest)

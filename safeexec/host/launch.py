@@ -1,0 +1,71 @@
+"""Starts the process of a zygote. Imports next to nothing, so that the zygote boots while the host is still importing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+
+from safeexec.errors import ProtectionError
+
+CONTROL_FD = 3
+_BOOT = "import sys;sys.path[:]={path!r};from safeexec.zygote.__main__ import main;main({fd})"
+
+
+class Launched:
+    """A zygote process that has been started and told nothing yet."""
+
+    __slots__ = ("log", "pid", "pidfd", "socket")
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        """Exec the interpreter with `environment` and nothing else, and one socket. Raises `ProtectionError`."""
+        if not sys.executable:
+            raise ProtectionError("sys.executable is empty: this host does not know the Python that it runs on")
+        self.socket, theirs = socket.socketpair()
+        self.log = os.memfd_create("safeexec-zygote-log")
+        # -I ignores PYTHONHASHSEED, so where a policy sets one its parts are given one by one. -S: no site, no .pth code.
+        flags = ["-s", "-P", "-S"] if environment else ["-I", "-S"]
+        try:
+            self.pid = os.posix_spawn(
+                sys.executable,
+                [sys.executable, *flags, "-X", "utf8", "-c", _BOOT.format(path=import_path(), fd=CONTROL_FD)],
+                environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_DUP2, self.log, 2),
+                    (os.POSIX_SPAWN_DUP2, theirs.fileno(), CONTROL_FD),
+                ],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=(signal.SIGPIPE, signal.SIGINT, signal.SIGTERM),
+            )
+        except BaseException:
+            self.socket.close()
+            os.close(self.log)
+            raise
+        finally:
+            theirs.close()
+        self.pidfd = os.pidfd_open(self.pid)
+
+    def discard(self) -> None:
+        """End the process: it was not needed after all."""
+        self.socket.close()
+        signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.pidfd)
+        os.close(self.log)
+
+
+def import_path() -> list[str]:
+    """The host's own import path, absolute, with the directory that holds this package first.
+
+    The zygote runs without `site` and without PYTHONPATH, so a venv, a user site and an editable install reach it here.
+    """
+    path = [os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
+    for entry in sys.path:
+        entry = os.path.abspath(entry) if entry else ""
+        if entry and entry not in path and os.path.exists(entry):
+            path.append(entry)
+    return path
