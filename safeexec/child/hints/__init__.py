@@ -22,7 +22,7 @@ def runtime_hint(failure: Failure) -> str | None:
 
     An exception that the guest's own code raised on purpose (a ``raise`` statement) gets no hint.
     """
-    if failure.raised_by_guest():
+    if failure.raised_by_guest() and "must derive from BaseException" not in failure.message:
         return None
     for kind, finder in _FINDERS:
         if issubclass(failure.kind, kind):
@@ -52,7 +52,7 @@ def _name(failure: Failure) -> str | None:
 def _attribute(failure: Failure) -> str | None:
     from safeexec.child.hints import attributes
 
-    return attributes.hint(failure) if "has no attribute" in failure.message else None
+    return attributes.hint(failure)
 
 
 def _key(failure: Failure) -> str | None:

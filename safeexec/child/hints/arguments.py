@@ -130,7 +130,7 @@ def _too_many(failure: Failure, said: str, takes: int, given: int) -> str | None
         return f"Give the arguments after the first ones by name: `{name or said}(..., name=value)`."
     shown = f": its parameters are ({', '.join(names)})" if names and len(names) <= 12 else ""
     count = takes - 1 if owner and takes and names and len(names) == takes - 1 else takes
-    return f"`{said}` takes {count} argument{'' if count == 1 else 's'}{shown}; call it with these, or pass a list of values as one argument."
+    return f"`{said}` takes {count} argument{'' if count == 1 else 's'}{shown}; call it with these."
 
 
 def _first_is_self(method: FunctionType) -> bool:
@@ -187,6 +187,8 @@ def _shape_or_list(failure: Failure) -> str | None:
         return f"Give them as one list: `{failure.text_of(rewritten, f'{function}([a, b])')}`."
     if name in ("concat", "concatenate") and "iterable" in message:
         return f"Give them as one list: `{function}([a, b])`."
+    if name == "sum" and "'str'" in message:
+        return "Turn the items into numbers first: `sum(float(x) for x in values)`; texts are joined with `''.join(parts)`."
     if name == "linspace" and re.search(r"integer|float", message):
         return "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`."
     return None

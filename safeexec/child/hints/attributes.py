@@ -18,6 +18,7 @@ from safeexec.child.hints.failure import (
 from safeexec.child.hints.values import none_or_coroutine
 from safeexec.child.tracebacks import type_name
 from safeexec.compiler.hints import missing_in_module, nearest, quoted
+from safeexec.compiler.hints.matching import same_name
 
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
@@ -29,6 +30,10 @@ _MESSAGE = re.compile(
 
 def hint(failure: Failure) -> str | None:
     """For an AttributeError: the right name, the right way, or why the object is not what it was taken for."""
+    if members := _enum_members(failure):
+        return members
+    if "has no attribute" not in failure.message:
+        return None
     name, owner = _missing(failure)
     if not name:
         return None
@@ -49,6 +54,7 @@ def hint(failure: Failure) -> str | None:
         _shadowed_module(failure, value, owner)
         or _from_tables(owner, name, text)
         or _of_callable(owner, name, text)
+        or _of_dict(failure, owner, name, text)
         or _nearest(failure, owner, name, text)
         or _wrapped(owner, name, text)
         or _listing(failure, owner, text)
@@ -69,6 +75,24 @@ def _missing(failure: Failure) -> tuple[str, Any]:
     tree = failure.expression
     found = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) and tree.attr == match["name"] else MISSING
     return match["name"], None if match["kind"] == "NoneType" else found
+
+
+def _enum_members(failure: Failure) -> str | None:
+    """The member of an Enum that was meant; CPython 3.11 gives nothing but the name as message."""
+    tree = failure.expression
+    if not isinstance(tree, ast.Attribute):
+        return None
+    owner = failure.resolve(tree.value)
+    if not issubclass(type(owner), type):
+        return None
+    names = type.__dict__["__dict__"].__get__(owner).get("_member_names_")
+    if type(names) is not list or not names:
+        return None
+    text = failure.text_of(tree.value)
+    found = nearest(tree.attr, names)
+    if found:
+        return f"Did you mean `{text}.{found[0]}`?"
+    return f"`{text}` has the members {quoted(names, 10)}."
 
 
 def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
@@ -136,6 +160,11 @@ _CLASSES = {
     "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
     "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
     "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
+    "int.parse": "Use `int(text)`.",
+    "int.Parse": "Use `int(text)`.",
+    "float.parse": "Use `float(text)`.",
+    "str.valueOf": "Use `str(value)`.",
+    "str.from_int": "Use `str(value)`.",
     "date.now": "Use `date.today()`.",
     "str.format_map": "Use an f-string.",
     "dict.fromlist": "Use `dict(pairs)`.",
@@ -148,6 +177,12 @@ def _of_callable(owner: Any, name: str, text: str) -> str | None:
     return None
 
 
+def _of_dict(failure: Failure, owner: Any, name: str, text: str) -> str | None:
+    if type(owner) is dict and (name in owner or not nearest(name, attribute_names(owner))):
+        return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
+    return None
+
+
 def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     private = name.startswith("_")
     names = [other for other in attribute_names(owner) if private or not other.startswith("_")]
@@ -156,8 +191,13 @@ def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
         from safeexec.child.hints.keys import column_hint, columns_of
 
         columns = columns_of(owner)
+        if same := same_name(name, columns):
+            return column_hint(name, same, text)
         if (found := nearest(name, columns)) and not nearest(name, names):
             return column_hint(name, columns, text)
+    for prefix in ("set_", "get_", "is_", "to_", "as_"):
+        if prefix + name in names:
+            return f"Use `{text}.{prefix}{name}`."
     refused = failure.plan.refused_attributes
     found = nearest(name, [other for other in names if other not in refused], 2)
     return f"Did you mean {' or '.join(f'`{text}.{other}`' for other in found)}?" if found else None

@@ -103,6 +103,8 @@ class Failure:
                 return ast.BinOp(left=target, op=op, right=value)
             case [ast.Assign(value=value)] | [ast.Return(value=ast.expr() as value)]:
                 return value
+            case [ast.For(iter=iterable)] | [ast.AsyncFor(iter=iterable)]:
+                return iterable
         return None
 
     @property

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of
 from safeexec.compiler.hints import hint_for, missing_in_module, nearest
 from safeexec.compiler.hints.advice import choose, importable, provides
-from safeexec.compiler.hints.matching import same_name
+from safeexec.compiler.hints.matching import TYPING_ERROR, TYPING_ERRORS, same_name
 
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
 
+_LITERALS = ("true", "false", "null", "nil", "none", "undefined", "this")
 _CONSTANTS = ("pi", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits", "punctuation")
 
 
@@ -33,12 +34,14 @@ def undefined(failure: Failure) -> str | None:
         _defined_later(failure, name)
         or _of_self(failure, name)
         or _did_you_mean(same_name(name, names))
+        or (_foreign(failure, name) if name in _LITERALS else None)
         or (_module(failure, name) if failure.rest_of_line.startswith(".") else None)
+        or (_did_you_mean(nearest(name, names, worst=TYPING_ERROR)) if len(name) >= 5 else None)
         or _foreign(failure, name)
         or _origin(failure, name)
         or _module(failure, name)
         or _did_you_mean(nearest(name, names, 2))
-        or _did_you_mean(nearest(name, [n for n in failure.builtins if not n.startswith("_")], 2))
+        or _did_you_mean(nearest(name, [n for n in failure.builtins if not n.startswith("_")], 2, worst=TYPING_ERRORS))
         or _misspelt_module(failure, name)
     )
 

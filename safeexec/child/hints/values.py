@@ -109,8 +109,8 @@ def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | Non
     if name == "print":
         return "`print(...)` returns None: assign the value itself and print it in a line of its own."
     function = failure.resolve(tree.func)
-    if type(function) is FunctionType:
-        return _without_return(failure, name)
+    if type(function) is FunctionType and (reason := _without_return(failure, name)):
+        return reason
     if name in _IN_PLACE:
         owner = failure.text_of(tree.func.value, "values") if isinstance(tree.func, ast.Attribute) else "values"
         better = f", or use `sorted({owner})`" if name == "sort" else ""
@@ -187,7 +187,9 @@ def hint(failure: Failure) -> str | None:
         for tree in _operands(failure):
             if type(failure.resolve(tree)) in (FunctionType, type(len)):
                 return f"`{failure.text_of(tree)}` is a function: call it with parentheses, `{failure.text_of(tree)}(...)`."
-        return "One of the values is a function: call it with parentheses."
+        method = next((tree for tree in _operands(failure) if isinstance(tree, ast.Attribute)), None)
+        text = failure.text_of(method, "f")
+        return f"One of the values is a function: call it with parentheses, `{text}()`."
     if "isinstance() arg 2" in message or "issubclass() arg 2" in message:
         return _hidden_type(failure)
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from safeexec.compiler.hints.matching import nearest, quoted
+from safeexec.compiler.hints.matching import TYPING_ERRORS, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,17 +68,20 @@ def limit_hint(
 
 def _module(name: str, plan: LanguagePlan) -> str:
     from safeexec.compiler.hints.advice import choose, importable
+    from safeexec.compiler.hints.libraries import REMOVED
     from safeexec.compiler.hints.modules import ALIASES, MODULES, SYNONYMS
 
+    if name in REMOVED:
+        return REMOVED[name]
+    head = name.partition(".")[0]
     parent = name
-    while parent:
+    while parent and not (parent != name and importable(head, plan)):
         if parent in MODULES and (text := choose(MODULES[parent], plan)):
             return text
         parent = parent.rpartition(".")[0]
-    meant = SYNONYMS.get(name) or ALIASES.get(name) or next(iter(nearest(name, plan.imports)), "")
+    meant = SYNONYMS.get(name) or ALIASES.get(name) or next(iter(nearest(name, plan.imports, worst=TYPING_ERRORS)), "")
     if meant and importable(meant, plan):
         return f"Did you mean `import {meant}`?"
-    head = name.partition(".")[0]
     if head in plan.imports:
         inside = sorted(module for module in plan.imports if module.startswith(f"{head}."))
         return f"`{head}` can be imported{', with ' + quoted(inside) if inside else ''}, but not this part of it."
@@ -118,7 +121,7 @@ def _builtin(name: str, plan: LanguagePlan) -> str | None:
     for table in (BUILTINS, NAMES):
         if name in table:
             return choose(table[name], plan)
-    return _did_you_mean(name, plan.builtins)
+    return _did_you_mean(name, plan.builtins, worst=TYPING_ERRORS)
 
 
 def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:
@@ -175,6 +178,6 @@ def _construct(name: str, plan: LanguagePlan) -> str | None:
     return None
 
 
-def _did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    found = nearest(name, candidates, 2)
+def _did_you_mean(name: str, candidates: Iterable[str], worst: int = 99) -> str | None:
+    found = nearest(name, candidates, 2, worst=worst)
     return f"Did you mean {' or '.join(f'`{candidate}`' for candidate in found)}?" if found else None

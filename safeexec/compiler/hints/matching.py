@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES = 5_000
 MAX_NAME = 60
+TYPING_ERROR = 10
+TYPING_ERRORS = 27
 
 
-def nearest(name: str, candidates: Iterable[str], n: int = 1) -> list[str]:
-    """Up to `n` of `candidates` that `name` may have meant, the likeliest first; empty if none is near."""
+def nearest(name: str, candidates: Iterable[str], n: int = 1, *, worst: int = 99) -> list[str]:
+    """Up to `n` of `candidates` that `name` may have meant, the likeliest first; empty if none is near.
+
+    `worst` limits how far one may be: `TYPING_ERROR` is one error, `TYPING_ERRORS` excludes names that only share words.
+    """
     if not name or len(name) > MAX_NAME:
         return []
     words = split_words(name)
@@ -30,7 +35,7 @@ def nearest(name: str, candidates: Iterable[str], n: int = 1) -> list[str]:
         if candidate == name or not candidate or len(candidate) > MAX_NAME:
             continue
         score = _distance(name, plain, words, candidate)
-        if score is not None:
+        if score is not None and score <= worst:
             scored.append((score, abs(len(candidate) - len(name)), candidate))
     scored.sort()
     if not scored:
@@ -75,8 +80,9 @@ def _distance(name: str, plain: str, words: list[str], candidate: str) -> int | 
     errors = _errors(plain, joined)
     if errors is None and "_" not in candidate:
         errors = _errors(name.lower(), candidate.lower())
-    if errors is not None:
-        return 10 * errors + (0 if plain[:1] == joined[:1] else 5)
+    same_start = plain[:1] == joined[:1]
+    if errors is not None and (same_start or errors == 1):
+        return min(10 * errors, 27) if same_start else 15
     return _containment(words, other)
 
 

@@ -204,6 +204,8 @@ def _indented(line: str, lines: list[str], number: int) -> str:
 
 
 def _unclosed(line: str, lines: list[str], number: int) -> str:
+    if re.match(r"\s*(if|for|while|else|elif|switch|try|class|def|do)\b.*\{\s*$", line):
+        return "In Python blocks begin with a colon and are indented, without braces `{ }`."
     return f"Close every bracket: the one opened in line {number} has no partner."
 
 
@@ -211,6 +213,10 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     """`invalid syntax` says nothing by itself: look at the shape of the line and of the one before."""
     code = _without_strings(line)
     stripped = code.strip()
+    if keyword := _KEYWORD_ASSIGNED.search(code):
+        return f"`{keyword[1]}` is a keyword of Python: use another name, for example `{keyword[1].lower()}_`."
+    if re.search(r"\blambda\b[^:]*:\s*(return|raise|print\s+\w)\b", code):
+        return "A lambda holds one expression, without `return`: `lambda x: x + 1`; for statements write a `def`."
     if _BLOCK.match(code) and not stripped.endswith(":") and not stripped.startswith(("else if", "match ", "case ")):
         return "Put a colon `:` at the end of the line that opens the block."
     previous = _without_strings(next((text for text in reversed(lines[: number - 1]) if text.strip()), ""))
@@ -220,14 +226,6 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
         r"^(here|this|the|now|sure|first|next)\b.*\b\w+ \w+", line.strip(), re.IGNORECASE
     ):
         return "Send Python code alone: put explanations into comments that begin with `#`."
-    keyword = re.search(
-        r"\b(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise|assert|None|True|False)\s*=(?!=)",
-        code,
-    )
-    if keyword:
-        return (
-            f"`{keyword.group(1)}` is a keyword of Python: use another name, for example `{keyword.group(1).lower()}_`."
-        )
     attribute = re.search(
         r"\.(class|from|import|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|print|pass|lambda)\b",
         code,
@@ -241,6 +239,10 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     return None
 
 
+_KEYWORD_ASSIGNED = re.compile(
+    r"(?:^|,)\s*(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise"
+    r"|assert|None|True|False|break|continue|except|finally|nonlocal)\s*=(?!=)"
+)
 _Explain = Callable[[str, list[str], int], "str | None"]
 MESSAGES: tuple[tuple[str, str | _Explain], ...] = (
     ("missing parentheses in call to 'print'", "In Python 3 `print` is a function: `print(...)`, with parentheses."),
