@@ -173,7 +173,10 @@ class Judge:
         access = module_access(module, self.plan)
         # What a refused module is called as a whole says more than the module it lies in: urllib.request, os.system.
         subject = name.removesuffix(".*") if not access.allowed else module
-        return self._access(subject, "module", access.allowed, access.rule, access.reason)
+        reason = access.reason
+        if access.allowed and "import" in self.plan.refused_constructs:
+            reason = "import statements are refused; only what the host hands in of it can be used"
+        return self._access(subject, "module", access.allowed, access.rule, reason)
 
     def _member(self, name: str, module: str, path: list[str], allowed: bool, rule: str, reason: str) -> Answer:
         """A name in a module; further dots are attributes of it."""

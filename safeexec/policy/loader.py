@@ -121,7 +121,7 @@ class _Reader:
             at = error.problem_mark or error.context_mark
             mark = Mark(at.line + 1, at.column + 1) if at else None
             raise fail([Mistake(self.file, mark, "", f"not YAML: {error.problem or error.context}")]) from None
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, UnicodeEncodeError) as error:
             raise fail([Mistake(self.file, None, "", f"not YAML: {error}")]) from None
         return NOTHING
 

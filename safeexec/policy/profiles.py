@@ -18,12 +18,15 @@ from safeexec.policy.model import Policy
 if TYPE_CHECKING:
     from safeexec.policy.loader import Source
 
+Stamp = tuple[str, int, int]
+"""Path, mtime in nanoseconds, size."""
+
 SUFFIXES = (".yaml", ".yml")
 MAX_DEPTH = 16
 """Profiles in one line of `extends`."""
 
-_loaded: dict[tuple[tuple[str, int, int], ...], Policy] = {}
-"""Resolved policies by the path, mtime and size of every file that went into them."""
+_loaded: dict[str, tuple[tuple[Stamp, ...], Policy]] = {}
+"""Path → the policy that was loaded from it, and what tells that none of its files has changed since."""
 
 
 @lru_cache(maxsize=1)
@@ -61,7 +64,7 @@ def find(name: str | Path, *, relative_to: Path | None = None) -> Path:
     """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is none."""
     text = os.fspath(name)
     if isinstance(name, Path) or "/" in text or os.sep in text or text.endswith(SUFFIXES):
-        path = (relative_to or Path()) / Path(text).expanduser()
+        path = (relative_to or Path.cwd()) / Path(text).expanduser()
         if path.is_file():
             return path
         raise PolicyError(f"there is no policy file {path}")
@@ -83,7 +86,7 @@ def load(name: str | Path) -> Policy:
     policy = _cached(path)
     if policy is None:
         policy = _prepared(path) or read_profile(path)
-        _loaded[tuple(_stamp(Path(file)) for file in policy.files)] = policy
+        _loaded[str(path)] = (tuple(_stamp(file) for file in policy.files), policy)
     return policy
 
 
@@ -110,23 +113,18 @@ def _prepared(path: Path) -> Policy | None:
     return lookup(path)
 
 
-def _stamp(path: Path) -> tuple[str, int, int]:
-    status = path.stat()
-    return str(path), status.st_mtime_ns, status.st_size
+def _stamp(file: str) -> Stamp:
+    status = os.stat(file)
+    return file, status.st_mtime_ns, status.st_size
 
 
 def _cached(path: Path) -> Policy | None:
     """A policy that was loaded before, if no file it came from has changed since."""
-    for key, policy in _loaded.items():
-        if key[0][0] == str(path):
-            try:
-                if all(_stamp(Path(stamp[0])) == stamp for stamp in key):
-                    return policy
-            except OSError:
-                pass
-            del _loaded[key]
-            return None
-    return None
+    stamps, policy = _loaded.get(str(path), ((), None))
+    try:
+        return policy if all(_stamp(stamp[0]) == stamp for stamp in stamps) else None
+    except OSError:
+        return None
 
 
 def _read(path: Path) -> Source:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from safeexec import Policy, PolicyError
 
@@ -89,3 +91,53 @@ def test_a_file_that_is_not_text(tmp_path):
     path.write_bytes(b"description: \xff")
     with pytest.raises(PolicyError, match="not UTF-8 text: byte 13 is 0xff"):
         Policy.load(path)
+
+
+WORDS = [
+    "extends",
+    "calculator",
+    "imports",
+    "limits",
+    "builtins",
+    "add",
+    "remove",
+    "except",
+    "math",
+    "all",
+    "none",
+    "5",
+    "-1",
+    "off",
+    "~",
+]
+SIGNS = [
+    ": ",
+    "\n",
+    "\n  ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ", ",
+    "- ",
+    "&a ",
+    "*a",
+    "!!int ",
+    "'",
+    '"',
+    "# ",
+    "? ",
+    "| ",
+    "\t",
+    "\x00",
+    "\ud800",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS + SIGNS) | st.text(max_size=3), max_size=25).map("".join))
+def test_any_text_is_a_policy_or_one_clear_error(text):
+    try:
+        Policy.from_yaml(text)
+    except PolicyError as error:
+        assert str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import subprocess
 import sys
 import tarfile
@@ -25,21 +26,27 @@ def test_every_package_is_listed():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
+def built(tmp_path_factory, tree) -> Path:
     """A directory with a wheel and an sdist of this tree, built without the network."""
     out = tmp_path_factory.mktemp("dist")
-    tree = tmp_path_factory.mktemp("tree")
-    for name in ("safeexec", "policies"):
-        copy(ROOT / name, tree / name)
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        if (ROOT / name).is_file():
-            (tree / name).write_bytes((ROOT / name).read_bytes())
     pytest.importorskip("build")
     pytest.importorskip("wheel")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(tree)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return out
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """The files a release is made of."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("safeexec", "policies"):
+        copy(ROOT / name, tree / name)
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / name).is_file():
+            (tree / name).write_bytes((ROOT / name).read_bytes())
+    return tree
 
 
 def copy(source: Path, target: Path) -> None:
@@ -78,3 +85,24 @@ def test_the_sdist(built):
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {f"policies/{name}.yaml" for name in PROFILES} <= names
     assert {"setup.cfg", "pyproject.toml", "safeexec/py.typed", "policies/schema.json"} <= names
+
+
+@pytest.mark.slow
+def test_an_editable_install_finds_the_profiles(tree, tmp_path):
+    pytest.importorskip("wheel")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    done = subprocess.run(
+        [*pip, "--prefix", str(tmp_path), "--editable", str(tree)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    (packages,) = tmp_path.glob("lib*/python*/site-packages")
+    code = f"""
+import site; site.addsitedir({str(packages)!r})
+import safeexec.policies
+from safeexec import Policy
+print(Policy.load("standard").files[0])
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.stdout.strip() == str(tree / "policies/standard.yaml"), done.stderr
