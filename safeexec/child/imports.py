@@ -20,7 +20,7 @@ def make_import(facade_import: Callable[..., ModuleType]) -> Callable[..., Modul
     def __import__(
         name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0, /
     ) -> ModuleType:
-        if type(fromlist) is list:
+        if type(fromlist) is list or name == "__future__":
             return import_module(name)
         return facade_import(name, globals, locals, fromlist, level)
 

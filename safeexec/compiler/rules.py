@@ -47,7 +47,7 @@ class Rules:
         self.plan = plan
         self.denied_builtins = KNOWN_BUILTINS - plan.builtins - {"__debug__", "__name__", "__doc__"}
         """Builtins that exist in Python and not in this policy."""
-        self.open_modules: set[str] = set()
+        self.open_modules: set[str] = {"__future__"}  # a statement of the language rather than a module
         """Modules asked for before, which may be imported and whose names the policy does not choose; see `is_open`."""
         self.constructs = {
             kind: construct

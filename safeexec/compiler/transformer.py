@@ -290,6 +290,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     def visit_TryStar(self, node: ast.AST) -> None:
         """Look at a group before `except*` splits it: CPython trusts an overridden `split` (CVE-2025-22153)."""
+        if ast.TryStar in self.rules.constructs:
+            return
         self.guards.add(names.GUARD_GROUP)
         body: list[ast.stmt] = node.body  # type: ignore[attr-defined]
         call = ast.Call(ast.Name(names.GUARD_GROUP, ast.Load()), [], [])

@@ -1,0 +1,221 @@
+"""The guards at run time: names, templates and objects that no compiler can know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+FUNCTION = "def f(a=[1]): return a\n"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "getattr(f, '__glo' + 'bals__')",
+        "getattr(f, '__code__', None)",
+        "getattr(len, '__self__')",
+        "getattr(object, '__subclasses__')",
+        "list(map(getattr, [f], ['__globals__']))",
+        "getattr(getattr, '__closure__')",
+        "getattr(getattr, '__globals__')",
+        "setattr(f, '__code__', 1)",
+        "setattr(f, '__defaults__', ())",
+        "delattr(f, '__defaults__')",
+        "object.__getattribute__(f, '__globals__')",
+        "f.__getattribute__('__globals__')",
+        "object.__getattribute__(f, '__getattribute__')('__globals__')",
+        "type.__getattribute__(type, '__subclasses__')",
+        "object.__setattr__(f, '__code__', 1)",
+        "type.__subclasses__",
+        "''.join.__self__",
+        "print.__self__",
+    ],
+)
+def test_refused_whatever_way_the_name_is_made(expression: str, guest: Run) -> None:
+    with pytest.raises(AttributeError, match="is refused"):
+        guest(FUNCTION + expression)
+
+
+def test_a_refusal_at_run_time_carries_rule_and_hint(guest: Run) -> None:
+    with pytest.raises(AttributeError) as caught:
+        guest("getattr(len, '__self__')")
+    assert str(caught.value) == "attribute '__self__' is refused"
+    assert caught.value.rule == "test.yaml:9"
+    assert hasattr(caught.value, "hint")
+
+
+def test_hasattr_says_no_to_refused_names(guest: Run) -> None:
+    assert guest(FUNCTION + "hasattr(f, '__globals__'), hasattr(f, '__name__'), hasattr(f, 'nope')") == (
+        False,
+        True,
+        False,
+    )
+
+
+def test_a_str_subclass_that_lies_reads_what_it_says(guest: Run) -> None:
+    """Its `__eq__` claims to be a harmless name that was read before; the text that counts is the stored one."""
+    liar = (
+        "class S(str):\n    def __eq__(self, o): return o == 'real'\n    def __hash__(self): return hash('real')\n"
+        "getattr(1, 'real')\n"
+    )
+    assert guest(liar + "getattr(1, S('__class__'))") == 1
+    with pytest.raises(AttributeError):
+        guest(FUNCTION + liar + "class T(str): pass\ngetattr(f, T('__globals__'))")
+
+
+@pytest.mark.parametrize(
+    ("expression", "error", "message"),
+    [
+        ("getattr(5, 'nope')", AttributeError, "'int' object has no attribute 'nope'"),
+        ("getattr(5, 5)", TypeError, "attribute name must be string, not 'int'"),
+        ("getattr(5, [])", TypeError, "attribute name must be string, not 'list'"),
+        ("setattr(int, 'x', 1)", TypeError, "cannot set 'x' attribute of immutable type 'int'"),
+        ("vars(5)", TypeError, "vars() argument must have __dict__ attribute"),
+    ],
+)
+def test_errors_are_cpythons(expression: str, error: type[Exception], message: str, guest: Run) -> None:
+    with pytest.raises(error) as caught:
+        guest(expression)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "t.format(f)",
+        "t.format_map({'a': f})",
+        "str.format(t, f)",
+        "list(map(t.format, [f]))",
+        "list(map(str.format, [t], [f]))",
+        "getattr(t, 'format')(f)",
+        "S(t).format(f)",
+        "S.format(t, f)",
+        "Hidden(t).format(f)",
+        "('{:{' + '0.__globals__}}').format(f)",
+    ],
+)
+def test_templates_are_read_before_they_are_used(expression: str, guest: Run) -> None:
+    setup = (
+        FUNCTION + "t = '{0.__glo' + 'bals__}{a.__globals__}'\nclass S(str): pass\n"
+        "class M(type):\n    format = property(lambda cls: 1)\nclass Hidden(str, metaclass=M): pass\n"
+    )
+    with pytest.raises(AttributeError, match="'__globals__' is refused"):
+        guest(setup + expression)
+
+
+def test_harmless_templates(guest: Run) -> None:
+    assert guest("t = '{0.real}' + '{1[0]:>{2}}'\nt.format(5, [7], 3)") == "5  7"
+    assert guest("('{0.__class__' + '.__name__}').format(5)") == "int"
+    assert guest("class A:\n    def format(self, x): return x\nA().format(3)") == 3
+    with pytest.raises(ValueError, match="Single '}' encountered in format string"):
+        guest("('}' + '').format(1)")
+    with pytest.raises(KeyError):
+        guest("('{a}' + '').format(b=1)")
+
+
+def test_the_dict_of_a_class_hides_what_getattr_would_refuse(guest: Run) -> None:
+    assert (
+        guest("'__getattribute__' in object.__dict__ or 'format' in vars(str) or '__subclasses__' in vars(type)")
+        is False
+    )
+    assert guest("class A:\n    x = 1\nA.__dict__['x'], 'upper' in str.__dict__") == (1, True)
+
+
+def test_the_dict_of_an_instance_is_its_own(guest: Run) -> None:
+    assert guest("class A: pass\na = A()\na.__dict__['x'] = 1\nvars(a).update(y=2)\na.x, a.y") == (1, 2)
+
+
+def test_modules_show_no_dict_and_take_no_assignment(guest: Run) -> None:
+    for expression in ("math.__dict__", "vars(math)", "setattr(math, 'pi', 3)", "delattr(math, 'pi')"):
+        with pytest.raises(AttributeError):
+            guest("import math\n" + expression)
+
+
+def test_library_classes_are_read_only(guest: Run) -> None:
+    for statement in (
+        "json.JSONEncoder.default = 1",
+        "setattr(json.JSONEncoder, 'default', 1)",
+        "del json.JSONEncoder.default",
+        "JSONEncoder.default = 1",
+        "for JSONEncoder.default in [1]: pass",
+    ):
+        with pytest.raises(TypeError, match="cannot set 'default' attribute of immutable type 'JSONEncoder'"):
+            guest("import json\nfrom json import JSONEncoder\n" + statement)
+    assert guest("class E(json.JSONEncoder): pass\nE.default = 1\nsetattr(E, 'y', 2)\nE.default, E.y") == (1, 2)
+
+
+def test_own_functions_show_their_defaults_and_library_functions_do_not(guest: Run) -> None:
+    assert guest(FUNCTION + "f.__defaults__") == ([1],)
+    assert guest("class A:\n    def m(self): pass\na = A()\na.m.__self__ is a and a.m.__func__ is A.m") is True
+    with pytest.raises(AttributeError, match="is refused"):
+        guest("import statistics\nstatistics.mean.__defaults__")
+
+
+def test_own_subclasses_are_shown(guest: Run) -> None:
+    assert guest("class A: pass\nclass B(A): pass\n[k.__name__ for k in A.__subclasses__()]") == ["B"]
+    with pytest.raises(AttributeError):
+        guest("o = object\no.__subclasses__()")
+
+
+def test_what_an_attribute_error_was_about_is_not_shown(guest: Run) -> None:
+    with pytest.raises(AttributeError, match="'obj' is refused"):
+        guest("try:\n    (1).nope\nexcept AttributeError as e:\n    e.obj")
+    assert guest("class N:\n    obj = 3\nN().obj") == 3
+
+
+def test_internals_of_library_objects_and_own_names_alike(guest: Run) -> None:
+    with pytest.raises(AttributeError, match="'_evaluate' is refused"):
+        guest("from typing import List\nList['1'].__args__[0]._evaluate({}, {}, frozenset())")
+    assert guest("class E:\n    def _evaluate(self): return 7\nE()._evaluate()") == 7
+
+
+def test_positional_class_patterns_read_only_plain_names(guest: Run) -> None:
+    pattern = "match f:\n    case P(g):\n        print(g)"
+    with pytest.raises(AttributeError, match="'__globals__' is refused"):
+        guest(FUNCTION + "class P:\n    __match_args__ = ('__globals__',)\n" + pattern)
+    hidden = "class M(type):\n    __match_args__ = property(lambda cls: ())\nclass P(metaclass=M): pass\n"
+    with pytest.raises(TypeError, match="attribute hooks"):
+        guest(FUNCTION + hidden + pattern)
+
+
+def test_except_star_checks_the_group_first(guest: Run) -> None:
+    """CPython 3.11.7, 3.12.1 and 3.13.0 die of this group."""
+    source = (
+        "class E(ExceptionGroup):\n    def split(self, kind): return 'not a pair'\n"
+        "try:\n    raise E('e', [ValueError(1)])\nexcept* ValueError:\n    pass"
+    )
+    with pytest.raises((TypeError, ExceptionGroup)) as caught:
+        guest(source)
+    error = caught.value
+    first = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+    assert "split is refused" in str(first)
+
+
+def test_except_star_leaves_the_traceback_alone(guest: Run) -> None:
+    source = "try:\n    raise ExceptionGroup('g', [ValueError(1), KeyError(2)])\nexcept* ValueError:\n    pass"
+    with pytest.raises(ExceptionGroup) as caught:
+        guest(source)
+    assert [type(error) for error in caught.value.exceptions] == [KeyError]
+    tb = caught.value.__traceback__
+    lines = []
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == "<step>":
+            lines.append(tb.tb_lineno)
+        tb = tb.tb_next
+    assert lines[0] in (1, 2)
+
+
+def test_a_class_namespace_cannot_answer_for_the_guards(guest: Run) -> None:
+    """`__prepare__` may return a dict that invents every name it is asked for."""
+    source = (
+        "class D(dict):\n    def __missing__(self, key):\n"
+        "        if key[0] == '<': return lambda *a: 'fake'\n        raise KeyError(key)\n"
+        "class M(type):\n    def __prepare__(*a, **k): return D()\n"
+        "class X(metaclass=M):\n    'doc'\n    y = [].__class__.__dict__\n"
+        "type(X.y).__name__, X.__doc__"
+    )
+    assert guest(source) == ("mappingproxy", "doc")

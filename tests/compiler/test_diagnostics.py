@@ -1,0 +1,59 @@
+"""A refusal says where, by which rule, and what to do instead."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from safeexec.compiler.diagnostics import Diagnostic, Rejection
+from safeexec.compiler.step import compile_step
+from safeexec.protocol.plan import LanguagePlan
+
+
+def diagnostics(source: str, plan: LanguagePlan) -> list[Diagnostic]:
+    with pytest.raises(Rejection) as caught:
+        compile_step(source, plan, filename="<step>")
+    return caught.value.diagnostics
+
+
+def test_every_violation_is_told_at_once_in_source_order(plan: LanguagePlan) -> None:
+    found = diagnostics("import os\nx = f.__globals__\neval('1')\nimport os", plan)
+    assert [(item.line, item.message) for item in found] == [
+        (1, "import of 'os' is refused"),
+        (2, "attribute '__globals__' is refused"),
+        (3, "builtin 'eval' is refused"),
+        (4, "import of 'os' is refused"),
+    ]
+
+
+def test_the_place_of_an_attribute_is_its_name(plan: LanguagePlan) -> None:
+    (found,) = diagnostics("y = (f\n    .__globals__)", plan)
+    assert (found.line, found.column, found.end_line, found.end_column) == (2, 6, 2, 17)
+    assert found.source_text == "__globals__"
+    assert found.caret == "    .__globals__)\n     ^^^^^^^^^^^"
+
+
+def test_columns_count_characters_and_carets_keep_tabs(plan: LanguagePlan) -> None:
+    (found,) = diagnostics("if 1:\n\tx = 'äöü', f.__code__", plan)
+    assert found.column == 15
+    assert found.caret == "\tx = 'äöü', f.__code__\n\t             ^^^^^^^^"
+
+
+def test_rules_and_hints(plan: LanguagePlan) -> None:
+    own = msgspec.structs.replace(plan, hints={"os": "Use the tools."})
+    module, builtin, attribute = diagnostics("import os\neval\nf.__globals__", own)
+    assert (module.rule, builtin.rule, attribute.rule) == ("test.yaml:2", "test.yaml:1", "test.yaml:9")
+    assert module.hint == "Use the tools."
+    assert builtin.hint
+
+
+def test_the_text_of_a_rejection(plan: LanguagePlan) -> None:
+    with pytest.raises(Rejection, match=r"line 1: import of 'os' is refused \(and 1 more\)"):
+        compile_step("import os\nimport sys", plan, filename="<step>")
+    (found,) = diagnostics("import os", plan)
+    assert str(found).startswith("line 1: import of 'os' is refused (test.yaml:2)\nimport os\n       ^^")
+
+
+def test_a_long_expression_is_cut(plan: LanguagePlan) -> None:
+    (found,) = diagnostics("'{0.__globals__}" + "x" * 1000 + "'.format(1)", plan)
+    assert len(found.source_text) == 200

@@ -1,0 +1,323 @@
+"""What a program may not write, and that everything else may be written."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+import msgspec
+import pytest
+
+from safeexec.compiler.rules import rules_of
+from safeexec.compiler.screen import is_clean
+from safeexec.compiler.step import Rejection, compile_step
+from safeexec.compiler.transformer import StepTransformer
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+REFUSED = [
+    # frames, code, globals, wherever an expression can stand
+    ("f.__globals__", "attribute", "__globals__"),
+    ("f.__code__", "attribute", "__code__"),
+    ("print.__self__.x.__builtins__", "attribute", "__builtins__"),
+    ("g.gi_frame", "attribute", "gi_frame"),
+    ("g.gi_yieldfrom", "attribute", "gi_yieldfrom"),
+    ("g.ag_frame", "attribute", "ag_frame"),
+    ("g.cr_frame", "attribute", "cr_frame"),
+    ("e.__traceback__", "attribute", "__traceback__"),
+    ("e.with_traceback(None)", "attribute", "with_traceback"),
+    ("t.tb_frame", "attribute", "tb_frame"),
+    ("x.f_builtins", "attribute", "f_builtins"),
+    ("c.co_consts", "attribute", "co_consts"),
+    ("f.__closure__[0].cell_contents", "attribute", "cell_contents"),
+    ("x.__reduce_ex__(2)", "attribute", "__reduce_ex__"),
+    ("().__class__.__base__.__subclasses__()", "attribute", "__subclasses__"),
+    ("m.__spec__", "attribute", "__spec__"),
+    ("x.__unheard_of__", "attribute", "__unheard_of__"),
+    ("def f(a=x.__globals__): pass", "attribute", "__globals__"),
+    ("def f(*, a=x.__globals__): pass", "attribute", "__globals__"),
+    ("def f(a: x.__globals__): pass", "attribute", "__globals__"),
+    ("def f() -> x.__globals__: pass", "attribute", "__globals__"),
+    ("x: y.__globals__ = 1", "attribute", "__globals__"),
+    ("@x.__globals__\ndef f(): pass", "attribute", "__globals__"),
+    ("class A(x.__globals__): pass", "attribute", "__globals__"),
+    ("class A(B, src=x.__globals__): pass", "attribute", "__globals__"),
+    ("try: pass\nexcept x.__globals__: pass", "attribute", "__globals__"),
+    ("try: pass\nexcept* x.__globals__: pass", "attribute", "__globals__"),
+    ("with x.__globals__: pass", "attribute", "__globals__"),
+    ("lambda: x.__globals__", "attribute", "__globals__"),
+    ("[i for i in y if x.__globals__]", "attribute", "__globals__"),
+    ("f'{x.__globals__}'", "attribute", "__globals__"),
+    ("f'{1:>{x.__globals__}}'", "attribute", "__globals__"),
+    ("match 1:\n    case x if y.__globals__: pass", "attribute", "__globals__"),
+    ("match 1:\n    case y.__globals__: pass", "attribute", "__globals__"),
+    ("async def f():\n    await x.__globals__", "attribute", "__globals__"),
+    ("assert x, y.__globals__", "attribute", "__globals__"),
+    ("raise x from y.__globals__", "attribute", "__globals__"),
+    ("x[y.__globals__:1]", "attribute", "__globals__"),
+    ("(y := x.__globals__)", "attribute", "__globals__"),
+    # every way to write
+    ("x.__code__ = 1", "attribute", "__code__"),
+    ("x.__code__ += 1", "attribute", "__code__"),
+    ("x.__code__: int = 1", "attribute", "__code__"),
+    ("for x.__code__ in y: pass", "attribute", "__code__"),
+    ("with a as x.__code__: pass", "attribute", "__code__"),
+    ("[1 for x.__code__ in y]", "attribute", "__code__"),
+    ("a, (b, *x.__code__) = y", "attribute", "__code__"),
+    ("del x.__code__", "attribute", "__code__"),
+    ("x.__defaults__ = ()", "attribute", "__defaults__"),
+    ("x.__dict__ |= y", "attribute", "__dict__"),
+    ("'{}'.format += y", "attribute", "format"),
+    # class patterns read attributes
+    ("match f:\n    case object(__globals__=g): pass", "attribute", "__globals__"),
+    ("match f:\n    case [object(__builtins__={'x': y})]: pass", "attribute", "__builtins__"),
+    ("match f:\n    case str(format=g): pass", "attribute", "format"),
+    # templates
+    ("'{0.__globals__}'.format(f)", "attribute", "__globals__"),
+    ("'{0.a.__class__.__mro__}'.format(f)", "attribute", "__mro__"),
+    ("'{0[x].__dict__}'.format(f)", "attribute", "__dict__"),
+    ("'{0:{1.__globals__}}'.format(f, g)", "attribute", "__globals__"),
+    ("'{a.__class__.__doc__}'.format_map(f)", "attribute", "__doc__"),
+    ("'{0.gi_frame}'.format", "attribute", "gi_frame"),
+    # identifiers of the interpreter, in every binding form
+    ("__builtins__", "builtin", "__builtins__"),
+    ("__import__('os')", "builtin", "__import__"),
+    ("__build_class__", "builtin", "__build_class__"),
+    ("__loader__", "builtin", "__loader__"),
+    ("_getattr_ = getattr", "attribute", "_getattr_"),
+    ("import math as __builtins__", "builtin", "__builtins__"),
+    ("from math import pi as _getattr_", "attribute", "_getattr_"),
+    ("def f(_getattr_, /): pass", "attribute", "_getattr_"),
+    ("def f(*_getattr_): pass", "attribute", "_getattr_"),
+    ("def f(**__builtins__): pass", "builtin", "__builtins__"),
+    ("def __import__(): pass", "builtin", "__import__"),
+    ("class __builtins__: pass", "builtin", "__builtins__"),
+    ("lambda __builtins__: 1", "builtin", "__builtins__"),
+    ("try: pass\nexcept E as __builtins__: pass", "builtin", "__builtins__"),
+    ("match x:\n    case [*__builtins__]: pass", "builtin", "__builtins__"),
+    ("match x:\n    case __builtins__: pass", "builtin", "__builtins__"),
+    ("match x:\n    case {**__builtins__}: pass", "builtin", "__builtins__"),
+    ("def f():\n    global __builtins__\n    __builtins__ = 1", "builtin", "__builtins__"),
+    ("(__builtins__ := 1)", "builtin", "__builtins__"),
+    ("for __builtins__ in x: pass", "builtin", "__builtins__"),
+    ("f(__globals__=1)", "attribute", "__globals__"),
+    # builtins that the policy leaves out
+    ("eval('1')", "builtin", "eval"),
+    ("@exec\nclass A: pass", "builtin", "exec"),
+    ("class X:\n    __class_getitem__ = eval", "builtin", "eval"),
+    ("open('x')", "builtin", "open"),
+    ("list(map(compile, x))", "builtin", "compile"),
+    # imports
+    ("import os", "module", "os"),
+    ("import os.path as p", "module", "os.path"),
+    ("from os import *", "module", "os"),
+    ("def f():\n    import subprocess", "module", "subprocess"),
+    ("import math, posix", "module", "posix"),
+    ("from importlib.util import find_spec", "module", "importlib.util"),
+    # modules are read-only
+    ("import json\njson.dumps = 1", "attribute", "json.dumps"),
+    ("import json as j\nfor j.dumps in x: pass", "attribute", "json.dumps"),
+    ("import json\ndel json.dumps", "attribute", "json.dumps"),
+    ("def f():\n    import json\n    json.dumps = 1", "attribute", "json.dumps"),
+    ("def f():\n    import json\n    def g():\n        json.dumps = 1", "attribute", "json.dumps"),
+    # NFKC: the parser normalises, so do the checks
+    ("f.__ｇｌｏｂａｌｓ__", "attribute", "__globals__"),
+    ("f._＿𝘨𝘭𝘰𝘣𝘢𝘭𝘴＿_", "attribute", "__globals__"),
+]
+if sys.version_info >= (3, 12):
+    REFUSED += [
+        ("type T = x.__globals__", "attribute", "__globals__"),
+        ("def f[T: x.__globals__](): pass", "attribute", "__globals__"),
+        ("class A[_getattr_]: pass", "attribute", "_getattr_"),
+        ("f'{'{x.__globals__}'.format(f).__code__}'", "attribute", "__code__"),
+    ]
+
+
+@pytest.mark.parametrize(("source", "kind", "name"), REFUSED)
+def test_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
+    with pytest.raises(Rejection) as caught:
+        compile_step(source, plan, filename="<step>")
+    assert (kind, name) in [(found.kind, found.name) for found in caught.value.diagnostics]
+
+
+@pytest.mark.parametrize(("source", "kind", "name"), REFUSED)
+def test_the_screen_passes_nothing_that_is_refused(source: str, kind: str, name: str, plan: LanguagePlan) -> None:
+    """Most steps are judged by their code object alone; the full look at the tree must find nothing more in them."""
+    assert not is_clean(compile(source, "<step>", "exec", dont_inherit=True), rules_of(plan))
+
+
+ACCEPTED = [
+    "class A:\n    def __init__(self): self._x = 1\n    def __len__(self): return self._x\nassert len(A()) == 1",
+    "class A: pass\nclass B(A):\n    def __init__(self): super().__init__()\nassert type(B()).__name__ == 'B'",
+    "class A:\n    def name(self): return self.__class__.__name__\nassert A().name() == 'A'",
+    "class A:\n    __slots__ = ('x',)\n    def __setattr__(self, k, v): super().__setattr__(k, v)\n"
+    "a = A()\na.x = 2\nassert a.x == 2",
+    "class A:\n    def __getattr__(self, k): return k\nassert A().z == 'z'",
+    "class A:\n    def __getattribute__(self, k): return object.__getattribute__(self, k)\n"
+    "    y = 1\nassert A().y == 1",
+    "class A:\n    def __init__(self, **kw): self.__dict__.update(kw)\nassert A(a=1).__dict__ == {'a': 1}",
+    "class A: x = 1\nassert 'x' in A.__dict__ and vars(A)['x'] == 1",
+    "class M(type):\n    def __new__(m, n, b, d): return super().__new__(m, n, b, d)\n"
+    "class A(metaclass=M): pass\nassert type(A) is M",
+    "class A:\n    def __init_subclass__(cls, tag=None): cls.tag = tag\nclass B(A, tag=1): pass\nassert B.tag == 1",
+    "class A: pass\nclass B(A): pass\nassert A.__subclasses__() == [B] and B.__mro__[1] is A and B.__bases__ == (A,)",
+    "class A:\n    def __reduce__(self): return (list, ())\nassert A()",
+    "X = type('X', (), {'y': 3})\nassert X().y == 3 and X.mro()[0] is X",
+    "x = [1, 2]\nx[0] += 1\nd = {}\nd['k'] = 1\nd['k'] += 1\nassert x == [2, 2] and d == {'k': 2}",
+    "class A: n = 0\na = A()\na.n += 1\na.b = a.n\ndel a.n\nassert a.b == 1",
+    "a, *b, (c, d) = 1, 2, 3, (4, 5)\nassert b == [2, 3] and d == 5",
+    "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n        return n\n"
+    "    return g()\nassert f() == 1",
+    "def f(a, /, b, *c, d=1, **e): return a, b, c, d, e\nassert f(1, 2, 3, d=4, e=5) == (1, 2, (3,), 4, {'e': 5})",
+    "def f(x: 'int' = 1) -> 'str': return str(x)\nassert f.__annotations__ == {'x': 'int', 'return': 'str'}",
+    "def f(a=[1]): return a\nassert f.__defaults__ == ([1],) and f.__name__ == 'f' and f.__doc__ is None",
+    "def g():\n    x = yield 1\n    yield from [x]\ni = g()\nassert next(i) == 1 and i.send(5) == 5",
+    "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return [i async for i in g()]\n"
+    "async def g():\n    yield 1\n",
+    "class C:\n    def __enter__(self): return self\n    def __exit__(self, *a): return True\n"
+    "with C() as c, C():\n    raise ValueError",
+    "try:\n    raise ValueError('x') from KeyError(1)\nexcept ValueError as e:\n"
+    "    assert type(e.__cause__) is KeyError and e.args == ('x',)",
+    "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n"
+    "    assert str(e) == 'division by zero' and e.__context__ is None",
+    "out = []\ntry:\n    raise ExceptionGroup('g', [ValueError(1), TypeError(2)])\n"
+    "except* ValueError as e:\n    out.append('v')\n"
+    "except* TypeError as e:\n    out.append('t')\nassert out == ['v', 't']",
+    "class P:\n    __match_args__ = ('x', 'y')\n    def __init__(self, x, y): self.x, self.y = x, y\n"
+    "match P(1, 2):\n    case P(1, y=z): pass\nassert z == 2",
+    "match {'a': [1, 2]}:\n    case {'a': [int(x), *rest], **more}: pass\nassert (x, rest, more) == (1, [2], {})",
+    "match 5:\n    case str() | None: r = 1\n    case int(n) if n > 3: r = n\nassert r == 5",
+    "assert '{0.real:>{1}} {x!r}'.format(5, 4, x='a') == \"   5 'a'\"",
+    "assert '{0.__class__.__name__}'.format(5) == 'int'",
+    "t = '{}-{:>3}'\nassert t.format(1, 2) == '1-  2' and list(map(t.format, [1], [2])) == ['1-  2']",
+    "assert '{a}'.format_map({'a': 1}) == '1' and '%s %r' % ('a', 'b') == \"a 'b'\"",
+    "sum = 0\nlist = [1]\nfor max in list: sum += max\nassert sum == 1",
+    "def input(x): return x\nassert input(3) == 3",
+    "def f(eval): return eval\nassert f(2) == 2",
+    "_private = 1\ndef _f(_x): return _x\nassert _f(_private) == 1",
+    "from math import *\nassert sqrt(4) == 2 and floor(pi) == 3",
+    "from math import sqrt as root, pi\nimport collections.abc\nassert root(9) == 3 and collections.abc.Sized",
+    "from __future__ import annotations\ndef f(x: Later): pass\nassert f.__annotations__ == {'x': 'Later'}",
+    "if (n := 5) > 3: assert n == 5",
+    "assert [y for x in [[1], [2]] for y in x] == [1, 2] and {k: v for k, v in zip('ab', [1, 2])} == {'a': 1, 'b': 2}",
+    "x: int\ny: list[int] = []\nassert __annotations__ == {'x': int, 'y': list[int]}",
+    "try:\n    import orjson_is_not_here\nexcept ImportError:\n    fallback = True\nassert fallback",
+    "class Node:\n    def __init__(self, obj): self.obj = obj\nassert Node(3).obj == 3",
+    "class E:\n    def _evaluate(self): return 1\n    def run(self): return self._evaluate()\nassert E().run() == 1",
+    "assert getattr(5, 're' + 'al') == 5 and getattr(5, 'none', 7) == 7 and hasattr('', 'upper')",
+    "import functools\n@functools.lru_cache\ndef f(x): return x\nassert f(1) == 1 and f.__wrapped__(2) == 2",
+    "class A:\n    y = [].__class__.__name__\n    z = ('{}' + '').format(1)\nassert (A.y, A.z) == ('list', '1')",
+]
+if sys.version_info >= (3, 12):
+    ACCEPTED += [
+        "type P[T] = list[T]\ndef f[T](x: T) -> T: return x\nclass C[T]:\n    pass\n"
+        "assert f(1) == 1 and P.__name__ == 'P'",
+        "assert f'{'a' + f\"{1}\"}' == 'a1'",
+    ]
+
+
+@pytest.mark.parametrize("source", ACCEPTED)
+def test_accepted_and_runs(source: str, plan: LanguagePlan) -> None:
+    from safeexec.child.language import Language
+
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    language = Language(plan)
+    language.install(namespace)
+    step = language.compile(source, "<step>")
+    if step.body is not None:
+        exec(step.body, namespace)
+
+
+@pytest.mark.parametrize("source", ["x = 1", *(source for source in ACCEPTED if ".format" not in source)])
+def test_what_the_screen_passes_is_not_rewritten(source: str, plan: LanguagePlan) -> None:
+    rules = rules_of(plan)
+    if is_clean(compile(source, "<step>", "exec", dont_inherit=True), rules):
+        transformer = StepTransformer(rules)
+        transformer.check(ast.parse(source))
+        assert not transformer.rewritten and not transformer.findings
+
+
+def test_an_unknown_node_kind_is_refused(plan: LanguagePlan) -> None:
+    """A future Python's syntax is not trusted before somebody has judged it."""
+
+    class Novelty(ast.stmt):
+        _fields = ()
+
+    transformer = StepTransformer(rules_of(plan))
+    transformer.check(ast.Module([Novelty(lineno=1, col_offset=0)], []))
+    assert [(found.kind, found.name) for found in transformer.findings] == [("construct", "Novelty")]
+
+
+@pytest.mark.parametrize(
+    ("construct", "source"),
+    [
+        ("class", "class A: pass"),
+        ("function", "def f(): pass"),
+        ("function", "async def f(): pass"),
+        ("async", "async def f(): pass"),
+        ("lambda", "lambda: 1"),
+        ("while", "while 1: pass"),
+        ("for", "for i in x: pass"),
+        ("import", "import math"),
+        ("star-import", "from math import *"),
+        ("decorator", "@property\ndef f(): pass"),
+        ("try", "try: pass\nexcept* E: pass"),
+        ("comprehension", "[i for i in x]"),
+        ("walrus", "(x := 1)"),
+        ("assignment", "x += 1"),
+        ("attribute", "x.y"),
+        ("f-string", "f'{x}'"),
+        ("with", "with x: pass"),
+        ("delete", "del x"),
+        ("yield", "def f(): yield"),
+        ("match", "match x:\n    case _: pass"),
+    ],
+)
+def test_a_construct_that_the_policy_refuses(construct: str, source: str, plan: LanguagePlan) -> None:
+    strict = msgspec.structs.replace(plan, refused_constructs={construct: "test.yaml:7"})
+    with pytest.raises(Rejection) as caught:
+        compile_step(source, strict, filename="<step>")
+    assert [(found.kind, found.name, found.rule) for found in caught.value.diagnostics] == [
+        ("construct", construct, "test.yaml:7")
+    ]
+    compile_step(source, plan, filename="<step>")
+
+
+def test_attribute_names_of_the_policy(plan: LanguagePlan) -> None:
+    """A policy may refuse further names, and allow one that is refused by default."""
+    own = msgspec.structs.replace(
+        plan, refused_attributes={"secret": "own.yaml:4"}, allowed_attributes=frozenset({"__spec__", "__wrapped__"})
+    )
+    compile_step("x.__spec__.__wrapped__", own, filename="<step>")
+    with pytest.raises(Rejection) as caught:
+        compile_step("x.secret = 1", own, filename="<step>")
+    assert caught.value.diagnostics[0].rule == "own.yaml:4"
+
+
+def test_names_that_the_policy_takes_from_a_module(plan: LanguagePlan) -> None:
+    imports = {
+        "random": ImportPlan(refused=frozenset({"seed"}), rule="own.yaml:5"),
+        "math": ImportPlan(frozenset({"pi"}), rule="own.yaml:6"),
+    }
+    own = msgspec.structs.replace(plan, imports=imports)
+    for source, name in (
+        ("from random import seed", "random.seed"),
+        ("import random as r\nr.seed(1)", "random.seed"),
+        ("from math import sqrt", "math.sqrt"),
+    ):
+        with pytest.raises(Rejection) as caught:
+            compile_step(source, own, filename="<step>")
+        assert [found.name for found in caught.value.diagnostics] == [name]
+    compile_step("import random\nfrom math import pi\nseed = random.random()", own, filename="<step>")
+
+
+def test_names_of_the_session_shadow_builtins(plan: LanguagePlan) -> None:
+    """`input` is left out, but the session has a function of that name from an earlier step."""
+    compile_step("input('x')", plan, filename="<step>", known_names={"input"})
+    with pytest.raises(Rejection):
+        compile_step("__import__('x')", plan, filename="<step>", known_names={"__import__"})
+
+
+def test_an_import_with_a_fallback_is_left_to_run(plan: LanguagePlan) -> None:
+    compile_step("try:\n    import os\nexcept (ImportError, OSError):\n    os = None", plan, filename="<step>")
+    with pytest.raises(Rejection):
+        compile_step("try:\n    import os\nexcept ValueError:\n    os = None", plan, filename="<step>")
