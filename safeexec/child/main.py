@@ -34,13 +34,13 @@ def become_child(
     reseed(seed)
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
-    mechanisms = lockdown.apply(workspace=spawn.home, keep_fds=(control,))
+    lockdown.apply(workspace=spawn.home, keep_fds=(control,))
     tools.link = link
     guest.streams.install()
     server = Server(link, guest, tools, idle=spawn.idle)
     if spawn.rehearse:
         server.rehearse()
-    link.send(m.Ready(mechanisms))
+    link.send(m.Ready())
     server.serve()
 
 

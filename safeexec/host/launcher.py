@@ -84,8 +84,11 @@ class Zygote:
         self.socket.close()
         if self._inner >= 0:
             # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has gone.
+            # Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then itself.
             processes.kill(self._inner)
-            yield Wait((self._inner,), monotonic() + CLOSE_SECONDS)
+            deadline = monotonic() + CLOSE_SECONDS
+            yield Wait((self._inner,), deadline)
+            yield Wait((self.pidfd,), deadline)
             os.close(self._inner)
             self._inner = -1
         processes.kill(self.pidfd)

@@ -106,29 +106,51 @@ class SandboxCore:
 
     def open(self, launched: Launched) -> Core[None]:
         """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give what the policy requires."""
+        self._zygote = Zygote(launched)
+        try:
+            yield from self._zygote.start(self._configuration())
+            self._check_protection()
+        except BaseException:
+            yield from self.close()
+            raise
+        self.replenish()
+
+    def _configuration(self) -> m.Configure:
+        """What the zygote is told: the policy as data, and the plan for the kernel."""
         from safeexec.host.confinement import plan
 
-        policy = self.policy
-        self._zygote = Zygote(launched)
+        policy, determinism = self.policy, self.policy.determinism
         if policy.filesystem.workspace != "none":
             self._root = WorkspaceRoot()
         confinement = plan(policy, workspaces=self._root.path if self._root is not None else None)
         if self._root is not None:
             self._root.owner = confinement.user
-        determinism = policy.determinism
-        yield from self._zygote.start(
-            m.Configure(
-                language=policy.language_plan(tuple(self.toolbox.tools)),
-                limits=policy.limits_plan(),
-                confinement=confinement.zygote,
-                child=confinement.child,
-                preload=self._preload(),
-                seed=None if determinism is None else determinism.seed,
-                clock="real" if determinism is None else determinism.clock,
-                tools=self.toolbox.signatures(),
-            )
+        return m.Configure(
+            language=policy.language_plan(tuple(self.toolbox.tools)),
+            limits=policy.limits_plan(),
+            confinement=confinement.zygote,
+            child=confinement.child,
+            preload=self._preload(),
+            seed=None if determinism is None else determinism.seed,
+            clock="real" if determinism is None else determinism.clock,
+            tools=self.toolbox.signatures(),
         )
-        self.replenish()
+
+    def _check_protection(self) -> None:
+        """Raises `ProtectionError` unless everything that the policy requires is active."""
+        active = {mechanism.name for mechanism in self.mechanisms if mechanism.active}
+        missing = self.policy.missing_protection(active)
+        if not missing:
+            return
+        reasons = {mechanism.name: mechanism.detail for mechanism in self.mechanisms if not mechanism.active}
+        told = "; ".join(
+            f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})" for entry in missing
+        )
+        rule = self.policy.origin("require")
+        raise ProtectionError(
+            f"this machine cannot give what the policy {self.policy.name!r} requires: {told}. "
+            f"Take it out of `require` ({rule}) to accept less; `safeexec doctor` shows what there is"
+        )
 
     def _preload(self) -> tuple[str, ...]:
         """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20 ms for

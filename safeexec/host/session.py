@@ -97,7 +97,7 @@ class SessionCore:
         """Make a child that has just come up the process of this session."""
         tighten(channel, self.sandbox.policy.limits, self.policy.limits)
         self._adopt(channel, None)
-        self.mechanisms = [*self.sandbox.mechanisms, *ready.mechanisms]
+        self.mechanisms = self.sandbox.mechanisms
         if self._lineage is not None:
             self._lineage.leave(self)
         self._lineage = Lineage(channel)

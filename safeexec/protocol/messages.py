@@ -97,7 +97,7 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
 
 
 class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
-    """The zygote is confined and preloaded."""
+    """The zygote is confined and preloaded. `mechanisms`: what holds it, and what will hold each child."""
 
     mechanisms: list[Mechanism]
 
@@ -200,7 +200,6 @@ class Thaw(msgspec.Struct, tag="thaw", array_like=True):
 class Ready(msgspec.Struct, tag="ready", array_like=True):
     """A child or a thawed runner is locked down and waits. `notes` names what could not be carried over."""
 
-    mechanisms: list[Mechanism] = []
     notes: list[str] = []
 
 

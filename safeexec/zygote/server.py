@@ -86,7 +86,7 @@ def run(fd: int) -> NoReturn:
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanism]]:
-    """Confinement first, so that no library is imported with more rights than children have; then the preloading."""
+    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the preloading."""
     from safeexec.child.lockdown import Lockdown
     from safeexec.zygote import preload
     from safeexec.zygote.confine import enter
@@ -97,4 +97,4 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanis
     guest, tools = preload.build_guest(configure)
     lockdown = Lockdown.prepare(configure.child)
     preload.settle(guest)
-    return Zygote(link, guest, tools, lockdown, configure.seed), mechanisms
+    return Zygote(link, guest, tools, lockdown, configure.seed), [*mechanisms, *lockdown.mechanisms]
