@@ -62,15 +62,15 @@ def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:
     try:
         wanted = next(core)
         while True:
-            if type(wanted) is Wait:
-                try:
+            try:
+                if type(wanted) is Wait:
                     answer: Any = wait(wanted)
-                except BaseException as interruption:
-                    # Ctrl-C while waiting: the core decides what becomes of the step, then the exception goes on.
-                    wanted = core.throw(interruption)
-                    continue
-            else:
-                answer = call(wanted) if call is not None else wanted.call()
+                else:
+                    answer = call(wanted) if call is not None else wanted.call()
+            except BaseException as problem:
+                # A tool that failed, or Ctrl-C while waiting: the core decides what becomes of the step.
+                wanted = core.throw(problem)
+                continue
             wanted = core.send(answer)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
