@@ -1,7 +1,8 @@
 """Find the blocks of a reply: `<execute_python>` and `<code>` tags and Markdown fences, each with its content.
 
-Reading goes from left to right. What opens first is a block and its content is opaque until it closes, so a tag inside a fence is
-text and a fence inside a tag belongs to the tag. All candidates are indexed once, so that many openers stay linear.
+Reading goes from left to right. What opens first is a block and its content is opaque until it closes, so a tag
+inside a fence is text and a fence inside a tag belongs to the tag. All candidates are indexed once, so that many
+openers stay linear.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _OPEN_TAG = re.compile(
     r"|&lt;(?P<escaped>execute_python|code)(?:[ \t][^<>&\n]*)?&gt;",
     re.IGNORECASE,
 )
-_CLOSE_TAG = re.compile(r"</(?P<name>execute_python|code)\s*+>|&lt;/(?P<escaped>execute_python|code)\s*+&gt;", re.IGNORECASE)
+_CLOSE_TAG = re.compile(
+    r"</(?P<name>execute_python|code)\s*+>|&lt;/(?P<escaped>execute_python|code)\s*+&gt;", re.IGNORECASE
+)
 _OPEN_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)$", re.MULTILINE)
 _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`~\n]*+)$", re.MULTILINE)
 _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
@@ -112,7 +115,9 @@ class _Reader:
         return Block(kind, clean(content), opener.start, end, opener.label)
 
     def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:
-        """Content and end at the first closer whose content parses, else at the first closer; None where there is no closer."""
+        """Content and end at the first closer whose content parses, else at the first closer; None where there is no
+        closer.
+        """
         if not closers:
             return None, len(self._text)
         if len(closers) > 1:

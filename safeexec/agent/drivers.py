@@ -1,4 +1,6 @@
-"""Drive the agent loop: carry out its wishes with a model and a session, blocking or awaiting; open and close what is the run's own."""
+"""Drive the agent loop: carry out its wishes with a model and a session, blocking or awaiting; open and close what is
+the run's own.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def _fulfil(agent: CodeAgent, session: Any, wish: Wish) -> Any:
     if isinstance(wish, Ask):
         return agent.model.complete(wish.messages, tools=agent.tool_specs, events=agent.model_events())
     if isinstance(wish, Run):
-        return session.run(wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None)
+        return session.run(
+            wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None
+        )
     if isinstance(wish, Fetch):
         return session.get(wish.name)
     session.set(wish.name, None)
@@ -81,7 +85,9 @@ async def _fulfil_async(agent: CodeAgent, session: Any, wish: Wish) -> Any:
     if not inspect.iscoroutinefunction(session.run):
         return await asyncio.to_thread(_fulfil, agent, session, wish)
     if isinstance(wish, Run):
-        return await session.run(wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None)
+        return await session.run(
+            wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None
+        )
     if isinstance(wish, Fetch):
         return await session.get(wish.name)
     await session.set(wish.name, None)
@@ -111,9 +117,8 @@ async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | 
 
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
-        async with AsyncSandbox(given, **agent.opening) as sandbox:
-            async with await _opened(sandbox.session()) as session:
-                yield session, sandbox.policy
+        async with AsyncSandbox(given, **agent.opening) as sandbox, await _opened(sandbox.session()) as session:
+            yield session, sandbox.policy
     elif isinstance(given, AsyncSandbox):
         async with await _opened(given.session()) as session:
             yield session, given.policy

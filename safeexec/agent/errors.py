@@ -1,13 +1,13 @@
 """What goes wrong with a model, a transcript or a repository.
 
-    SandboxError
-    └── AgentError
-        ├── ModelError             the model gave no reply
-        │   ├── ModelKeyMissing        no API key and no server of one's own
-        │   ├── ModelUnavailable       rate limits, 5xx, broken connections or streams, after all attempts
-        │   └── ModelRequestRefused    the server refused the request itself (4xx); another attempt would not help
-        ├── TranscriptError        a transcript is damaged, or holds fewer replies than were asked for
-        └── RepairError            a repository or a patch cannot be worked with
+SandboxError
+└── AgentError
+    ├── ModelError             the model gave no reply
+    │   ├── ModelKeyMissing        no API key and no server of one's own
+    │   ├── ModelUnavailable       rate limits, 5xx, broken connections or streams, after all attempts
+    │   └── ModelRequestRefused    the server refused the request itself (4xx); another attempt would not help
+    ├── TranscriptError        a transcript is damaged, or holds fewer replies than were asked for
+    └── RepairError            a repository or a patch cannot be worked with
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
     fences     ```python (py, ipython, pycon …), then unlabelled ones that look like code
     raw code   a reply without any markup that is a program
 
-Tags win over Python fences, those over unlabelled ones; all blocks of the winning kind are joined. `<think>` is removed first.
+Tags win over Python fences, those over unlabelled ones; all blocks of the winning kind are joined. `<think>` is
+removed first.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _STATEMENT = re.compile(
 )
 _TOOL_MARK = re.compile(r"\s*(?:\[TOOL_CALLS\]|<tool_call>)\s*", re.IGNORECASE)
 _TOOL_MARK_END = re.compile(r"\s*</tool_call>\s*\Z", re.IGNORECASE)
-_JSON_START = re.compile(r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[\s*+\{)", re.MULTILINE | re.IGNORECASE)
+_JSON_START = re.compile(
+    r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[\s*+\{)", re.MULTILINE | re.IGNORECASE
+)
 _NAME_KEYS = frozenset({"name", "function", "tool"})
 _ARGUMENT_KEYS = frozenset({"arguments", "parameters", "input"})
 
@@ -86,7 +89,9 @@ def _remove_thinking(text: str) -> str:
 
 
 def _drop_before_orphan(text: str) -> str:
-    """Chat templates often supply `<think>` themselves: a lone closing tag at the end of a line ends the thinking before it."""
+    """Chat templates often supply `<think>` themselves: a lone closing tag at the end of a line ends the thinking
+    before it.
+    """
     opened = {"think": 0, "thinking": 0}
     start = 0
     for tag in _THINKING_TAG.finditer(text):
@@ -166,7 +171,9 @@ def _is_json_of_objects(body: str) -> bool:
         value = _decoder().decode(body)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value))
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+    )
 
 
 def _has_call_at_line_start(text: str) -> bool:

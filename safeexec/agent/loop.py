@@ -1,8 +1,9 @@
-"""`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or a limit.
+"""`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or
+a limit.
 
-The loop itself is a generator without I/O: it yields what it wants (`Ask` the model, `Run` a step, `Fetch` a variable) and is sent what
-came of it. `run` drives it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no
-way from a reply, an observation or a file to the policy.
+The loop itself is a generator without I/O: it yields what it wants (`Ask` the model, `Run` a step, `Fetch` a
+variable) and is sent what came of it. `run` drives it blocking, `run_async` awaiting. The only thing that a reply can
+cause is a step in the session: there is no way from a reply, an observation or a file to the policy.
 """
 
 from __future__ import annotations
@@ -103,10 +104,11 @@ class CodeAgent:
 
         CodeAgent(MistralModel(), "calculator").run("What is the square root of 2?").answer
 
-    `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for which a sandbox is opened and
-    closed in each run (with `tools` and `files`). The awaiting face takes an AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags.
-    `on_event` gets the events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
-    Limits (steps, tokens, seconds …) are keywords: see `Limits`.
+    `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for
+    which a sandbox is opened and closed in each run (with `tools` and `files`). The awaiting face takes an
+    AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. `on_event`
+    gets the events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the
+    model gets. Limits (steps, tokens, seconds …) are keywords: see `Limits`.
     """
 
     def __init__(
@@ -137,7 +139,9 @@ class CodeAgent:
     # Faces
 
     def run(self, task: str) -> AgentResult:
-        """Work on `task` until there is an answer or a limit. What the model does wrong is in the result; nothing of it raises."""
+        """Work on `task` until there is an answer or a limit. What the model does wrong is in the result; nothing of
+        it raises.
+        """
         return self._run(Transcript(path=self._transcript_path), task)
 
     async def run_async(self, task: str) -> AgentResult:
@@ -151,7 +155,9 @@ class CodeAgent:
         """
         return self._run(transcript, task, rebuild)
 
-    async def resume_async(self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True) -> AgentResult:
+    async def resume_async(
+        self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True
+    ) -> AgentResult:
         """As `resume`."""
         return await self._run_async(transcript, task, rebuild)
 
@@ -210,7 +216,9 @@ class CodeAgent:
 class _Work:
     """One run of the loop."""
 
-    def __init__(self, agent: CodeAgent, policy: Policy | None, transcript: Transcript, task: str | None, rebuild: bool) -> None:
+    def __init__(
+        self, agent: CodeAgent, policy: Policy | None, transcript: Transcript, task: str | None, rebuild: bool
+    ) -> None:
         self._agent = agent
         self._limits = agent.limits
         self._card = agent.card(policy)
@@ -244,7 +252,9 @@ class _Work:
                 return ended
 
     def _prepare(self) -> Generator[Wish, Any, None]:
-        """Rebuild the session if it is a resumed one, define final_answer where the policy knows functions, write the prompt."""
+        """Rebuild the session if it is a resumed one, define final_answer where the policy knows functions, write the
+        prompt.
+        """
         result: Result = yield Run(FINAL_ANSWER, shown=False)
         self._system = prompts.system_prompt(
             self._card, native=self._agent.native, final_answer=result.ok, extra=self._agent.instructions
@@ -299,7 +309,9 @@ class _Work:
         return self._answer(_plain_answer(found.text), "answer")
 
     def _take_calls(self, calls: tuple[ToolCall, ...]) -> Generator[Wish, Any, AgentResult | None]:
-        """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written without knowing of it."""
+        """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
+        without knowing of it.
+        """
         before = len(self._steps)
         failed = False
         for call in calls:
@@ -330,7 +342,9 @@ class _Work:
     def _count_empty(self) -> AgentResult | None:
         self._empty += 1
         if self._empty >= self._limits.empty_replies:
-            return self._end("no_code", reason=f"{self._empty} replies in a row held neither code that can run nor an answer")
+            return self._end(
+                "no_code", reason=f"{self._empty} replies in a row held neither code that can run nor an answer"
+            )
         return None
 
     def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
@@ -357,7 +371,9 @@ class _Work:
         self._steps.append(step)
         self._usage.steps += 1
         self._usage.step_seconds += result.usage.wall_ms / 1000
-        self._transcript.add("step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call)
+        self._transcript.add(
+            "step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call
+        )
         self._agent.emit(ObservationEvent(step))
         if result.outcome == "cancelled":
             return self._end("cancelled")
@@ -376,7 +392,9 @@ class _Work:
         if failure is not None:
             self._failures.append((failure, source))
             if len(self._failures) > self._limits.repeats:
-                return self._end("repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}")
+                return self._end(
+                    "repeated_failure", reason=f"the same failure came {len(self._failures)} times in a row: {failure}"
+                )
             if len(self._failures) == self._limits.repeats:
                 self._notice(prompts.repeated(len(self._failures), failure, [source for _, source in self._failures]))
         left = self._limits.max_steps - len(self._steps)
@@ -416,7 +434,9 @@ def _complete(code: str) -> bool:
 
 
 def _code_of(call: ToolCall) -> str | None:
-    """The source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence around it."""
+    """The source in the arguments of a call; models also send bare code, line ends that JSON forbids, or a fence
+    around it.
+    """
     try:
         arguments = json.loads(call.arguments, strict=False)
     except (ValueError, RecursionError):
@@ -426,7 +446,9 @@ def _code_of(call: ToolCall) -> str | None:
         arguments = {"code": arguments}
     if not isinstance(arguments, dict):
         return None
-    code = next((arguments[key] for key in ("code", "source", "python", "script") if isinstance(arguments.get(key), str)), None)
+    code = next(
+        (arguments[key] for key in ("code", "source", "python", "script") if isinstance(arguments.get(key), str)), None
+    )
     if code is None or not code.strip():
         return None
     return code if _complete(code) else extract(code).code or code

@@ -1,4 +1,6 @@
-"""`MathAssistant`: answers a mathematical question with a value that code computed, and runs that code once more to check it."""
+"""`MathAssistant`: answers a mathematical question with a value that code computed, and runs that code once more to
+check it.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,16 @@ if TYPE_CHECKING:
     from safeexec.agent.transcript import Transcript
 
 _INSTRUCTIONS = """\
-You are a mathematician with a calculator. Every number of an answer must come out of code, never out of your head.
-- Compute exactly: int, fractions.Fraction and decimal.Decimal before float; sympy where it may be imported. Round only when the user asks, and last.
-- Check the result in code in a second way where there is one: substitute it, bound it, count by brute force in a small case.
-- End with code that computes the answer and calls final_answer(value)."""
+You are a mathematician with a calculator. Every number of an answer must come out of code, never out of your head. -
+Compute exactly: int, fractions.Fraction and decimal.Decimal before float; sympy where it may be imported. Round only
+when the user asks, and last. - Check the result in code in a second way where there is one: substitute it, bound it,
+count by brute force in a small case. - End with code that computes the answer and calls final_answer(value).
+"""
 
 _PROVE = (
     "The answer is not proven yet. Send one step that computes it and calls final_answer(value) with the value. "
     "If the question needs no computation, repeat your answer in plain text."
 )
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,12 @@ class MathAssistant:
     """
 
     def __init__(
-        self, model: Model, policy: Policy | str = "calculator", *, on_event: Callable[[Event], None] = ignore_event, **options: Any
+        self,
+        model: Model,
+        policy: Policy | str = "calculator",
+        *,
+        on_event: Callable[[Event], None] = ignore_event,
+        **options: Any,
     ) -> None:
         self._model = model
         self._policy = policy
@@ -82,7 +89,12 @@ class MathAssistant:
 
     def _agent(self, sandbox: Any) -> CodeAgent:
         return CodeAgent(
-            self._model, sandbox, instructions=_INSTRUCTIONS, review=_Proof().review, on_event=self._on_event, **self._options
+            self._model,
+            sandbox,
+            instructions=_INSTRUCTIONS,
+            review=_Proof().review,
+            on_event=self._on_event,
+            **self._options,
         )
 
 

@@ -68,7 +68,11 @@ class Reply:
         data: dict[str, Any] = {"text": self.text, "finish": self.finish}
         if self.tool_calls:
             data["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.tool_calls]
-        data["usage"] = {"prompt": self.usage.prompt, "completion": self.usage.completion, "estimated": self.usage.estimated}
+        data["usage"] = {
+            "prompt": self.usage.prompt,
+            "completion": self.usage.completion,
+            "estimated": self.usage.estimated,
+        }
         return data
 
     @classmethod
@@ -76,7 +80,9 @@ class Reply:
         """Raises KeyError or TypeError for data that `to_dict` did not write."""
         calls = tuple(ToolCall(str(c["id"]), str(c["name"]), str(c["arguments"])) for c in data.get("tool_calls", ()))
         usage = data.get("usage", {})
-        counts = TokenUsage(int(usage.get("prompt", 0)), int(usage.get("completion", 0)), bool(usage.get("estimated", False)))
+        counts = TokenUsage(
+            int(usage.get("prompt", 0)), int(usage.get("completion", 0)), bool(usage.get("estimated", False))
+        )
         return cls(str(data["text"]), calls, counts, str(data.get("finish", "stop")))
 
 

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from safeexec.results import Display, Result
 
 Stop = Literal[
-    "answer", "final_answer", "max_steps", "max_tokens", "max_seconds", "repeated_failure", "no_code", "refused", "model_error", "cancelled"
+    "answer",
+    "final_answer",
+    "max_steps",
+    "max_tokens",
+    "max_seconds",
+    "repeated_failure",
+    "no_code",
+    "refused",
+    "model_error",
+    "cancelled",
 ]
 
 STOP_REASONS: dict[str, str] = {
@@ -33,7 +42,9 @@ STOP_REASONS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AgentStep:
-    """One executed step: the model's source, its result, and the observation that the model got. `number` counts the model's steps from 1."""
+    """One executed step: the model's source, its result, and the observation that the model got. `number` counts the
+    model's steps from 1.
+    """
 
     number: int
     source: str
@@ -43,7 +54,9 @@ class AgentStep:
 
 @dataclass(slots=True)
 class AgentUsage:
-    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by the host's clock."""
+    """What a run took: tokens as the server counted them (`estimated_tokens`: not all were), seconds by the host's
+    clock.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -123,7 +136,9 @@ class StepEvent:
 
 @dataclass(frozen=True, slots=True)
 class OutputEvent:
-    """Output of the running step, as it is written. It came from guest code: make it printable before a terminal sees it."""
+    """Output of the running step, as it is written. It came from guest code: make it printable before a terminal sees
+    it.
+    """
 
     text: str
 

@@ -1,7 +1,7 @@
 """Reports of an analysis: Markdown, and one HTML file that holds its pictures and runs nothing.
 
-Output, tables and names come from guest code. In HTML everything is escaped but the plain structure of tables, and a Content-Security-Policy
-forbids scripts and any request, should an escape be missed.
+Output, tables and names come from guest code. In HTML everything is escaped but the plain structure of tables, and a
+Content-Security-Policy forbids scripts and any request, should an escape be missed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import html
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
+from safeexec.agent.transcript import shorten
+
 if TYPE_CHECKING:
     from safeexec.agent.analyst import Analysis
     from safeexec.agent.outcome import AgentStep
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 _MAX_OUTPUT = 20_000
 _TABLE_TAGS = frozenset({"table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"})
-_SILENT_TAGS = frozenset({"script", "style", "head", "title", "template", "iframe", "object", "svg", "math", "textarea", "noscript"})
+_SILENT_TAGS = frozenset(
+    {"script", "style", "head", "title", "template", "iframe", "object", "svg", "math", "textarea", "noscript"}
+)
 
 _PAGE = """\
 <!doctype html>
@@ -64,7 +68,11 @@ def markdown_report(analysis: Analysis, pictures: list[str]) -> str:
 def html_report(analysis: Analysis) -> str:
     """The report as one HTML page."""
     answer = html.escape(analysis.text or f"No answer: {analysis.run.reason}.")
-    parts = [f"<h1>{html.escape(_one_line(analysis.question))}</h1>", f'<div class="prose">{answer}</div>', "<h2>Files</h2>"]
+    parts = [
+        f"<h1>{html.escape(_one_line(analysis.question))}</h1>",
+        f'<div class="prose">{answer}</div>',
+        "<h2>Files</h2>",
+    ]
     parts += [f"<pre>{html.escape(survey.render())}</pre>" for survey in analysis.files]
     parts.append("<h2>Steps</h2>")
     for step in analysis.run.steps:
@@ -100,7 +108,7 @@ def _is_table(display: Display) -> bool:
 
 def _printable(text: str) -> str:
     if len(text) > _MAX_OUTPUT:
-        text = f"{text[: _MAX_OUTPUT // 2]}\n… {len(text) - _MAX_OUTPUT} characters left out …\n{text[-_MAX_OUTPUT // 2 :]}"
+        text = shorten(text, _MAX_OUTPUT)
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -127,7 +135,11 @@ class _Tables(HTMLParser):
         if tag in _SILENT_TAGS:
             self._silent += 1
         elif tag in _TABLE_TAGS and not self._silent:
-            spans = "".join(f' {name}="{value}"' for name, value in attrs if name in ("colspan", "rowspan") and (value or "").isdecimal())
+            spans = "".join(
+                f' {name}="{value}"'
+                for name, value in attrs
+                if name in ("colspan", "rowspan") and (value or "").isdecimal()
+            )
             self.parts.append(f"<{tag}{spans}>")
 
     def handle_endtag(self, tag: str) -> None:

@@ -1,7 +1,7 @@
 """Judge and clean one piece of text that may be Python: does it parse, is it code or words, what is its plain source.
 
-Replies are parsed here only to tell code from words; nothing is compiled further or run. `Parser` bounds the whole work on one
-reply, so that a hostile reply costs time linear in its length.
+Replies are parsed here only to tell code from words; nothing is compiled further or run. `Parser` bounds the whole
+work on one reply, so that a hostile reply costs time linear in its length.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ def _is_words(expression: ast.expr) -> bool:
 
 
 def clean(text: str) -> str:
-    """The plain source of a block: dedented, without outer blank lines, an interactive transcript without prompts and outputs."""
+    """The plain source of a block: dedented, without outer blank lines, an interactive transcript without prompts and
+    outputs.
+    """
     source = _trim(text)
     if source.startswith(">>> ") or source.split("\n", 1)[0] == ">>>":
         source = _trim(_without_prompts(source))

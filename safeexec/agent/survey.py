@@ -1,7 +1,8 @@
-"""Look at data files before the model does: schema, first rows, missing values and ranges, computed by pandas inside the sandbox.
+"""Look at data files before the model does: schema, first rows, missing values and ranges, computed in the sandbox.
 
-Files are read in chunks, so a large file costs time and not memory. What comes back is plain data about the file; it is rendered here, and
-what the file says (names of columns, values) is cut and made printable first: it is data for the model, not words to it.
+Files are read in chunks, so a large file costs time and not memory. What comes back is plain data about the file; it is
+rendered here, and what the file says (names of columns, values) is cut and made printable first: it is data for the
+model, not words to it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 _MAX_COLUMNS = 60
 _MAX_CELL = 40
 
-_PROGRAM = r'''
+_PROGRAM = r"""
 import pandas as pd
 
 CHUNK_ROWS = 50_000
@@ -22,7 +23,8 @@ MAX_ROWS = 5_000_000
 def chunks_of(name):
     lower = name.lower()
     if lower.endswith((".csv", ".tsv", ".txt")):
-        yield from pd.read_csv(name, sep="\t" if lower.endswith(".tsv") else ",", chunksize=CHUNK_ROWS, low_memory=False)
+        separator = "\t" if lower.endswith(".tsv") else ","
+        yield from pd.read_csv(name, sep=separator, chunksize=CHUNK_ROWS, low_memory=False)
     elif lower.endswith((".jsonl", ".ndjson")):
         yield from pd.read_json(name, lines=True, chunksize=CHUNK_ROWS)
     elif lower.endswith(".json"):
@@ -73,7 +75,7 @@ def survey(name):
         })
     return {"rows": int(rows), "complete": rows < MAX_ROWS, "columns": table, "head": head}
 
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,9 @@ class FileSurvey:
         lines += [f"  {_column(column)}" for column in self.columns[:_MAX_COLUMNS]]
         if len(self.columns) > _MAX_COLUMNS:
             lines.append(f"  … and {len(self.columns) - _MAX_COLUMNS} more columns")
-        lines += [f"  row {number}: " + " | ".join(_cell(cell) for cell in row) for number, row in enumerate(self.head, 1)]
+        lines += [
+            f"  row {number}: " + " | ".join(_cell(cell) for cell in row) for number, row in enumerate(self.head, 1)
+        ]
         return "\n".join(lines)
 
 

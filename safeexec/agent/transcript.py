@@ -1,4 +1,5 @@
-"""The transcript of a run: what was said and done, in order, as JSON lines; and the conversation that a model gets of it.
+"""The transcript of a run: what was said and done, in order, as JSON lines; and the conversation that a model gets of
+it.
 
     {"kind": "task", "task": …, "model": …, "policy": …}
     {"kind": "reply", "text": …, "tool_calls": […], "usage": {…}, "finish": …}
@@ -23,14 +24,22 @@ from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
 Entry = dict[str, Any]
 
 KINDS = frozenset({"task", "reply", "step", "unanswered", "notice", "end"})
-_REQUIRED = {"task": ("task",), "reply": ("text",), "step": ("source", "outcome", "observation"), "notice": ("text",), "unanswered": ("text", "call")}
+_REQUIRED = {
+    "task": ("task",),
+    "reply": ("text",),
+    "step": ("source", "outcome", "observation"),
+    "notice": ("text",),
+    "unanswered": ("text", "call"),
+}
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
 _OLD_OBSERVATION_CHARACTERS = 400
 _RECENT_ENTRIES = 8
 
 
 class Transcript:
-    """The entries of a run. With `path` every entry is appended to that file as it comes, so a run that dies can be resumed."""
+    """The entries of a run. With `path` every entry is appended to that file as it comes, so a run that dies can be
+    resumed.
+    """
 
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
         self.entries: list[Entry] = [dict(entry) for entry in entries]
@@ -61,7 +70,9 @@ class Transcript:
 
     def save(self, path: str | Path) -> None:
         """Write all entries to `path`."""
-        Path(path).write_text("".join(json.dumps(entry, ensure_ascii=True) + "\n" for entry in self.entries), encoding="utf-8")
+        Path(path).write_text(
+            "".join(json.dumps(entry, ensure_ascii=True) + "\n" for entry in self.entries), encoding="utf-8"
+        )
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -82,7 +93,11 @@ class Transcript:
 
     def kept_steps(self) -> list[Entry]:
         """The steps whose state was kept: their sources, run again in order, rebuild the session."""
-        return [e for e in self.entries if e["kind"] == "step" and e.get("state") != "restored" and e["outcome"] != "rejected"]
+        return [
+            e
+            for e in self.entries
+            if e["kind"] == "step" and e.get("state") != "restored" and e["outcome"] != "rejected"
+        ]
 
 
 def _parse_entry(line: str, place: str) -> Entry:
@@ -91,7 +106,9 @@ def _parse_entry(line: str, place: str) -> Entry:
     except (ValueError, RecursionError) as error:
         raise TranscriptError(f"{place}: not JSON: {error}") from None
     if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
-        raise TranscriptError(f"{place}: not an entry of a transcript: `kind` must be one of {', '.join(sorted(KINDS))}")
+        raise TranscriptError(
+            f"{place}: not an entry of a transcript: `kind` must be one of {', '.join(sorted(KINDS))}"
+        )
     for name in _REQUIRED.get(entry["kind"], ()):
         if not isinstance(entry.get(name), str):
             raise TranscriptError(f"{place}: an entry of kind {entry['kind']!r} needs {name!r} as a string")
@@ -99,7 +116,9 @@ def _parse_entry(line: str, place: str) -> Entry:
 
 
 def conversation(entries: list[Entry], system: str, max_tokens: int) -> list[Message]:
-    """The messages that a model gets. Past `max_tokens` (an estimate) old observations are shortened, then old entries left out."""
+    """The messages that a model gets. Past `max_tokens` (an estimate) old observations are shortened, then old
+    entries left out.
+    """
     messages = _render(entries, system, short_before=0)
     if _tokens(messages) > max_tokens:
         messages = _render(entries, system, short_before=len(entries) - _RECENT_ENTRIES)
@@ -133,7 +152,9 @@ def _render(entries: list[Entry], system: str, short_before: int) -> list[Messag
 
 
 def _say(messages: list[Message], text: str) -> None:
-    """Add words of the loop. Some APIs refuse a user message behind a tool's, or two in a row: there the text joins the last message."""
+    """Add words of the loop. Some APIs refuse a user message behind a tool's, or two in a row: there the text joins
+    the last message.
+    """
     last = messages[-1]
     if last.role in ("user", "tool"):
         messages[-1] = Message(last.role, f"{last.content}\n\n{_clean(text)}", last.tool_calls, last.tool_call_id)
@@ -161,7 +182,10 @@ def _without_middle(messages: list[Message], max_tokens: int) -> list[Message]:
     left_out = start - 2
     if left_out > 0:
         task = head[1]
-        head[1] = Message("user", f"{task.content}\n\n(The {left_out} messages after this one were left out; variables are still there.)")
+        head[1] = Message(
+            "user",
+            f"{task.content}\n\n(The {left_out} messages after this one were left out; variables are still there.)",
+        )
     return head + messages[start:]
 
 

@@ -54,7 +54,13 @@ def tool_calls(say: Say) -> list[dict[str, Any]]:
 
 def chunk(delta: dict[str, Any], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    data: dict[str, Any] = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    data: dict[str, Any] = {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    }
     if usage:
         data["usage"] = usage
     return b"data: " + json.dumps(data).encode() + b"\n\n"
@@ -71,7 +77,16 @@ def stream(say: Say) -> bytes:
 def whole(say: Say) -> bytes:
     message: dict[str, Any] = {"role": "assistant", "content": say.text, "tool_calls": tool_calls(say) or None}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if say.calls else say.finish}
-    return json.dumps({"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": say.usage or USAGE}).encode()
+    return json.dumps(
+        {
+            "id": "c1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+            "usage": say.usage or USAGE,
+        }
+    ).encode()
 
 
 class ChatServer:
@@ -93,14 +108,19 @@ class ChatServer:
 
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                self.send(owner.next_answer(request, self.headers.get("authorization"), self.path), bool(request.get("stream")))
+                self.send(
+                    owner.next_answer(request, self.headers.get("authorization"), self.path),
+                    bool(request.get("stream")),
+                )
 
             def send(self, answer: Answer, streaming: bool) -> None:
                 if isinstance(answer, Say):
                     body = stream(answer) if streaming else whole(answer)
                     answer = Raw(body, "text/event-stream" if streaming else "application/json")
                 self.send_response(answer.code if isinstance(answer, Status) else 200)
-                self.send_header("content-type", "application/json" if isinstance(answer, Status) else answer.content_type)
+                self.send_header(
+                    "content-type", "application/json" if isinstance(answer, Status) else answer.content_type
+                )
                 for name, value in answer.headers:
                     self.send_header(name, value)
                 body = answer.body.encode() if isinstance(answer, Status) else answer.body

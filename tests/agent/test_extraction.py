@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from safeexec.agent import extract
 
-CASES = [json.loads(line) for line in (pathlib.Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
+CASES = [
+    json.loads(line)
+    for line in (pathlib.Path(__file__).parent / "replies.jsonl").read_text(encoding="utf-8").splitlines()
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
@@ -26,14 +29,22 @@ RULES = {
     "thinking after thinking": ("<think>a</think><think>b</think>\nDone.", "answer", None),
     "template opened the thinking": ("so I print\n</think>\n<code>\nprint(1)\n</code>", "code", "print(1)"),
     "the last lone closing tag counts": ("a\n</think>\nb\n</think>\n42 it is", "answer", None),
-    "a think tag in a string stays": ("print('<think>')\nprint('</think> end')", "code", "print('<think>')\nprint('</think> end')"),
+    "a think tag in a string stays": (
+        "print('<think>')\nprint('</think> end')",
+        "code",
+        "print('<think>')\nprint('</think> end')",
+    ),
     "thinking in capitals": ("<THINKING>\nx\n</Thinking>\nThe end.", "answer", None),
     "list marker before a tag": ("1. <code>\nx = 1\n</code>", "code", "x = 1"),
     "tag at the end of a line of prose": ("Now run this: <code>\nx = 1\n</code>", "code", "x = 1"),
     "blank in the closing tag": ("<code>\nx = 1\n</code >\nDone.", "code", "x = 1"),
     "inline tag around words": ("Say <execute_python>Done</execute_python> when ready.", "answer", None),
     "inline tag that is never closed": ("Use <execute_python> for x = 1 and more.", "answer", None),
-    "two tags in escaped form": ("&lt;code&gt;\na = 1 &lt; 2\n&lt;/code&gt;\n&lt;code&gt;\nb = 2\n&lt;/code&gt;", "code", "a = 1 < 2\n\nb = 2"),
+    "two tags in escaped form": (
+        "&lt;code&gt;\na = 1 &lt; 2\n&lt;/code&gt;\n&lt;code&gt;\nb = 2\n&lt;/code&gt;",
+        "code",
+        "a = 1 < 2\n\nb = 2",
+    ),
     "a closer inside a fence inside a tag": ("<code>\n```python\ns = '</code>'\n```\n</code>", "code", "s = '</code>'"),
     "an output after the fence inside a tag": ("<code>\n```\nx = 1\n```\n```\n42\n```\n</code>", "code", "x = 1"),
     "another language inside a tag": ("<code>\n```bash\nls\n```\n</code>", "none", None),
@@ -91,15 +102,30 @@ def test_every_reply_gives_code_or_none_of_it(reply: str) -> None:
 
 
 PROGRAMS = st.sampled_from(
-    ["x = 1", "for i in range(3):\n    print(i)", "s = '''\n```\n'''", "s = '</code>'", "def f():\n    return '<think>'", 'd = {"name": 1}']
+    [
+        "x = 1",
+        "for i in range(3):\n    print(i)",
+        "s = '''\n```\n'''",
+        "s = '</code>'",
+        "def f():\n    return '<think>'",
+        'd = {"name": 1}',
+    ]
 )
 
 
 @given(PROGRAMS, st.sampled_from(["", "I compute.\n\n", "Step 1 of 2:\n"]), st.sampled_from(["", "\n\nThat is all."]))
 def test_a_program_comes_out_of_every_wrapping_as_it_went_in(program: str, before: str, after: str) -> None:
-    for opening, closing in (("<code>", "</code>"), ("<execute_python>", "</execute_python>"), ("````python", "````"), ("~~~py", "~~~")):
+    for opening, closing in (
+        ("<code>", "</code>"),
+        ("<execute_python>", "</execute_python>"),
+        ("````python", "````"),
+        ("~~~py", "~~~"),
+    ):
         assert extract(f"{before}{opening}\n{program}\n{closing}{after}").code == program
-        assert extract(f"{before}{opening}\n{textwrap.indent(program, '  ')}\n{closing}{after}").code in (program, textwrap.dedent(textwrap.indent(program, "  ")).strip())
+        assert extract(f"{before}{opening}\n{textwrap.indent(program, '  ')}\n{closing}{after}").code in (
+            program,
+            textwrap.dedent(textwrap.indent(program, "  ")).strip(),
+        )
 
 
 # A megabyte of each: what would cost quadratic time, exhaust a parser or recurse without end if it could.

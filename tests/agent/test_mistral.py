@@ -17,12 +17,16 @@ from tests.agent.chat_server import ChatServer, Raw, Say, Status, chat_server, c
 
 KEY = "sk-very-secret-0123456789"
 ASK = (Message("system", "You compute."), Message("user", "2 + 2?"))
-RUN = ToolSpec("run_python", "Run Python.", {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]})
+RUN = ToolSpec(
+    "run_python", "Run Python.", {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
+)
 QUICK = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
 
 
 def model_at(server: ChatServer, **options: object) -> MistralModel:
-    return MistralModel("test-model", **{"api_key": KEY, "server_url": server.url, "retry": QUICK, "timeout": 20.0, **options})
+    return MistralModel(
+        "test-model", **{"api_key": KEY, "server_url": server.url, "retry": QUICK, "timeout": 20.0, **options}
+    )
 
 
 def test_a_streamed_reply_arrives_in_pieces_with_its_token_counts() -> None:
@@ -37,7 +41,11 @@ def test_a_streamed_reply_arrives_in_pieces_with_its_token_counts() -> None:
 
 
 def test_a_native_tool_call_crosses_both_ways() -> None:
-    history = (*ASK, Message("assistant", "", (ToolCall("call00000", "run_python", '{"code": "2+2"}'),)), Message("tool", "4", tool_call_id="call00000"))
+    history = (
+        *ASK,
+        Message("assistant", "", (ToolCall("call00000", "run_python", '{"code": "2+2"}'),)),
+        Message("tool", "4", tool_call_id="call00000"),
+    )
     with chat_server(Say(calls=(("run_python", '{"code": "print(4)"}'),))) as server:
         reply = model_at(server).complete(history, tools=[RUN])
     assert [(c.name, json.loads(c.arguments)) for c in reply.tool_calls] == [("run_python", {"code": "print(4)"})]
@@ -63,20 +71,29 @@ def test_rate_limits_and_server_errors_are_tried_again(code: int) -> None:
 
 
 def test_attempts_end_and_the_error_says_how_many_there_were() -> None:
-    with chat_server(Status(503)) as server, pytest.raises(ModelUnavailable, match=r"HTTP 503.*tried 3 times") as caught:
+    with (
+        chat_server(Status(503)) as server,
+        pytest.raises(ModelUnavailable, match=r"HTTP 503.*tried 3 times") as caught,
+    ):
         model_at(server).complete(ASK)
     assert caught.value.attempts == len(server.requests) == 3
 
 
 def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
-    with chat_server(Status(429, headers=(("retry-after", "3600"),))) as server, pytest.raises(ModelUnavailable, match="wait 3600 s"):
+    with (
+        chat_server(Status(429, headers=(("retry-after", "3600"),))) as server,
+        pytest.raises(ModelUnavailable, match="wait 3600 s"),
+    ):
         model_at(server).complete(ASK)
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
 def test_a_refused_request_is_not_repeated(code: int) -> None:
-    with chat_server(Status(code, '{"message": "no such model"}')) as server, pytest.raises(ModelRequestRefused) as caught:
+    with (
+        chat_server(Status(code, '{"message": "no such model"}')) as server,
+        pytest.raises(ModelRequestRefused) as caught,
+    ):
         model_at(server).complete(ASK)
     assert caught.value.status == code
     assert len(server.requests) == 1
@@ -133,7 +150,10 @@ def test_a_stream_that_the_sdk_cannot_read_is_replaced_by_whole_replies(unreadab
 
 
 def test_a_page_of_html_is_no_reply() -> None:
-    with chat_server(Raw(b"<html>login</html>", "text/html")) as server, pytest.raises(ModelUnavailable, match="not a chat completion"):
+    with (
+        chat_server(Raw(b"<html>login</html>", "text/html")) as server,
+        pytest.raises(ModelUnavailable, match="not a chat completion"),
+    ):
         model_at(server).complete(ASK)
 
 
@@ -185,7 +205,16 @@ def test_a_local_server_gets_no_key_of_somebody_else(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("milliseconds", "seconds", "wait"),
-    [("250", "9", 0.25), (None, "2", 2.0), (None, "Thu, 01 Jan 1970 00:01:40 GMT", 40.0), (None, "soon", None), ("nan", None, None), (None, "-5", 0.0)],
+    [
+        ("250", "9", 0.25),
+        (None, "2", 2.0),
+        (None, "Thu, 01 Jan 1970 00:01:40 GMT", 40.0),
+        (None, "soon", None),
+        ("nan", None, None),
+        (None, "-5", 0.0),
+    ],
 )
-def test_retry_after_is_read_in_all_its_forms(milliseconds: str | None, seconds: str | None, wait: float | None) -> None:
+def test_retry_after_is_read_in_all_its_forms(
+    milliseconds: str | None, seconds: str | None, wait: float | None
+) -> None:
     assert retry_after_seconds(milliseconds, seconds, now=60.0) == wait

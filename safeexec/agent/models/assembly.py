@@ -13,7 +13,9 @@ MAX_REPLY_CHARACTERS = 4 << 20
 
 
 class Assembly:
-    """Collects one reply. `feed` returns the new text of a chunk; `reply` raises Transient where the stream broke off."""
+    """Collects one reply. `feed` returns the new text of a chunk; `reply` raises Transient where the stream broke
+    off.
+    """
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages

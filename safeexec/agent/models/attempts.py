@@ -48,6 +48,9 @@ class RetryRules:
         return wait * random.uniform(0.75, 1.0)
 
 
+DEFAULT_RULES = RetryRules()
+
+
 def retry_after_seconds(milliseconds: str | None, seconds: str | None, now: float) -> float | None:
     """The wait that the headers `retry-after-ms` and `Retry-After` (number or HTTP date) ask for."""
     for value, scale in ((milliseconds, 0.001), (seconds, 1.0)):

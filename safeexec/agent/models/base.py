@@ -19,21 +19,29 @@ def _ignore_retry(reason: str, seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelEvents:
-    """Callbacks of one call. `on_text` gets each piece of text as it comes; `on_retry` why, and in how many seconds, it is tried
-    again: text that came before then counts no more."""
+    """Callbacks of one call. `on_text` gets each piece of text as it comes; `on_retry` why, and in how many seconds,
+    it is tried again: text that came before then counts no more.
+    """
 
     on_text: Callable[[str], None] = _ignore_text
     on_retry: Callable[[str, float], None] = _ignore_retry
 
 
+NO_EVENTS = ModelEvents()
+
+
 @runtime_checkable
 class Model(Protocol):
-    """A chat model. Implement `complete`; add `complete_async` (see `AsyncModel`) where calls should not need a thread."""
+    """A chat model. Implement `complete`; add `complete_async` (see `AsyncModel`) where calls should not need a
+    thread.
+    """
 
     @property
     def name(self) -> str: ...
 
-    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
         """One reply to `messages`. Raises ModelError when there is none."""
         ...
 
@@ -43,7 +51,7 @@ class AsyncModel(Model, Protocol):
     """A model that can also be awaited."""
 
     async def complete_async(
-        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
         """As `complete`."""
         ...

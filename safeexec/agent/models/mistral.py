@@ -1,8 +1,9 @@
 """`MistralModel`: chat completions through the mistralai SDK, at Mistral or at any compatible server.
 
-The SDK's own retries are off: they take any Retry-After as it is and know no number of attempts. The SDK's debug logger is off too: under
-MISTRAL_DEBUG it writes the Authorization header. Replies are streamed; a server whose stream the SDK cannot read is asked again
-for the whole reply at once (compatible servers send tool-call fragments without a name, which the SDK's types refuse).
+The SDK's own retries are off: they take any Retry-After as it is and know no number of attempts. The SDK's debug
+logger is off too: under MISTRAL_DEBUG it writes the Authorization header. Replies are streamed; a server whose stream
+the SDK cannot read is asked again for the whole reply at once (compatible servers send tool-call fragments without a
+name, which the SDK's types refuse).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from safeexec.agent.errors import AgentError, ModelKeyMissing, ModelRequestRefused
 from safeexec.agent.messages import Message, Reply, ToolSpec
 from safeexec.agent.models.assembly import Assembly
-from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
-from safeexec.agent.models.base import ModelEvents
+from safeexec.agent.models.attempts import DEFAULT_RULES, TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
+from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 
 if TYPE_CHECKING:
     from mistralai.client.sdk import Mistral
@@ -25,8 +26,8 @@ DEFAULT_MODEL = "mistral-large-latest"
 KEY_VARIABLE = "MISTRAL_API_KEY"
 
 _KEY_ADVICE = (
-    f"no API key: set {KEY_VARIABLE} (keys are made at https://console.mistral.ai), pass api_key=…, or name a compatible "
-    "server of your own with server_url=… (for example http://127.0.0.1:8000, vLLM or llama.cpp), which needs no key"
+    f"no API key: set {KEY_VARIABLE} (keys are made at https://console.mistral.ai), pass api_key=…, or name a "
+    "compatible server of your own with server_url=… (for example http://127.0.0.1:8000, vLLM or llama.cpp), which needs no key"
 )
 
 
@@ -37,8 +38,9 @@ class _Unreadable(Exception):
 class MistralModel:
     """A chat model of Mistral's API, or of a server that speaks it.
 
-    `api_key` defaults to the variable MISTRAL_API_KEY; it is sent to the server and appears nowhere else. `timeout` is in seconds, for one
-    attempt from its start to the end of its reply. Raises ModelKeyMissing without a key and without `server_url`.
+    `api_key` defaults to the variable MISTRAL_API_KEY; it is sent to the server and appears nowhere else. `timeout`
+    is in seconds, for one attempt from its start to the end of its reply. Raises ModelKeyMissing without a key and
+    without `server_url`.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class MistralModel:
         api_key: str | None = None,
         server_url: str | None = None,
         timeout: float = 120.0,
-        retry: RetryRules = RetryRules(),
+        retry: RetryRules = DEFAULT_RULES,
         temperature: float | None = 0.0,
         max_reply_tokens: int | None = 4096,
         stream: bool = True,
@@ -97,8 +99,12 @@ class MistralModel:
 
     # One attempt after the other
 
-    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
-        """One reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot succeed."""
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
+        """One reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
+        succeed.
+        """
         attempt = 1
         while True:
             try:
@@ -110,7 +116,7 @@ class MistralModel:
             attempt += 1
 
     async def complete_async(
-        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
     ) -> Reply:
         """As `complete`."""
         import asyncio
@@ -144,7 +150,9 @@ class MistralModel:
             return self._attempt(messages, tools, events)
         return assembly.reply()
 
-    async def _attempt_async(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+    async def _attempt_async(
+        self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents
+    ) -> Reply:
         request = self._request(messages, tools)
         assembly = Assembly(messages)
         deadline = time.monotonic() + self._timeout
@@ -205,8 +213,12 @@ class MistralModel:
         if status < 400:
             raise _Unreadable from None
         if status in (401, 403):
-            raise ModelRequestRefused(f"{self._name}: the API key was refused (HTTP {status}): {said}", status=status) from None
-        raise ModelRequestRefused(f"{self._name}: the request was refused (HTTP {status}): {said}", status=status) from None
+            raise ModelRequestRefused(
+                f"{self._name}: the API key was refused (HTTP {status}): {said}", status=status
+            ) from None
+        raise ModelRequestRefused(
+            f"{self._name}: the request was refused (HTTP {status}): {said}", status=status
+        ) from None
 
     def _scrub(self, text: str) -> str:
         """`text` without the key, should a server echo it."""
@@ -221,7 +233,10 @@ class MistralModel:
         }
         if tools:
             request["tools"] = [
-                {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": dict(t.parameters)}}
+                {
+                    "type": "function",
+                    "function": {"name": t.name, "description": t.description, "parameters": dict(t.parameters)},
+                }
                 for t in tools
             ]
             request["parallel_tool_calls"] = False

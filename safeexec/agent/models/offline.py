@@ -1,4 +1,6 @@
-"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` records another model and replays it."""
+"""Models that need no server: `ScriptedModel` says what it is given, `RecordedModel` records another model and
+replays it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.messages import Message, Reply, TokenUsage, ToolSpec, estimate_tokens
-from safeexec.agent.models.base import Model, ModelEvents
+from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
 
 Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
 
@@ -29,7 +31,9 @@ class ScriptedModel:
     def name(self) -> str:
         return self._name
 
-    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
         """The next reply of the script. Raises TranscriptError behind the last one."""
         if self._keep:
             self.requests.append(tuple(messages))
@@ -60,7 +64,9 @@ class RecordedModel:
     def name(self) -> str:
         return self._model.name if self._model is not None else f"recorded {self._path.name}"
 
-    def complete(self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = ModelEvents()) -> Reply:
+    def complete(
+        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
         """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
         if self._model is not None:
             reply = self._model.complete(messages, tools=tools, events=events)
@@ -77,7 +83,9 @@ class RecordedModel:
 
 
 def read_replies(path: Path) -> Iterator[Reply]:
-    """The replies of a transcript or recording, read as they are asked for. Raises TranscriptError for a damaged line."""
+    """The replies of a transcript or recording, read as they are asked for. Raises TranscriptError for a damaged
+    line.
+    """
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

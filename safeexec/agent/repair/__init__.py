@@ -1,0 +1,10 @@
+"""Code repair: a model reads, patches and verifies a copy of a repository; what helps is committed, what harms is
+rolled back.
+"""
+
+from __future__ import annotations
+
+from safeexec.agent.repair.agent import RepairAgent, RepairResult
+from safeexec.agent.repair.patches import RepairCommit
+
+__all__ = ["RepairAgent", "RepairCommit", "RepairResult"]
