@@ -19,6 +19,7 @@ from safeexec.agent.snippets import Parser, clean
 
 Kind = Literal["code", "answer", "none"]
 
+_BARE = "code without markup"
 _INVISIBLE = dict.fromkeys((0x200B, 0x2060, 0xFEFF))
 _OPEN_THINKING = re.compile(r"[ \t]*+<(think|thinking)>", re.IGNORECASE)
 _OPEN_THINKING_LINE = re.compile(r"^[ \t]*+<(think|thinking)>", re.IGNORECASE | re.MULTILINE)
@@ -50,6 +51,11 @@ class Extraction:
     text: str = ""
     """The reply without its thinking."""
     found: str = ""
+
+    @property
+    def bare(self) -> bool:
+        """Whether the code came without tags or fences."""
+        return self.kind == "code" and self.found == _BARE
 
 
 def extract(reply: str) -> Extraction:
@@ -123,7 +129,7 @@ def _winning_blocks(blocks: list[Block], parser: Parser) -> tuple[str, str]:
 def _without_markup(text: str, parser: Parser) -> Extraction:
     code = clean(text)
     if parser.looks_like_code(code):
-        return Extraction("code", code, text, "code without markup")
+        return Extraction("code", code, text, _BARE)
     if not parser.parses(code) and _reads_like_statements(code):
         return Extraction("none", None, text, "what reads like code, but without markup and not valid Python")
     return Extraction("answer", None, text, "prose")

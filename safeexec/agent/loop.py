@@ -226,7 +226,8 @@ class _Work:
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
-        self._system = ""
+        self._system = prompts.system_prompt(self._card, native=agent.native, extra=agent.instructions)
+        self._defined = self._watched = False
         self._steps: list[AgentStep] = []
         self._usage = AgentUsage()
         self._failures: list[tuple[str, str]] = []
@@ -234,7 +235,8 @@ class _Work:
         self._started = time.monotonic()
 
     def loop(self) -> Loop:
-        yield from self._prepare()
+        if self._rebuild:
+            yield from self._rebuild_session()
         pending = self._transcript.pending_reply
         if self._task is not None:
             pending = None
@@ -251,24 +253,28 @@ class _Work:
             if ended is not None:
                 return ended
 
-    def _prepare(self) -> Generator[Wish, Any, None]:
-        """Rebuild the session if it is a resumed one, define final_answer where the policy knows functions, write the
-        prompt.
-        """
-        result: Result = yield Run(FINAL_ANSWER, shown=False)
-        self._system = prompts.system_prompt(
-            self._card, native=self._agent.native, final_answer=result.ok, extra=self._agent.instructions
-        )
-        if not self._rebuild:
-            return
+    def _rebuild_session(self) -> Generator[Wish, Any, None]:
+        """Run the recorded steps again, in a session that has not seen them."""
         recorded = self._transcript.kept_steps()
         failed = 0
         for entry in recorded:
-            again: Result = yield Run(entry["source"], shown=False)
+            again = yield from self._execute(entry["source"], shown=False)
             failed += again.outcome != entry["outcome"]
-        yield Forget(_ANSWER_NAME)
+        if self._watched:
+            yield Forget(_ANSWER_NAME)
         if recorded and self._transcript.pending_reply is None:
             self._notice(prompts.resumed(len(recorded), failed))
+
+    def _execute(self, source: str, *, shown: bool = True) -> Generator[Wish, Any, Result]:
+        """Run a step. final_answer is defined before the first source that names it: until then the steps of the session
+        are numbered as the model counts them."""
+        if not self._defined and "final_answer" in source:
+            yield Run(FINAL_ANSWER, shown=False)
+            self._defined = self._watched = True
+        result: Result = yield Run(source, shown)
+        if result.state == "restored":
+            self._defined = False  # gone, where the policy makes no checkpoints
+        return result
 
     def _exhausted(self) -> Stop | None:
         limits = self._limits
@@ -302,8 +308,11 @@ class _Work:
         found = extract(reply.text)
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.cut_off())
-        if found.kind == "code":
-            return (yield from self._step(found.code or "", None))
+        if found.kind == "code" and not (found.bare and len(self._steps) >= self._limits.max_steps):
+            ended = yield from self._step(found.code or "", None)
+            if ended is None and found.bare and _was_a_sentence(self._steps[-1]):
+                return self._answer(_plain_answer(found.text), "answer")
+            return ended
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
         return self._answer(_plain_answer(found.text), "answer")
@@ -365,7 +374,7 @@ class _Work:
         self._empty = 0
         number = len(self._steps) + 1
         self._agent.emit(StepEvent(number, source))
-        result: Result = yield Run(source)
+        result = yield from self._execute(source)
         observation = cast("str", result.observation(max_tokens=self._limits.observation_tokens))
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
@@ -377,7 +386,7 @@ class _Work:
         self._agent.emit(ObservationEvent(step))
         if result.outcome == "cancelled":
             return self._end("cancelled")
-        given = yield Fetch(_ANSWER_NAME)
+        given = (yield Fetch(_ANSWER_NAME)) if self._watched else None
         if given:
             yield Forget(_ANSWER_NAME)
             if result.ok:
@@ -418,6 +427,13 @@ def _failure(result: Result) -> str | None:
         return None
     error = result.error
     return f"{error.type}: {error.message}" if error is not None else result.outcome
+
+
+def _was_a_sentence(step: AgentStep) -> bool:
+    """Whether a line without markup that failed was prose: "It is 4." is valid Python, and an unknown name `It`."""
+    error = step.result.error
+    line = step.source.strip()
+    return error is not None and error.type == "NameError" and not any(mark in line for mark in "\n(=[{")
 
 
 def _plain_answer(text: str) -> str:

@@ -26,8 +26,8 @@ DEFAULT_MODEL = "mistral-large-latest"
 KEY_VARIABLE = "MISTRAL_API_KEY"
 
 _KEY_ADVICE = (
-    f"no API key: set {KEY_VARIABLE} (keys are made at https://console.mistral.ai), pass api_key=…, or name a "
-    "compatible server of your own with server_url=… (for example http://127.0.0.1:8000, vLLM or llama.cpp), which needs no key"
+    f"no API key: set {KEY_VARIABLE} (keys are made at https://console.mistral.ai) or pass api_key=…; or name a "
+    "compatible server of your own (vLLM, llama.cpp …), which needs no key, with server_url=… or --server-url"
 )
 
 

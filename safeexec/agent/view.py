@@ -1,0 +1,182 @@
+"""Show a run of an agent in a terminal while it happens: with rich where it is installed and the output is a terminal, else
+as plain lines. Whatever a model or guest code wrote is made printable first.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from safeexec.agent.outcome import (
+    AgentStep,
+    EndEvent,
+    Event,
+    NoticeEvent,
+    ObservationEvent,
+    OutputEvent,
+    ReplyEvent,
+    RetryEvent,
+    StepEvent,
+    TextEvent,
+)
+from safeexec.text import printable
+
+if TYPE_CHECKING:
+    from safeexec.agent.outcome import AgentResult
+
+_PROSE_LIMIT = 4000
+
+
+class View(Protocol):
+    """What shows events."""
+
+    def show(self, event: Event) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Pictures:
+    """Writes the pictures of steps to a directory, numbered; made on first use."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._count = 0
+
+    def save(self, step: AgentStep) -> list[Path]:
+        """The files of this step's pictures."""
+        paths = []
+        for display in step.result.displays:
+            if display.png:
+                self._count += 1
+                self._directory.mkdir(parents=True, exist_ok=True)
+                path = self._directory / f"picture-{self._count}.png"
+                path.write_bytes(display.png)
+                paths.append(path)
+        return paths
+
+
+def open_view(pictures: Pictures, stream: TextIO | None = None) -> View:
+    """rich on a terminal, plain lines anywhere else."""
+    stream = stream or sys.stdout
+    if stream.isatty():
+        try:
+            return RichView(pictures, stream)
+        except ImportError:
+            pass
+    return PlainView(pictures, stream)
+
+
+class PlainView:
+    """Lines without control sequences."""
+
+    def __init__(self, pictures: Pictures, stream: TextIO) -> None:
+        self._pictures = pictures
+        self._stream = stream
+
+    def _line(self, text: str) -> None:
+        self._stream.write(printable(text).rstrip("\n") + "\n")
+        self._stream.flush()
+
+    def show(self, event: Event) -> None:
+        match event:
+            case RetryEvent(reason, seconds):
+                self._line(f"... {reason}; again in {seconds:.1f} s")
+            case ReplyEvent(reply):
+                if prose := prose_of(reply.text):
+                    self._line(prose)
+            case StepEvent(number, source):
+                self._line(f"--- step {number} ---\n{source}")
+            case ObservationEvent(step):
+                self._line(f"--- {status(step)} ---\n{outcome_text(step)}".rstrip())
+                for path in self._pictures.save(step):
+                    self._line(f"picture: {path}")
+            case NoticeEvent(text):
+                self._line(f"(to the model) {text}")
+            case EndEvent(result):
+                self._line(f"=== {summary(result)}")
+            case _:
+                pass
+
+    def close(self) -> None:
+        pass
+
+
+class RichView:
+    """Panels and colours. Raises ImportError without rich."""
+
+    def __init__(self, pictures: Pictures, stream: TextIO) -> None:
+        from rich.console import Console
+
+        self._pictures = pictures
+        self._console = Console(file=stream, highlight=False, markup=False)
+        self._status: Any = self._console.status("thinking")
+        self._received = 0
+        self._status.start()
+
+    def show(self, event: Event) -> None:
+        from rich.panel import Panel
+        from rich.syntax import Syntax
+        from rich.text import Text
+
+        match event:
+            case TextEvent(text):
+                self._received += len(text)
+                self._status.update(f"receiving: {self._received} characters")
+            case RetryEvent(reason, seconds):
+                self._received = 0
+                self._console.print(Text(printable(f"{reason}; again in {seconds:.1f} s"), style="yellow"))
+            case ReplyEvent(reply):
+                self._received = 0
+                if prose := prose_of(reply.text):
+                    self._console.print(Text(printable(prose)))
+            case StepEvent(number, source):
+                code = Syntax(printable(source), "python", background_color="default", word_wrap=True)
+                self._console.print(Panel(code, title=f"step {number}", title_align="left", border_style="blue"))
+                self._status.update("running")
+            case OutputEvent(text):
+                lines = printable(text).rstrip("\n").split("\n")
+                self._status.update(Text(f"running: {lines[-1][:60]}"))
+            case ObservationEvent(step):
+                style = "green" if step.result.ok else "red"
+                shown = Text(printable(outcome_text(step)))
+                self._console.print(Panel(shown, title=status(step), title_align="left", border_style=style))
+                for path in self._pictures.save(step):
+                    self._console.print(Text(f"picture: {path}", style="cyan"))
+                self._status.update("thinking")
+            case NoticeEvent(text):
+                self._console.print(Text(printable(f"to the model: {text}"), style="dim"))
+            case EndEvent(result):
+                self._console.print(Text(printable(summary(result)), style="bold" if result.ok else "bold red"))
+
+    def close(self) -> None:
+        self._status.stop()
+
+
+def prose_of(text: str) -> str:
+    """What a reply says around its code, for a reader who sees the code anyway. A reply without code is the answer, shown
+    at the end."""
+    from safeexec.agent.blocks import read_blocks
+    from safeexec.agent.snippets import Parser
+
+    blocks = read_blocks(text, Parser(len(text)))
+    return text[: blocks[0].start].strip()[:_PROSE_LIMIT] if blocks else ""
+
+
+def status(step: AgentStep) -> str:
+    return f"{step.result.outcome}, {step.result.usage.wall_ms:.0f} ms"
+
+
+def outcome_text(step: AgentStep) -> str:
+    """The observation without its first line, which `status` says shorter."""
+    return step.observation.partition("\n")[2]
+
+
+def summary(result: AgentResult) -> str:
+    """The answer, or why there is none, and what it took."""
+    usage = result.usage
+    about = "about " if usage.estimated_tokens else ""
+    seconds = usage.model_seconds + usage.step_seconds
+    cost = f"{usage.steps} steps, {about}{usage.tokens} tokens, {seconds:.1f} s"
+    head = result.text if result.ok else f"No answer: {result.reason}."
+    return f"{head}\n({cost})"

@@ -1,0 +1,141 @@
+"""`safeexec agent`: give a task to a model that works by running code here, and watch it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from safeexec.agent import AgentResult, Model, Transcript
+
+SHIPPED = Path(__file__).parent.parent / "agent" / "transcripts"
+DEFAULT_REPLAY = "squrt"
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "agent",
+        help="let a model solve a task by running code",
+        description="A model writes code, the sandbox runs it, the model sees the result; until there is an answer. "
+        "The key is read from MISTRAL_API_KEY. --replay shows a recorded run offline: its code really runs.",
+    )
+    parser.add_argument("task", nargs="?", help="what to do")
+    parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
+    parser.add_argument("--server-url", metavar="URL", help="a compatible server in place of Mistral's")
+    parser.add_argument("--policy", "-p", metavar="P", help="default: calculator; data-analysis with --file")
+    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="a data file (NAME=PATH to rename)")
+    parser.add_argument("--max-steps", type=int, default=20, metavar="N", help="default: 20")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens in all")
+    parser.add_argument("--max-seconds", type=float, metavar="S", help="seconds in all")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step")
+    parser.add_argument("--native", action="store_true", help="use the model's own function calling")
+    parser.add_argument(
+        "--transcript", metavar="FILE", help="write the run as JSON lines (default: a new file agent-*.jsonl)"
+    )
+    parser.add_argument(
+        "--resume", metavar="FILE", help="go on from a transcript, with TASK as a further request if given"
+    )
+    parser.add_argument(
+        "--display-dir", default="pictures", metavar="DIR", help="where pictures go (default: pictures)"
+    )
+    parser.add_argument("--report", metavar="DIR", help="with --file: write report.md, report.html and report.ipynb")
+    parser.add_argument(
+        "--replay",
+        nargs="?",
+        const=DEFAULT_REPLAY,
+        metavar="FILE",
+        help=f"a transcript, or one of: {', '.join(shipped())}",
+    )
+    return parser
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the task and show it. 0 with an answer, 1 without."""
+    from safeexec.agent.view import Pictures, open_view
+
+    problem = _misuse(options)
+    if problem:
+        print(f"safeexec agent: {problem}", file=sys.stderr)
+        return 2
+    model, recorded = _model(options)
+    view = open_view(Pictures(Path(options.display_dir)))
+    try:
+        result = _run(options, model, recorded, view.show)
+    finally:
+        view.close()
+    if result.transcript.path is not None:
+        print(f"transcript: {result.transcript.path}")
+    return 0 if result.ok else 1
+
+
+def shipped() -> list[str]:
+    """Names of the transcripts that come with the package."""
+    return sorted(path.stem for path in SHIPPED.glob("*.jsonl"))
+
+
+def _misuse(options: argparse.Namespace) -> str:
+    if not options.task and not options.replay and not options.resume:
+        return "give a task, or --replay to see a recorded run"
+    if options.replay and options.resume:
+        return "--replay and --resume exclude each other"
+    if options.report and not options.file:
+        return "--report needs a data file: --file data.csv"
+    return ""
+
+
+def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
+    """The model, and the transcript that is replayed or resumed. Raises ModelKeyMissing, TranscriptError."""
+    from safeexec.agent import MistralModel, RecordedModel, Transcript
+
+    if options.replay:
+        path = SHIPPED / f"{options.replay}.jsonl" if options.replay in shipped() else Path(options.replay)
+        return RecordedModel(path), Transcript.load(path)
+    model = MistralModel(options.model, server_url=options.server_url)
+    return model, Transcript.load(options.resume) if options.resume else None
+
+
+def _run(options: argparse.Namespace, model: Model, recorded: Transcript | None, on_event: Any) -> AgentResult:
+    from safeexec.agent import CodeAgent
+    from safeexec.agent.analyst import DataAnalyst
+
+    settings: dict[str, Any] = {
+        "native": options.native,
+        "max_steps": options.max_steps,
+        "max_tokens": options.max_tokens,
+        "max_seconds": options.max_seconds,
+        "step_timeout": options.timeout,
+        "on_event": on_event,
+        "transcript": None if options.resume else _transcript_path(options),
+    }
+    resumed = recorded if options.resume else None
+    if options.replay and recorded is not None:
+        options.task = options.task or recorded.task
+        options.policy = options.policy or recorded.entries[0].get("policy")
+    if options.file:
+        analyst = DataAnalyst(model, _files(options.file), options.policy or "data-analysis", **settings)
+        analysis = analyst.resume(resumed, options.task) if resumed else analyst.run(options.task)
+        if options.report:
+            for path in analysis.write(options.report):
+                print(f"report: {path}")
+        return analysis.run
+    agent = CodeAgent(model, options.policy or "calculator", **settings)
+    return agent.resume(resumed, task=options.task) if resumed else agent.run(options.task)
+
+
+def _transcript_path(options: argparse.Namespace) -> Path | None:
+    """The file of this run's transcript; none for a replay that did not ask for one."""
+    if options.transcript:
+        return Path(options.transcript)
+    if options.replay:
+        return None
+    import time
+
+    return Path(time.strftime("agent-%Y%m%d-%H%M%S.jsonl"))
+
+
+def _files(given: list[str]) -> dict[str, str]:
+    """``NAME=PATH`` or ``PATH``, whose last part is the name then."""
+    pairs = (entry.partition("=") for entry in given)
+    return {(name if separator else Path(name).name): (path if separator else name) for name, separator, path in pairs}
