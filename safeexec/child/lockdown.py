@@ -1,9 +1,10 @@
 """The child gives up its rights, before a byte of guest input is read.
 
-`Lockdown.prepare` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable path.
-`apply` runs in each child right after the fork, with one thread. The order matters: the user namespace needs ``/proc``
-and a dumpable process, Landlock must find the workspace, the limit of memory comes after the last large allocation, and
-seccomp is last, since it refuses most of what comes before it. Any failure raises: a child is locked down or is none.
+`Lockdown.prepare` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable
+path. `apply` runs in each child right after the fork, with one thread. The order matters: the user namespace needs
+``/proc`` and a dumpable process, Landlock must find the workspace, the limit of memory comes after the last large
+allocation, and seccomp is last, since it refuses most of what comes before it. Any failure raises: a child is locked
+down or it is none.
 """
 
 from __future__ import annotations
@@ -32,25 +33,47 @@ _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
 class Lockdown:
     """A plan made ready for children to apply."""
 
-    __slots__ = ("_filter", "_gid", "_limits", "_parent", "_paths", "_pid_offsets", "_uid", "mechanisms", "plan")
+    __slots__ = (
+        "_address_space",
+        "_filter",
+        "_gid",
+        "_parent",
+        "_paths",
+        "_pid_offsets",
+        "_ruleset",
+        "_uid",
+        "mechanisms",
+        "plan",
+    )
 
     def __init__(self, plan: ChildConfinement) -> None:
         self.plan = plan
         self._uid, self._gid = os.getuid(), os.getgid()
         self._parent = os.getpid()
         self._filter, self._pid_offsets = _compile(plan)
-        self._limits = _limits(plan)
-        self._paths = _open_paths(plan) if plan.landlock else []
+        self._paths = [_rule(descriptor, rights) for descriptor, rights in _open_paths(plan)] if plan.landlock else []
+        self._ruleset = self._shared_ruleset()
         self.mechanisms = _describe(plan)
+        self._address_space = 0
+        self.measure()
 
     @classmethod
     def prepare(cls, plan: ChildConfinement) -> Lockdown:
-        """In the zygote, after `zygote.confine.enter`. Raises OSError, KeyError (a machine without a system call table)."""
+        """In the zygote, after `zygote.confine.enter` and the imports. Sets what children simply inherit.
+
+        Raises OSError, KeyError (a machine without a system call table).
+        """
         if plan.threads:
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
             libc.mallopt(_M_ARENA_MAX, _ARENAS)
         violations.configure(plan)
+        seccomp.set_no_new_privs()
+        rlimits.set_limits(_inherited_limits(plan))
         return cls(plan)
+
+    def measure(self) -> None:
+        """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
+        self._address_space = rlimits.address_space()
 
     def apply(self, *, workspace: str | None = None, keep_fds: Iterable[int] = ()) -> list[Mechanism]:
         """In the child: give everything up but standard streams, `keep_fds` and `workspace`. Raises OSError.
@@ -60,12 +83,8 @@ class Lockdown:
         plan = self.plan
         violations.remember_workspace(workspace)
         if plan.user_namespace:
-            processes.set_dumpable(True)
-            namespaces.unshare(("user",))
-            namespaces.map_user(self._uid, self._gid, deny_setgroups=not plan.setgroups_denied)
-        used = rlimits.address_space()
+            self._enter_user_namespace()
         capabilities.drop_all()
-        seccomp.set_no_new_privs()
         if plan.landlock:
             self._restrict_files(workspace)
         processes.close_all_but((0, 1, 2, *keep_fds))
@@ -73,25 +92,60 @@ class Lockdown:
         processes.set_death_signal()
         if os.getppid() != self._parent:
             os._exit(0)
-        rlimits.set_limits((*self._limits, (resource.RLIMIT_AS, used + plan.memory_bytes)))
+        limits = [(resource.RLIMIT_AS, self._address_space + plan.memory_bytes)]
+        if plan.processes is not None:
+            limits.append((resource.RLIMIT_NPROC, plan.processes))
+        rlimits.set_limits(limits)
         self._name_own_pid()
         seccomp.install(self._filter)
         return self.mechanisms
 
-    def _restrict_files(self, workspace: str | None) -> None:
+    def _enter_user_namespace(self) -> None:
+        """A user namespace counts its processes by itself. Only who creates files needs a name in it (EOVERFLOW)."""
+        if self.plan.files != "write":
+            namespaces.unshare(("user",))
+            return
+        processes.set_dumpable(True)
+        namespaces.unshare(("user",))
+        namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
+
+    def _shared_ruleset(self) -> int:
+        """Without a workspace or files of its own a child takes the zygote's ruleset as it is."""
+        if not self.plan.landlock or self._is_individual():
+            return -1
         ruleset = landlock.Ruleset(self.plan.landlock)
-        for descriptor, rights in self._paths:
-            ruleset.add_descriptor(descriptor, rights)
+        for rule in self._paths:
+            ruleset.add_packed(rule)
+        if self.plan.proc == "/proc" and self.plan.files != "none":
+            ruleset.add_path(self.plan.proc, landlock.READ)
+        return ruleset.descriptor
+
+    def _is_individual(self) -> bool:
+        return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
+
+    def _restrict_files(self, workspace: str | None) -> None:
         rights = _WORKSPACE_RIGHTS[self.plan.files]
+        if self._ruleset >= 0 and workspace is None:
+            landlock.restrict_self(self._ruleset)
+            return
+        ruleset = landlock.Ruleset(self.plan.landlock)
+        for rule in self._paths:
+            ruleset.add_packed(rule)
+        if self.plan.proc and self.plan.files != "none":
+            # threadpoolctl (scikit-learn) reads its own maps
+            ruleset.add_directory(self.plan.proc, landlock.READ)
         if workspace is not None and rights:
-            ruleset.add_path(workspace, rights)
-        ruleset.restrict_self()
-        ruleset.close()
+            ruleset.add_directory(workspace, rights)
+        landlock.restrict_self(ruleset.descriptor)
 
     def _name_own_pid(self) -> None:
         pid = struct.pack("=I", os.getpid())
         for offset in self._pid_offsets:
             ctypes.memmove(ctypes.addressof(self._filter.data) + offset, pid, 4)
+
+
+def _rule(descriptor: int, rights: int) -> landlock.PackedRule:
+    return landlock.pack_rule(descriptor, rights & landlock.handled_rights(landlock.abi()))
 
 
 def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
@@ -101,9 +155,12 @@ def _compile(plan: ChildConfinement) -> tuple[seccomp.Prepared, list[int]]:
     return seccomp.prepare(program), places
 
 
-def _limits(plan: ChildConfinement) -> list[tuple[int, int]]:
-    """(number, value), all but the address space. The kernel enforces each of them for one process, NPROC for a user."""
-    names = {
+def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
+    """(number, value) of the limits that the zygote can live with: it sets them, its children inherit them.
+
+    The kernel counts CPU time, file sizes and descriptors for each process, from zero in every fork.
+    """
+    values = {
         "core": 0,
         "memlock": 0,
         "msgqueue": 0,
@@ -115,9 +172,7 @@ def _limits(plan: ChildConfinement) -> list[tuple[int, int]]:
         "nofile": plan.open_files,
         "stack": plan.stack_bytes,
     }
-    if plan.processes is not None:
-        names["nproc"] = plan.processes
-    return [(rlimits.NAMES[name], value) for name, value in names.items()]
+    return [(rlimits.NAMES[name], value) for name, value in values.items()]
 
 
 def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
@@ -149,7 +204,8 @@ def _describe(plan: ChildConfinement) -> list[Mechanism]:
         scope = "; signals and abstract sockets stay inside the session" if plan.landlock >= 6 else ""
         active.append(Mechanism("landlock", True, f"ABI {plan.landlock}: {_files_detail(plan)}{scope}"))
     if plan.user_namespace:
-        active.append(Mechanism("session-user-namespace", True, "processes and threads are counted per session"))
+        detail = "one per session: no rights outside, and its processes and threads are counted"
+        active.append(Mechanism("user-namespace", True, detail))
     return active + list(plan.missing)
 
 

@@ -22,41 +22,49 @@ OWN_PID = 0x7FFFFFFE
 _INT = 0xFFFFFFFF  # the kernel reads a C int or unsigned int: the upper word is anything
 _LONG = 0xFFFFFFFFFFFFFFFF
 
-_ALWAYS = (
+
+def _names(*lines: str) -> tuple[str, ...]:
+    return tuple(" ".join(lines).split())
+
+
+_ALWAYS = _names(
     # descriptors that are open
-    "read write readv writev pread64 pwrite64 preadv pwritev close close_range dup dup2 dup3 lseek fstat pipe pipe2 "
-    "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2 "
+    "read write readv writev pread64 pwrite64 preadv pwritev close close_range dup dup2 dup3 lseek fstat pipe pipe2",
+    "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2",
     # the control socket; without socket() and connect() there is no other
-    "sendmsg recvmsg sendto recvfrom sendmmsg recvmmsg shutdown getsockopt getsockname getpeername "
+    "sendmsg recvmsg sendto recvfrom sendmmsg recvmmsg shutdown getsockopt getsockname getpeername",
     # memory; mmap and mprotect have rules of their own
-    "brk munmap mremap madvise msync "
+    "brk munmap mremap madvise msync",
     # time
-    "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times alarm setitimer getitimer "
+    "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times alarm setitimer getitimer",
     # signals within the process
-    "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack pause "
+    "rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack pause",
     # threads and the end
-    "futex set_robust_list get_robust_list set_tid_address rseq membarrier sched_yield restart_syscall exit exit_group "
-    "wait4 waitid "
+    "futex set_robust_list get_robust_list set_tid_address rseq membarrier sched_yield restart_syscall exit exit_group",
+    "wait4 waitid",
     # who and where am I
-    "getpid gettid getppid getpgrp getuid geteuid getgid getegid getgroups getresuid getresgid getrlimit getrusage "
-    "getpriority getcpu sysinfo uname getrandom sched_getaffinity sched_getparam sched_getscheduler "
-    "sched_get_priority_max sched_get_priority_min getcwd umask"
-).split()
+    "getpid gettid getppid getpgrp getuid geteuid getgid getegid getgroups getresuid getresgid getrlimit getrusage",
+    "getpriority getcpu sysinfo uname getrandom sched_getaffinity sched_getparam sched_getscheduler",
+    "sched_get_priority_max sched_get_priority_min getcwd umask",
+)
 
 # stat reveals that a path exists, and Landlock does not govern it: no path leads out of the new root
-_STAT = "newfstatat stat lstat statx".split()
+_STAT = _names("newfstatat stat lstat statx")
 
-_READ_FILES = "getdents64 getdents access faccessat faccessat2 readlink readlinkat chdir fchdir fadvise64 readahead".split()
+_READ_FILES = _names(
+    "getdents64 getdents access faccessat faccessat2 readlink readlinkat chdir fchdir fadvise64 readahead"
+)
 
-_WRITE_FILES = (
-    "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 ftruncate fsync fdatasync flock fallocate sendfile "
-    "copy_file_range statfs fstatfs"
-).split()
+_WRITE_FILES = _names(
+    "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 ftruncate fsync fdatasync flock fallocate sendfile",
+    "copy_file_range statfs fstatfs",
+)
 
 _METADATA = {"chmod": 1, "fchmod": 1, "fchmodat": 2}
 """Calls that change a mode → the index of the mode."""
 
 _SETID_BITS = 0o6000
+_CREATES = 0o20000100  # O_CREAT, __O_TMPFILE: without them nobody passes a mode (jemalloc leaves the register as it is)
 _O_ASYNC = 0o20000
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _MAP_ANONYMOUS = 0x20
@@ -124,8 +132,8 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
 def _files(plan: ChildConfinement) -> dict[str, Rule]:
     """Calls on paths: Landlock judges the path. No mode makes a set-uid file, for any path."""
     rules = {name: allow() for name in _READ_FILES}
-    rules["open"] = allow_if((Check(2, _SETID_BITS, 0),))
-    rules["openat"] = allow_if((Check(3, _SETID_BITS, 0),))
+    rules["open"] = allow_if((Check(1, _CREATES, 0),), (Check(2, _SETID_BITS, 0),))
+    rules["openat"] = allow_if((Check(2, _CREATES, 0),), (Check(3, _SETID_BITS, 0),))
     if plan.files == "write":
         rules |= {name: allow() for name in _WRITE_FILES}
         if plan.landlock >= 3:
@@ -169,29 +177,29 @@ _FALLBACKS: dict[str, Rule] = {
 }
 
 GROUPS: dict[str, frozenset[str]] = {
-    "network": frozenset("socket socketpair connect bind listen accept accept4 setsockopt".split()),
-    "files": frozenset((*_READ_FILES, *_WRITE_FILES, "open", "openat", "openat2", "creat", "truncate")),
-    "metadata": frozenset(
-        (
-            *_METADATA,
-            *"chown fchown lchown fchownat utime utimes utimensat futimesat setxattr lsetxattr fsetxattr removexattr "
-            "lremovexattr fremovexattr".split(),
-        )
-    ),
-    "links": frozenset("link linkat symlink symlinkat mknod mknodat".split()),
-    "programs": frozenset("execve execveat vfork fork".split()),
-    "processes": frozenset(
-        "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal pidfd_getfd ptrace "
-        "process_vm_readv process_vm_writev process_madvise kcmp setsid setpgid getpgid getsid setpriority "
-        "sched_setaffinity sched_setscheduler sched_setparam sched_setattr ioprio_set".split()
-    ),
-    "threads": frozenset(("clone", "clone3")),
-    "executable-mappings": frozenset("mmap mprotect pkey_mprotect memfd_create".split()),
-    "limits": frozenset(("prlimit64", "setrlimit")),
-    "shared-memory": frozenset(
-        "shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink "
-        "mq_timedsend mq_timedreceive mq_notify mq_getsetattr".split()
-    ),
+    group: frozenset(names)
+    for group, names in {
+        "network": _names("socket socketpair connect bind listen accept accept4 setsockopt"),
+        "files": (*_READ_FILES, *_WRITE_FILES, "open", "openat", "openat2", "creat", "truncate"),
+        "metadata": _names(
+            "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes utimensat futimesat",
+            "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr",
+        ),
+        "links": _names("link linkat symlink symlinkat mknod mknodat"),
+        "programs": _names("execve execveat vfork fork"),
+        "processes": _names(
+            "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal pidfd_getfd ptrace",
+            "process_vm_readv process_vm_writev process_madvise kcmp setsid setpgid getpgid getsid setpriority",
+            "sched_setaffinity sched_setscheduler sched_setparam sched_setattr ioprio_set",
+        ),
+        "threads": _names("clone clone3"),
+        "executable-mappings": _names("mmap mprotect pkey_mprotect memfd_create"),
+        "limits": _names("prlimit64 setrlimit"),
+        "shared-memory": _names(
+            "shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl",
+            "mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+        ),
+    }.items()
 }
 """Why a call is refused: the part of the policy behind it. A call in no group is never legitimate here."""
 

@@ -1,7 +1,7 @@
-"""Reads the kernel's refusals: an errno that names a system call becomes a sentence with the rule and what to do instead.
+"""Reads the kernel's refusals: an errno that names a system call becomes a sentence, with the rule and a hint.
 
-The filter answers a refused call with errno 3000 + its number (`linux.seccomp`). Python shows that as ``OSError(3041)``,
-a C++ library as "Unknown error 3041"; Landlock answers EACCES.
+The filter answers a refused call with errno 3000 + its number (`linux.seccomp`). Python shows ``OSError(3041)``, a C++
+library as "Unknown error 3041"; Landlock answers EACCES.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _HINTS = {
     "metadata": "Modes, owners, times and attributes of files cannot be changed; write the content and leave them.",
     "links": "Copy the file instead of linking to it.",
     "programs": "No other program can be started: do it in Python.",
-    "processes": "Other processes cannot be seen, signalled or changed; work within this one.",
+    "processes": "Other processes cannot be signalled or changed; work within this one.",
     "threads": "Run it in a plain loop: no thread or process can be started here.",
-    "executable-mappings": "No machine code can be loaded or generated here: use what is imported, without a JIT compiler.",
+    "executable-mappings": "No machine code can be loaded or made here: use what is imported, without a JIT compiler.",
     "limits": "The limits of this sandbox are fixed; do with less at a time.",
     "shared-memory": "Keep the data in ordinary variables: memory cannot be shared with other processes.",
     "kernel": "No ordinary program needs this call; solve it in plain Python.",
@@ -40,7 +40,15 @@ _rules: dict[str, str] = {}
 _state: dict[str, str | None] = {"workspace": None, "files": "none"}
 
 # Python's names for calls that a reader would not know by the kernel's
-_SPOKEN = {"openat": "open", "newfstatat": "stat", "clone": "fork", "unlinkat": "remove", "mkdirat": "mkdir", "prlimit64": "setrlimit"}
+_SPOKEN = {
+    "openat": "open",
+    "newfstatat": "stat",
+    "clone": "fork",
+    "unlinkat": "remove",
+    "mkdirat": "mkdir",
+    "mknodat": "mkfifo",
+    "prlimit64": "setrlimit",
+}
 
 
 def configure(plan: ChildConfinement) -> None:
@@ -93,7 +101,7 @@ def _explain_path(error: PermissionError) -> tuple[str, str, str] | None:
     path = _path_of(error)
     if path is None or _in_workspace(path):
         return None
-    hint = "Use relative paths: only the session's own directory can be used." if _state["workspace"] else _HINTS["files"]
+    hint = "Use relative paths: only the session's own directory is open." if _state["workspace"] else _HINTS["files"]
     return "openat", f"open() of {path!r} is refused by {rule_of('files')}", hint
 
 

@@ -39,12 +39,13 @@ _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
 _THREAD_STACK = 8 << 20
 _ARENAS = 2 * (128 << 20)  # two malloc arenas, each reserving twice 64 MiB to align itself
 _SPARE_DESCRIPTORS = 32
+_SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
 _counter = itertools.count()
 
 _WITHOUT = {
     "user": "children cannot count their own processes; seccomp, Landlock and the host's watch carry on",
-    "mount": "the whole file tree is in view; Landlock decides what can be opened, but not what can be looked up by stat",
+    "mount": "the whole file tree is in view; Landlock decides what can be opened, not what can be looked up by stat",
     "pid": "the end of a sandbox is a sweep by its reaper; seccomp refuses all signals to others",
     "net": "seccomp refuses every socket",
     "ipc": "seccomp refuses shared memory and queues",
@@ -74,7 +75,7 @@ class Confinement(NamedTuple):
 def plan(
     policy: Policy, *, workspaces: str | None = None, libraries: Iterable[str] = (), facts: Probe | None = None
 ) -> Confinement:
-    """The two plans for one sandbox. `workspaces` is an existing directory, which the caller gives to `user` afterwards.
+    """The two plans for one sandbox. `workspaces` is an existing directory; the caller gives it to `user` afterwards.
 
     `libraries` are further paths that the zygote needs (prepared caches, editable installs). Raises `ProtectionError`
     where seccomp is missing: without it nothing holds.
@@ -84,12 +85,13 @@ def plan(
 
         facts = probe()
     if not facts.seccomp.works:
-        raise ProtectionError(f"seccomp does not work here ({facts.seccomp.reason}); guest code cannot be confined without it")
+        reason = f"seccomp does not work here ({facts.seccomp.reason})"
+        raise ProtectionError(f"{reason}; guest code cannot be confined without it")
     read, links = library_paths((*libraries, *policy.filesystem.read))
     namespaces, missing = _namespaces(facts)
     user = None
     if facts.root.works:
-        unreadable = None if policy.filesystem.workspace == "none" and not read else _unreadable(read, "mount" in namespaces)
+        unreadable = _unreadable(read, "mount" in namespaces)
         if unreadable is None:
             user = unprivileged_user()
         else:
@@ -149,7 +151,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
         file_bytes=max(limits.workspace_mb << 20, limits.output_kb << 15),
         open_files=limits.open_files + _SPARE_DESCRIPTORS,
-        processes=_processes(limits) if user_namespace else None,
+        processes=_process_limit(limits, zygote, user_namespace),
         threads=limits.threads,
         event_loop=policy.socketpair,
         executable_mappings=policy.danger_allow_executable_mappings,
@@ -158,6 +160,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         read=zygote.read,
         devices=zygote.devices,
         landlock=facts.landlock_abi,
+        proc="/proc" if "mount" in zygote.namespaces else "/proc/self",
         user_namespace=user_namespace,
         setgroups_denied="user" in zygote.namespaces,
         rules=rules(policy),
@@ -165,8 +168,30 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
     )
 
 
+def _process_limit(limits: Limits, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
+    """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
+    if user_namespace:
+        return _processes(limits)
+    if zygote.uid is None and os.geteuid() == 0:
+        return None
+    return _SHARED_PROCESSES + (0 if zygote.uid is not None else _tasks_of(os.getuid()))
+
+
+def _tasks_of(uid: int) -> int:
+    """Threads of all processes of a user."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat(f"/proc/{name}").st_uid == uid:
+                    total += len(os.listdir(f"/proc/{name}/task"))
+            except OSError:
+                continue
+    return total
+
+
 def _processes(limits: Limits) -> int:
-    """Everything a session may have alive at once: its runner and branches, their threads, and the parked checkpoints."""
+    """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
 
 

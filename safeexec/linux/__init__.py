@@ -1,1 +1,1 @@
-"""One file per kernel facility, by ctypes, with no knowledge of policies. A leaf: it imports nothing of safeexec but itself."""
+"""One file per kernel facility, by ctypes. A leaf: it knows no policy and imports nothing else of safeexec."""

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 __all__ = [
+    "LIMIT",
     "Assembler",
     "Instruction",
-    "LIMIT",
     "decode",
     "disassemble",
     "encode",
@@ -134,7 +134,8 @@ class Assembler:
             yield Instruction(line.code, true, false, line.k)
         else:
             yield Instruction(line.code, 0, 1, line.k)
-            yield Instruction(JUMP, 0, 0, self._offset(line.if_true, here + 2, starts) if line.if_true else following - here - 2)
+            over = self._offset(line.if_true, here + 2, starts) if line.if_true else following - here - 2
+            yield Instruction(JUMP, 0, 0, over)
             yield Instruction(JUMP, 0, 0, self._offset(line.if_false, here + 3, starts))
 
 

@@ -7,13 +7,12 @@ import struct
 
 from safeexec.linux.libc import address, prctl, syscall
 
-__all__ = ["CHOWN", "SETGID", "SETUID", "SYS_ADMIN", "SYS_RESOURCE", "drop_all", "drop_bounding_set", "effective", "lock_securebits"]
+__all__ = ["drop_all", "drop_bounding_set", "effective", "lock_securebits"]
 
-CHOWN, SETGID, SETUID, SYS_ADMIN, SYS_RESOURCE = 0, 6, 7, 21, 24
 _SETPCAP = 8
 
 _VERSION_3 = 0x20080522
-_PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 23, 24, 28
+_PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 24, 28
 _PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL = 47, 4
 # NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE, each with its lock; KEEP_CAPS off and locked
 _SECUREBITS = 0x01 | 0x02 | 0x04 | 0x08 | 0x20 | 0x40 | 0x80

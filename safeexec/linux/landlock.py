@@ -13,11 +13,25 @@ import os
 import stat
 import struct
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from safeexec.linux.libc import address, raw_syscall, syscall
-from safeexec.linux.syscalls import numbers
+from safeexec.linux.libc import address, call, raw_syscall
 
-__all__ = ["READ", "WRITE", "Ruleset", "abi", "handled_rights", "rights_for"]
+__all__ = [
+    "FOR_FILES",
+    "READ",
+    "READ_FILE",
+    "TRUNCATE",
+    "WRITE",
+    "WRITE_FILE",
+    "PackedRule",
+    "Ruleset",
+    "abi",
+    "handled_rights",
+    "pack_rule",
+    "restrict_self",
+    "rights_for",
+]
 
 EXECUTE = 1 << 0
 WRITE_FILE = 1 << 1
@@ -45,12 +59,14 @@ FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 _TCP = 0b11
 _SCOPES = 0b11
 _RULE_PATH_BENEATH = 1
+# the three calls have the same numbers on every machine
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 
 
 @functools.cache
 def abi() -> int:
     """The newest ABI of this kernel, 0 where Landlock is missing or off."""
-    version: int = raw_syscall(numbers()["landlock_create_ruleset"], 0, 0, 1, 0, 0, 0)
+    version: int = raw_syscall(_CREATE_RULESET, 0, 0, 1, 0, 0, 0)
     return max(version, 0)
 
 
@@ -66,6 +82,24 @@ def rights_for(path: str, rights: int) -> int:
     return rights if stat.S_ISDIR(os.stat(path).st_mode) else rights & FOR_FILES
 
 
+class PackedRule(NamedTuple):
+    """``struct landlock_path_beneath_attr`` in memory, and where; the descriptor must stay open."""
+
+    buffer: ctypes.Array[ctypes.c_char]
+    address: int
+
+
+def pack_rule(descriptor: int, rights: int) -> PackedRule:
+    """Make a rule ready once for many rulesets. `rights` must be ones that the rulesets handle."""
+    buffer = ctypes.create_string_buffer(struct.pack("=Qi", rights, descriptor), 12)
+    return PackedRule(buffer, address(buffer))
+
+
+def restrict_self(descriptor: int) -> None:
+    """Restrict the calling thread by the ruleset of `descriptor`. Raises OSError."""
+    call(_RESTRICT_SELF, "landlock_restrict_self", descriptor)
+
+
 class Ruleset:
     """What stays allowed. Add paths, then `restrict_self`; `close` when done. A ruleset may serve many processes."""
 
@@ -75,12 +109,23 @@ class Ruleset:
         fields = [self.rights, _TCP if version >= 4 else 0, _SCOPES if version >= 6 else 0]
         size = 24 if version >= 6 else 16 if version >= 4 else 8
         attributes = ctypes.create_string_buffer(struct.pack("=3Q", *fields), 24)
-        self.descriptor = syscall("landlock_create_ruleset", address(attributes), size)
+        self.descriptor = call(_CREATE_RULESET, "landlock_create_ruleset", address(attributes), size)
+
+    def add_packed(self, rule: PackedRule) -> None:
+        """Grant what `pack_rule` made ready. Raises OSError."""
+        call(_ADD_RULE, "landlock_add_rule", self.descriptor, _RULE_PATH_BENEATH, rule.address)
 
     def add_descriptor(self, descriptor: int, rights: int) -> None:
         """Grant `rights` beneath an open descriptor (O_PATH will do). Raises OSError."""
-        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & self.rights, descriptor), 12)
-        syscall("landlock_add_rule", self.descriptor, _RULE_PATH_BENEATH, address(rule))
+        self.add_packed(pack_rule(descriptor, rights & self.rights))
+
+    def add_directory(self, path: str, rights: int) -> None:
+        """Grant `rights` beneath a directory. Raises OSError (ENOENT, ENOTDIR)."""
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
+        try:
+            self.add_descriptor(descriptor, rights)
+        finally:
+            os.close(descriptor)
 
     def add_path(self, path: str, rights: int) -> None:
         """Grant `rights` beneath `path`. Raises OSError (ENOENT)."""
@@ -98,7 +143,7 @@ class Ruleset:
 
     def restrict_self(self) -> None:
         """Restrict the calling thread and all it will start, for good. `no_new_privs` comes first. Raises OSError."""
-        syscall("landlock_restrict_self", self.descriptor)
+        restrict_self(self.descriptor)
 
     def close(self) -> None:
         os.close(self.descriptor)

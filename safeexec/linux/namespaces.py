@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 from collections.abc import Iterable
@@ -126,15 +127,18 @@ def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
 
 
 def mount_proc() -> None:
-    """A fresh ``/proc`` that shows only the processes of this pid namespace. Raises OSError.
+    """A fresh ``/proc``: only this pid namespace, and of it only what the reader could trace. Raises OSError.
 
-    In a user namespace the kernel demands that the old ``/proc`` is fully visible: a container masks parts of it (EPERM).
+    In a user namespace the kernel demands that the old ``/proc`` is fully visible; a container masks parts (EPERM).
     """
     os.makedirs("/proc", 0o755, exist_ok=True)
-    try:
-        mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "subset=pid")
-    except OSError:  # EINVAL before 5.8
-        mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    for options in ("subset=pid,hidepid=invisible", "subset=pid", "hidepid=2", None):  # the names are those of 5.8
+        try:
+            mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, options)
+            return
+        except OSError as error:
+            if error.errno != errno.EINVAL or options is None:
+                raise
 
 
 def leave_old_root() -> None:

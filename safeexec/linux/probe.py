@@ -205,7 +205,13 @@ def _root_acts(report: _Reporter) -> None:
     """What a root host does: namespaces first, then the change of user."""
     _other_namespaces(report)
     _new_root(report)
-    report.attempt("root", lambda: (os.setresgid(65534, 65534, 65534), os.setresuid(65534, 65534, 65534)))
+    report.attempt("root", _change_user)
+
+
+def _change_user() -> None:
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
 
 
 def _user_acts(report: _Reporter) -> None:
@@ -253,13 +259,9 @@ def _nested_user_as_another(report: _Reporter) -> None:
     """A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then."""
 
     def act() -> None:
-        os.setgroups([])
-        os.setresgid(65534, 65534, 65534)
-        os.setresuid(65534, 65534, 65534)
+        _change_user()
         processes.set_dumpable(True)
         namespaces.unshare(["user"])
         namespaces.map_user(65534, 65534)
 
     report.attempt("user", act)
-
-

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import array
 import contextlib
-import ctypes
 import errno
 import fcntl
 import os
@@ -22,8 +21,8 @@ from typing import NamedTuple
 from safeexec.linux.libc import prctl, syscall
 
 __all__ = [
-    "Ancillary",
     "IDENTITY_SPACE",
+    "Ancillary",
     "PidfdInfo",
     "ProcessStat",
     "close_all_but",
@@ -65,7 +64,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def pidfd_open(pid: int) -> int:
-    """A descriptor that stands for process `pid`, close-on-exec; readable once it has exited. Raises ProcessLookupError."""
+    """A descriptor for process `pid`, close-on-exec; readable once it has exited. Raises ProcessLookupError."""
     return os.pidfd_open(pid)
 
 
@@ -105,7 +104,7 @@ class PidfdInfo(NamedTuple):
 
 
 def pidfd_info(descriptor: int) -> PidfdInfo | None:
-    """PIDFD_GET_INFO: works for any process, also one that another has reaped. None where the kernel lacks it or lost it."""
+    """PIDFD_GET_INFO, for any process, also one that another has reaped. None where the kernel lacks it or lost it."""
     buffer = bytearray(64)
     struct.pack_into("=Q", buffer, 0, _INFO_PID | _INFO_EXIT)
     try:
@@ -213,7 +212,7 @@ IDENTITY_SPACE = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4)
 
 
 def pass_identity(sock: socket.socket, on: bool) -> None:
-    """Ask the kernel to say with each message who sent it: credentials, and (6.5) a pidfd. Set it before the peer sends."""
+    """Ask the kernel to say with each message who sent it: credentials, and (6.5) a pidfd. Before the peer sends."""
     sock.setsockopt(socket.SOL_SOCKET, SO_PASSCRED, int(on))
     with contextlib.suppress(OSError):  # ENOPROTOOPT before 6.5
         sock.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, int(on))
@@ -333,15 +332,15 @@ def kill_all(find: Callable[[], Iterable[ProcessStat]], *, rounds: int = 200) ->
     return killed
 
 
-def kill_strays(session: int, keep: Collection[int] = (), keep_groups: Collection[int] = ()) -> list[int]:
-    """Kill every process of a kernel session but those with a pid in `keep` or a process group in `keep_groups`.
+def kill_strays(session: int, keep: Collection[int] = (), keep_children_of: Collection[int] = ()) -> list[int]:
+    """Kill every process of a kernel session but those with a pid in `keep` or a parent in `keep_children_of`.
 
     Returns the pids that were killed. No process leaves its session where setsid is refused.
     """
 
     def strays() -> Iterator[ProcessStat]:
         for stat in session_members(session):
-            if stat.pid not in keep and stat.pgid not in keep_groups:
+            if stat.pid not in keep and stat.ppid not in keep_children_of:
                 yield stat
 
     return kill_all(strays)

@@ -10,7 +10,9 @@ __all__ = ["NAMES", "PAGE", "address_space", "set_limits"]
 PAGE = resource.getpagesize()
 
 NAMES: dict[str, int] = {
-    name.removeprefix("RLIMIT_").lower(): getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")
+    name.removeprefix("RLIMIT_").lower(): getattr(resource, name)
+    for name in dir(resource)
+    if name.startswith("RLIMIT_")
 } | {"locks": 10}
 """Limit name (``as``, ``nofile``, ``nproc`` …) → its number. RLIMIT_LOCKS is missing in the standard library."""
 

@@ -18,9 +18,9 @@ from safeexec.linux.syscalls import machine, numbers
 __all__ = [
     "ALLOW",
     "ARCHITECTURES",
-    "Check",
     "KILL_PROCESS",
     "NAMING_BASE",
+    "Check",
     "Rule",
     "allow",
     "allow_if",
@@ -46,19 +46,19 @@ _SET_NO_NEW_PRIVS = 38
 
 
 class Check(NamedTuple):
-    """``argument[index] & mask == value``. The upper word is judged too if `mask` reaches into it.
+    """``arguments[argument] & mask == value``. The upper word is judged too if `mask` reaches into it.
 
     An argument that the kernel cuts to 32 bits (an int, a command number) must be checked with a 32-bit mask: a caller
     may leave anything in the upper word.
     """
 
-    index: int
+    argument: int
     mask: int
     value: int
 
 
 class Rule(NamedTuple):
-    """`allowed` if one of the alternatives holds entirely; otherwise `error` (an errno; None: the errno that names it)."""
+    """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it)."""
 
     alternatives: tuple[tuple[Check, ...], ...] = ()
     error: int | None = None
@@ -179,7 +179,7 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
 
 def _words(check: Check) -> list[tuple[int, int, int]]:
     """(offset, mask, value) of the 32-bit words that a check compares; both machines are little-endian."""
-    offset = _ARGUMENTS + 8 * check.index
+    offset = _ARGUMENTS + 8 * check.argument
     low, high = check.mask & 0xFFFFFFFF, check.mask >> 32
     words = [(offset, low, check.value & 0xFFFFFFFF)] if low else []
     return words + ([(offset + 4, high, check.value >> 32)] if high else [])

@@ -1,7 +1,7 @@
 """Layer 2 as data: what the host tells the zygote and each child to enforce through the kernel.
 
-The host decides both from the policy and from what the machine can do (`host.confinement.plan`). Nothing here is a wish:
-a step of a plan that fails ends the process that should have taken it.
+The host decides both from the policy and from what the machine can do (`host.confinement.plan`). Nothing here is a
+wish: a step of a plan that fails ends the process that should have taken it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     event_loop: bool = False
     """Whether AF_UNIX stream socket pairs are allowed."""
     executable_mappings: bool = False
-    """Whether files may be mapped executable (extension modules that are imported late). Never writable and executable."""
+    """Whether files may be mapped executable (extension modules that are imported late), never writable as well."""
     files: Files = "none"
     """Which kinds of file calls there are at all; Landlock says on which paths."""
     metadata: bool = False
@@ -74,10 +74,12 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Paths that libraries and the policy's `filesystem.read` need."""
     devices: tuple[str, ...] = ()
     landlock: int = 0
+    proc: Literal["", "/proc", "/proc/self"] = ""
+    """What of ``/proc`` may be read: all of one that shows a process only its own session, or its own directory."""
     user_namespace: bool = False
     """Whether each child gets a user namespace of its own, which makes `processes` count the session alone."""
     setgroups_denied: bool = False
     """Whether the zygote's own user namespace has denied setgroups for those nested in it."""
     rules: dict[str, str] = {}
-    """Group of refusals (`child.rules`: ``network``, ``threads`` …) → where the policy says so (``standard.yaml:51``)."""
+    """Group of refusals (`child.rules`: ``network`` …) → where the policy says so (``standard.yaml:51``)."""
     missing: tuple[Mechanism, ...] = ()

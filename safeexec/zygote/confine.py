@@ -23,7 +23,6 @@ _WRITE_PROC = landlock.READ | landlock.WRITE_FILE
 _DEVICE_RIGHTS = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
 
 _DETAILS = {
-    "user": "one user, no rights outside",
     "mount": "a new root that holds the interpreter's files, read-only, and the workspaces",
     "pid": "no process of the host can be seen; the end of the zygote ends every process",
     "net": "no interface, not even loopback of the host",
@@ -41,12 +40,13 @@ class ConfinementError(Exception):
 def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     """Apply `plan` and return in the confined zygote; the calling process becomes its reaper and never returns.
 
-    One thread, before libraries are imported. Raises `ConfinementError`, in the calling process or in the zygote: the one
-    that raises still has the control socket and should tell the host.
+    One thread, before libraries are imported. Raises `ConfinementError`, in the calling process or in the zygote: the
+    one that raises still has the control socket and should tell the host.
     """
     step = "look at the host's process"
     try:
-        host, outer = processes.pidfd_open(os.getppid()), processes.pidfd_open(os.getpid())
+        outer = processes.pidfd_open(os.getpid())
+        host = _watch_host()
         step = "leave the host's namespaces"
         _leave_namespaces(plan)
         step = "start the zygote"
@@ -54,7 +54,8 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         inner = os.fork()
         if inner:
             _reap(plan, host, inner)
-        os.close(host)
+        if host >= 0:
+            os.close(host)
         os.setsid()
         if "mount" in plan.namespaces:
             step = "make a new root"
@@ -74,6 +75,12 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     except OSError as error:
         raise ConfinementError(f"cannot {step}: {error.strerror}") from error
     return _describe(plan)
+
+
+def _watch_host() -> int:
+    """A pidfd of the host; -1 where it lies outside of this pid namespace: then only the socket tells its end."""
+    parent = os.getppid()
+    return processes.pidfd_open(parent) if parent else -1
 
 
 def _leave_namespaces(plan: ZygoteConfinement) -> None:
@@ -141,12 +148,13 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, _stop)
         zygote = processes.pidfd_open(inner)
-        processes.close_all_but((host, zygote))
+        processes.close_all_but(descriptor for descriptor in (host, zygote) if descriptor >= 0)
         _drop_rights(plan)
         processes.set_dumpable(False)
         poller = select.poll()
-        poller.register(host, select.POLLIN)
-        poller.register(zygote, select.POLLIN)
+        for descriptor in (host, zygote):
+            if descriptor >= 0:
+                poller.register(descriptor, select.POLLIN)
         poller.poll()
         status = _exit_status(inner) if processes.has_ended(zygote) else 0
     except BaseException:
@@ -172,7 +180,7 @@ def _exit_status(pid: int) -> int:
 
 
 def _end_all(inner: int) -> None:
-    """Kill the zygote, which in a pid namespace is all there is to do; else every orphan, which a subreaper inherits."""
+    """Kill the zygote, which ends its pid namespace; without one also every orphan, which a subreaper inherits."""
     try:
         os.kill(inner, signal.SIGKILL)
     except ProcessLookupError:
@@ -190,5 +198,7 @@ def _describe(plan: ZygoteConfinement) -> list[Mechanism]:
     active = []
     if plan.uid is not None:
         active.append(Mechanism("unprivileged-user", True, f"uid {plan.uid}, which owns nothing but the workspaces"))
-    active += [Mechanism(_NAMES.get(kind, f"{kind}-namespace"), True, _DETAILS[kind]) for kind in plan.namespaces]
+    # each child reports the user namespace of its own, which lies within the zygote's
+    kinds = [kind for kind in plan.namespaces if kind != "user"]
+    active += [Mechanism(_NAMES.get(kind, f"{kind}-namespace"), True, _DETAILS[kind]) for kind in kinds]
     return active + list(plan.missing)
