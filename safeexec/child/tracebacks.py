@@ -133,6 +133,7 @@ def _traced_str(exc: BaseException) -> str:
     deadline = monotonic() + STR_SECONDS
 
     def watch(frame: FrameType, event: str, arg: object) -> Any:
+        frame.f_trace_opcodes = True  # `while True: pass` in one line gives no further line event (3.11)
         if monotonic() > deadline:
             raise _TooSlow
         return watch
@@ -230,11 +231,14 @@ class Formatter:
         self._lines = SourceLines(sources)
         self._seen: set[int] = set()
         self._budget = MAX_EXCEPTIONS
+        self._depth = 0
+        self._must_close = False
 
     def format(self, exc: BaseException) -> str:
-        return shorten("".join(self._chain(exc, 0)), MAX_TRACEBACK)
+        """The whole text; exceptions of a group are indented below it."""
+        return shorten("".join(self._chain(exc)), MAX_TRACEBACK)
 
-    def _chain(self, exc: BaseException, depth: int) -> Iterator[str]:
+    def _chain(self, exc: BaseException) -> Iterator[str]:
         links: list[tuple[BaseException, str]] = []
         current: BaseException | None = exc
         connector = ""
@@ -248,47 +252,55 @@ class Formatter:
                 current, connector = context, _CONTEXT
             else:
                 current = None
-        for index in range(len(links) - 1, -1, -1):
-            link, connector = links[index]
-            yield from self._one(link, depth)
-            yield connector
+        for link, following in reversed(links):
+            yield from self._one(link)
+            yield from self._emit(following)
 
-    def _one(self, exc: BaseException, depth: int) -> Iterator[str]:
+    def _one(self, exc: BaseException) -> Iterator[str]:
         self._budget -= 1
         if self._budget < 0:
-            yield "[further exceptions left out]\n"
+            yield from self._emit("[further exceptions left out]\n")
             return
-        is_group = issubclass(type(exc), BaseExceptionGroup)
         frames = guest_frames(exc, self._sources)
-        body = list(self._frames(frames)) + list(self._syntax(exc)) + list(_last_lines(exc))
-        if not is_group:
-            if frames:
-                yield "Traceback (most recent call last):\n"
-            yield from body
-            return
-        title = ["Exception Group Traceback (most recent call last):\n"] if frames else []
-        if depth == 0:
-            yield from _margin(title, "  + ")
-            yield from _margin(body, "  | ")
-        else:
-            yield from title
-            yield from body
-        yield from self._members(exc, depth)
+        is_group = issubclass(type(exc), BaseExceptionGroup)
+        is_outermost = is_group and self._depth == 0
+        self._depth += is_outermost
+        if frames:
+            title = f"{'Exception Group ' if is_group else ''}Traceback (most recent call last):\n"
+            yield from self._emit(title, "+" if is_outermost else "|")
+        for text in (*self._frames(frames), *self._syntax(exc), *_last_lines(exc)):
+            yield from self._emit(text)
+        if is_group:
+            yield from self._members(_members_of(exc))
+        self._depth -= is_outermost
 
-    def _members(self, exc: BaseException, depth: int) -> Iterator[str]:
-        members: tuple[BaseException, ...] = _members_of(exc)
-        outer = "  " if depth == 0 else ""
-        if depth >= MAX_CHAIN:
-            yield f"{outer}[groups in deeper levels left out]\n"
+    def _members(self, members: tuple[BaseException, ...]) -> Iterator[str]:
+        shown: list[BaseException | None] = [*members[:MAX_GROUP], *([None] if len(members) > MAX_GROUP else [])]
+        if self._depth > MAX_CHAIN:
+            yield from self._emit("[deeper groups left out]\n")
             return
-        shown = members[:MAX_GROUP]
+        self._must_close = False
         for number, member in enumerate(shown, 1):
-            yield f"{outer}{'+-' if number == 1 else '  '}+---------------- {number} ----------------\n"
-            text = "".join(self._chain(member, depth + 1))
-            yield from _margin(text.splitlines(keepends=True), f"{outer}  | ")
-        if len(members) > len(shown):
-            yield f"{outer}  | and {len(members) - len(shown)} more exceptions\n"
-        yield f"{outer}  +------------------------------------\n"
+            self._must_close = self._must_close or number == len(shown)
+            branch = "+-" if number == 1 else "  "
+            yield f"{'  ' * self._depth}{branch}+---------------- {number if member else '...'} ----------------\n"
+            self._depth += 1
+            if member is not None:
+                yield from self._chain(member)
+            else:
+                rest = len(members) - MAX_GROUP
+                yield from self._emit(f"and {rest} more exception{'s' if rest > 1 else ''}\n")
+            if number == len(shown) and self._must_close:
+                yield f"{'  ' * self._depth}+------------------------------------\n"
+                self._must_close = False
+            self._depth -= 1
+
+    def _emit(self, text: str, margin: str = "|") -> Iterator[str]:
+        if not self._depth:
+            yield text
+            return
+        for line in text.splitlines(keepends=True):
+            yield f"{'  ' * self._depth}{margin} {line}"
 
     def _frames(self, frames: list[GuestFrame]) -> Iterator[str]:
         folded = list(_fold(frames))
@@ -365,12 +377,6 @@ def _last_lines(exc: BaseException) -> Iterator[str]:
         for note in notes[:MAX_GROUP]:
             if type(note) is str:
                 yield shorten(note, MAX_LINE) + "\n"
-
-
-def _margin(parts: list[str], margin: str) -> Iterator[str]:
-    for part in parts:
-        for line in part.splitlines(keepends=True):
-            yield margin + line
 
 
 def _fold(frames: list[GuestFrame]) -> Iterator[tuple[GuestFrame | None, int]]:

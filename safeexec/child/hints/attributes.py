@@ -17,7 +17,7 @@ from safeexec.child.hints.failure import (
 )
 from safeexec.child.hints.values import none_or_coroutine
 from safeexec.child.tracebacks import type_name
-from safeexec.compiler.hints import missing_in_module, nearest, quoted
+from safeexec.compiler.hints import hint_for, missing_in_module, nearest, quoted
 from safeexec.compiler.hints.matching import same_name
 
 if TYPE_CHECKING:
@@ -28,10 +28,16 @@ _MESSAGE = re.compile(
 )
 
 
+_REFUSED = re.compile(r"([\w.]+) is refused by ")
+_ELSEWHERE = "The policy refuses this name: use another function of the module, or compute it in plain Python."
+
+
 def hint(failure: Failure) -> str | None:
     """For an AttributeError: the right name, the right way, or why the object is not what it was taken for."""
     if members := _enum_members(failure):
         return members
+    if refused := _REFUSED.match(failure.message):
+        return hint_for("attribute", refused[1], failure.plan) or _ELSEWHERE
     if "has no attribute" not in failure.message:
         return None
     name, owner = _missing(failure)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from safeexec.compiler.hints import nearest, quoted
@@ -42,7 +43,7 @@ def hint(failure: Failure) -> str | None:
 
 
 def _not_found(failure: Failure, name: str) -> str:
-    files = [file for file in (failure.workspace_files() if failure.workspace_files else []) if type(file) is str]
+    files = (failure.workspace_files or _here)()
     writing = any(mode in failure.segment for mode in ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_"))
     if writing and "/" in name.strip("/"):
         folder = name.rpartition("/")[0]
@@ -57,6 +58,23 @@ def _not_found(failure: Failure, name: str) -> str:
     if found:
         return f"There is no file `{name}`; did you mean {' or '.join(f'`{file}`' for file in found)}?"
     return f"There is no file `{name}`; the workspace has {quoted(sorted(files), 10)}."
+
+
+MAX_FILES = 500
+MAX_DEPTH = 3
+
+
+def _here() -> list[str]:
+    """The files below the current directory, which is the workspace, by their relative names."""
+    found: list[str] = []
+    for folder, folders, files in os.walk("."):
+        relative = folder.removeprefix(".").removeprefix("/")
+        if relative.count("/") >= MAX_DEPTH:
+            folders.clear()
+        found += [f"{relative}/{file}" if relative else file for file in files]
+        if len(found) >= MAX_FILES:
+            break
+    return found[:MAX_FILES]
 
 
 def _nearest_files(base: str, files: list[str]) -> list[str]:

@@ -375,6 +375,7 @@ PATTERNS: dict[str, _Table] = {
         (r"This '(\w+)' has no attribute '(\w+)'", "The estimator has no `{2}` with these settings: for probabilities of an SVC use `SVC(probability=True)`."),
     ),
     "FrozenInstanceError": ((r"cannot assign to field '(\w+)'", "The dataclass is frozen: make a changed copy, `dataclasses.replace(obj, {1}=value)`."),),
+    "SystemExit": ((r"", "Remove the call: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`."),),
     "KeyError": (),
     "NotFittedError": ((r"", "Call `.fit(X, y)` before `.predict(...)` or `.transform(...)`; `.fit_transform(X)` does both."),),
     "LinAlgError": (

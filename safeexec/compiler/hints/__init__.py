@@ -133,7 +133,7 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
         return text
     if attribute in ATTRIBUTES:
         return choose(ATTRIBUTES[attribute], plan)
-    if text := _did_you_mean(attribute, candidates):
+    if not module and (text := _did_you_mean(attribute, candidates)):
         return text
     if attribute.startswith("__") and attribute.endswith("__"):
         return "Special attributes are out of reach; use the builtin or the operator for it (`len(x)`, `str(x)`, `x + y`), or a method of your own class."

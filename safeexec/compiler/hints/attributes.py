@@ -261,6 +261,14 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "inspect.getsource": _use("The source of guest code cannot be read back; keep it in a variable if you need it."),
     "random.choices_without_replacement": _use("Use `random.sample(values, k)`."),
     # refused on purpose in modules that are allowed
+    **dict.fromkeys(
+        ("asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec"),
+        (("tool:shell", "Guest code cannot start processes; call the host tool `{tool}(...)`."), ("", "Guest code cannot start processes: do the work in Python.")),
+    ),
+    **dict.fromkeys(
+        ("asyncio.open_connection", "asyncio.start_server", "pandas.read_html", "sklearn.datasets.fetch_openml", "sklearn.datasets.fetch_california_housing"),
+        (("tool:fetch", "There is no network here; call the host tool `{tool}(...)` to fetch data."), ("", "There is no network here; put the data into the code, or use data sets that ship with the libraries.")),
+    ),
     "numpy.load": (("writable", "`numpy.load` of plain arrays needs `.npy` files without pickled objects; text files are read with `np.loadtxt(...)`."), ("", "There are no files here; write the array as `np.array([...])`.")),
     "os.getcwd": _use("Names of files are relative to the workspace; no directory is needed."),
     "os.path.join": (("import:pathlib", "Use `str(pathlib.PurePosixPath(folder) / name)`, or join strings: `folder + '/' + name`."), ("", "Join strings: `folder + '/' + name`.")),

@@ -51,7 +51,7 @@ def _cause(source_line: str) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:g} s"
+    return f"{seconds:.3g} s"
 
 
 def _bytes(count: int) -> str:

@@ -22,7 +22,7 @@ TYPING_ERRORS = 27
 def nearest(name: str, candidates: Iterable[str], n: int = 1, *, worst: int = 99) -> list[str]:
     """Up to `n` of `candidates` that `name` may have meant, the likeliest first; empty if none is near.
 
-    `worst` limits how far one may be: `TYPING_ERROR` is one error, `TYPING_ERRORS` excludes names that only share words.
+    `worst` limits how far one may be: `TYPING_ERROR` allows one error, `TYPING_ERRORS` no names that only share words.
     """
     if not name or len(name) > MAX_NAME:
         return []

@@ -1,0 +1,278 @@
+"""Run-time hints: each mistake with the words that its hint must have, or None where a hint would only guess."""
+
+from __future__ import annotations
+
+import pytest
+
+from safeexec.child.errors import report
+from safeexec.child.hints.patterns import PATTERNS
+from safeexec.compiler.hints.matching import needles
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+MODULES = (
+    "math statistics random datetime json re collections itertools functools decimal asyncio string heapq csv enum "
+    "dataclasses fractions io hashlib numpy pandas sklearn sklearn.linear_model matplotlib matplotlib.pyplot"
+)
+BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs"
+PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
+WORKSPACE = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, workspace="read-write")
+
+
+def hint_of(source: str, plan: LanguagePlan = PLAN, files: tuple[str, ...] = ()) -> str | None:
+    names: dict = {"__name__": "__main__"}
+    try:
+        exec(compile(source, "<step 1>", "exec"), names)
+    except BaseException as exc:
+        told = report(
+            exc, sources={"<step 1>": source}, namespace=names, plan=plan, workspace_files=lambda: list(files)
+        )
+        return told.hint.decode() if told.hint else None
+    raise AssertionError("it did not fail")
+
+
+NAMES = [
+    ("sqrt(2)", "from math import sqrt"),
+    ("print(Counter('a'))", "from collections import Counter"),
+    ("x = np.zeros(3)", "import numpy as np"),
+    ("date_of_birth = 3\ndateofbirth", "`date_of_birth`"),
+    ("lenght = 3\nprint(length)", "`lenght`"),
+    ("totals = [1]\ntotal", "`totals`"),
+    ("printt('x')", "`print`"),
+    ("x = null", "`None`"),
+    ("x = true", "`True`"),
+    ("Math.sqrt(2)", "import math"),
+    ("unicode('a')", "`str`"),
+    ("helper()\ndef helper(): pass", "line 2"),
+    ("class A:\n  def a(self): return b()\n  def b(self): pass\nA().a()", "`self.b`"),
+    ("n = 1\ndef f():\n  n += 1\nf()", "global n"),
+    ("def f():\n  len = len([1])\nf()", "hides the builtin"),
+    ("from collections import counter", "`collections.Counter`"),
+    ("from math import squrt", "`math.sqrt`"),
+    ("print(quxbaz)", None),
+    ("input_data.strip()", None),
+    ("i + 1", None),
+]
+ATTRIBUTES = [
+    ("[].push(1)", "`[].append(item)`"),
+    ("x = []\nx.length", "`len(x)`"),
+    ("'a'.contains('b')", "`in`"),
+    ("'a'.toUpperCase()", ".upper()"),
+    ("{}.has_key('a')", "`in`"),
+    ("{}.iteritems()", ".items()"),
+    ("x = (1,)\nx.append(2)", "list(x)"),
+    ("x = range(3)\nx.append(2)", "list(x)"),
+    ("d = {'name': 1}\nd.name", "`d['name']`"),
+    ("import math\nmath.squrt(2)", "`math.sqrt`"),
+    ("import math\nmath.ln(2)", "`math.log"),
+    ("import datetime\ndatetime.now()", "`datetime.datetime.now()`"),
+    ("from datetime import datetime\ndatetime.timedelta(days=1)", "from datetime import timedelta"),
+    ("import math\nmath = math.sqrt(16)\nmath.floor(2.5)", "reassigned"),
+    ("class A:\n  def __init__(self): self.balance = 1\na = A()\na.balence", "`a.balance`"),
+    ("class A:\n  def close(self): pass\n  def report(self): pass\nA().explode()", "`close` and `report`"),
+    ("import re\nm = re.match('a', 'b')\nm.group()", "`re.match(...)` is None"),
+    ("x = [2, 1].sort()\nx.pop()", "sorted([2, 1])"),
+    ("def f(): pass\nf().strip()", "`f` has no `return`"),
+    ("def f(x):\n  if x: return 1\ny = f(0)\ny + 1", "one path"),
+    ("import enum\nclass C(enum.Enum):\n  RED = 1\nC.red", "`C.RED`"),
+    ("x = 3\nx.foo", None),
+]
+KEYS = [
+    ("d = {'retries': 1}\nd['retires']", "`'retries'`"),
+    ("d = {1: 'a'}\nd['1']", "`d[1]`"),
+    ("d = {'1': 'a'}\nd[1]", "`d['1']`"),
+    ("d = {'apples': 1, 'pears': 2}\nd['plums']", "`'apples'` and `'pears'`"),
+    ("s = {1}\ns.remove(2)", ".discard(item)"),
+    ("'{name}'.format(1)", ".format(name=...)"),
+    ("x = [1, 2]\nx[5]", "`x` has 2 items"),
+    ("[].pop()", "`if values:`"),
+]
+TYPES = [
+    ("x = 5\n'Total: ' + x", "`str(x)`"),
+    ("3 + '4'", "int('4')"),
+    ("[1] + 2", "[1] + [2]"),
+    ("from decimal import Decimal\nDecimal('1') * 1.2", "Decimal('1.2')"),
+    ("items = [1]\nitems(0)", "square brackets"),
+    ("max = 3\nmax(1, 2)", "del max"),
+    ("import datetime\ndatetime(2024, 1, 1)", "`datetime.datetime(...)`"),
+    ("sum(['1', '2'])", "float(x)"),
+    ("sum(1, 2, 3)", "`sum([1, 2, 3])`"),
+    ("sorted([1], lambda x: -x)", "key=lambda x: -x"),
+    ("rows = [{'a': 1}]\nrows['a']", "rows[0]"),
+    ("m = [[1]]\nm[0, 0]", "m[i][j]"),
+    ("{[1]: 2}", "tuple(values)"),
+    ("n = 5\nfor i in n: pass", "range(n)"),
+    ("n = None\nfor i in n: pass", "`n` is None"),
+    ("import json\njson.dumps({1, 2})", "list(values)"),
+    ("', '.join([1])", "map(str, values)"),
+    ("2 ^ 0.5", "`2 ** 0.5`"),
+    ("raise 'x'", "raise ValueError"),
+    ("import math\nmath.log(100, base=10)", "`math.log(100, 10)`"),
+    ("def f(alpha): pass\nf(alhpa=1)", "`alpha=`"),
+    ("def f(a, b): pass\nf(1)", "`b`"),
+    ("class A:\n  def m(): pass\nA().m()", "`self`"),
+    ("class A:\n  def m(self): pass\nA.m()", "instance"),
+    ("class A:\n  def __int__(self, x): pass\nA(1)", "__init__"),
+    ("print('a', separator='')", "`sep`"),
+    ("import asyncio\nasync def f(): return 1\nx = f()\nx + 1", "asyncio.run(x)"),
+    (
+        "import asyncio\nasync def f(): return 1\nasync def g():\n  x = f()\n  return x + 1\nasyncio.run(g())",
+        "`await x`",
+    ),
+]
+VALUES = [
+    ("int('3.5')", "float(text)"),
+    ("int('1,200')", "replace(',', '')"),
+    ("float('12%')", "rstrip('%')"),
+    ("float('$5')", "replace('$', '')"),
+    ("int('abc')", "isdigit"),
+    ("a, b = 1, 2, 3", "*rest"),
+    ("for k, v in {'a': 1}: pass", ".items()"),
+    ("max([])", "default=0"),
+    ("1 / 0", "divisor is 0"),
+    ("import math\nmath.sqrt(-1)", "range"),
+    ("import json\njson.loads(\"{'a': 1}\")", "double quotes"),
+    ("from datetime import datetime\ndatetime.strptime('01/02/2024', '%Y-%m-%d')", "%d/%m/%Y"),
+    ("d = {1: 1}\nfor k in d: del d[k]", "list(d)"),
+    ("def f(): return f()\nf()", "base case"),
+    ("next(iter([]))", "default"),
+    ("import statistics\nstatistics.mean([])", "empty"),
+    ("from dataclasses import dataclass\n@dataclass\nclass P:\n  x: list = []", "default_factory"),
+]
+ON_PURPOSE = [
+    ("raise ValueError('day is out of range for month')", None),
+    ("def f(): raise KeyError('x')\nf()", None),
+    ("assert 1 == 2", None),
+    ("class StatisticsError(Exception): pass\ndef f(): raise StatisticsError('at least one')\nf()", None),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), [*NAMES, *ATTRIBUTES, *KEYS, *TYPES, *VALUES, *ON_PURPOSE])
+def test_plain_python(source: str, words: str | None) -> None:
+    hint = hint_of(source)
+    assert hint is None if words is None else words in (hint or "")
+
+
+DATA = [
+    ("df.amount", "`'Amount'`"),
+    ("df['Amuont']", "`'Amount'`"),
+    ("df[['region', 'city']]", "'city'"),
+    ("df.groupby('regoin').sum()", "`'region'`"),
+    ("df.sort_values('amount')", "`'Amount'`"),
+    ("df.loc['Amount']", "`df['Amount']`"),
+    ("df.drop('Amount')", "columns='Amount'"),
+    ("df.set_index('region')['region']", "reset_index"),
+    ("df[0]", "df.iloc[0]"),
+    ("df.append({})", "pd.concat"),
+    ("df.ix[0]", ".iloc"),
+    ("df['Amount'].iteritems()", ".items()"),
+    ("df['region'].lower()", ".str.lower()"),
+    ("df[df.Amount > 1 and df.Amount < 3]", "`&`"),
+    ("df['x'] = [1]", "needs 2 values"),
+    ("df['region'].dt.month", "pd.to_datetime"),
+    ("pd.concat(df, df)", "`pd.concat([df, df])`"),
+    ("pd.DataFrame({'a': [1], 'b': [1, 2]})", "same number"),
+    ("df2 = df.dropna(inplace=True)\ndf2.shape", "`df2 = df.dropna()`"),
+    ("df.sort_values(by='Amount', descending=True)", "ascending=False"),
+    ("np.int(3)", "builtin `int`"),
+    ("np.zeros(3, 4)", "`np.zeros((3, 4))`"),
+    ("np.array([1]).append(2)", "np.append"),
+    ("np.arange(6).reshape(4, 2)", "6"),
+    ("np.ones((2, 2)) + np.ones(3)", "(2,2)"),
+    ("np.ones((2, 3)) @ np.ones((2, 3))", "transpose"),
+    ("np.array([1, 2])[5]", "2 items"),
+    ("if np.array([1, 2]) > 1: pass", ".any()"),
+    ("import math\nmath.sqrt(np.array([1.0, 2.0]))", "np.sqrt"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), DATA)
+def test_numpy_and_pandas(source: str, words: str) -> None:
+    pytest.importorskip("pandas")
+    prelude = "import numpy as np\nimport pandas as pd\ndf = pd.DataFrame({'region': ['N', 'S'], 'Amount': [1, 2]})\n"
+    assert words in (hint_of(prelude + source) or "")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("m.fit([1, 2], [1, 2])", "reshape(-1, 1)"),
+        ("m.predict([[1]])", ".fit(X, y)"),
+        ("m.fit([[1], [float('nan')]], [1, 2])", "missing values"),
+        ("m.fit([[1], [2]], [1])", "(2 and 1)"),
+        ("LinearRegression(normalize=True)", "StandardScaler"),
+    ],
+)
+def test_scikit_learn(source: str, words: str) -> None:
+    pytest.importorskip("sklearn")
+    prelude = "from sklearn.linear_model import LinearRegression\nm = LinearRegression()\n"
+    assert words in (hint_of(prelude + source) or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "words"),
+    [
+        ("sales-2024.csv", ("sales_2024.csv", "notes.txt"), "`sales_2024.csv`"),
+        ("data/sales.csv", ("sales.csv",), "'sales.csv'"),
+        ("weight.npy", ("weights.npy", "weight_log.txt"), "`weights.npy`"),
+        ("other.csv", ("a.csv", "b.csv"), "`a.csv` and `b.csv`"),
+        ("other.csv", (), "empty"),
+    ],
+)
+def test_missing_files(name: str, files: tuple[str, ...], words: str) -> None:
+    assert words in (hint_of(f"open({name!r})", WORKSPACE, files) or "")
+
+
+def test_the_policy_s_own_hint_wins() -> None:
+    plan = LanguagePlan(imports=PLAN.imports, hints={"price": "Call `fetch_price(item)`."})
+    assert hint_of("price", plan) == "Call `fetch_price(item)`."
+
+
+def test_modules_that_the_policy_lacks_are_not_recommended() -> None:
+    plan = LanguagePlan(imports={"math": ImportPlan()})
+    assert "statistics" not in (hint_of("import math\nmath.mean([1])", plan) or "")
+    assert "import numpy" not in (hint_of("np.zeros(3)", plan) or "")
+    assert hint_of("Counter('a')", plan) is None
+
+
+@pytest.mark.parametrize("name", ["__class__", "__dict__", "colour"])
+def test_objects_of_the_guest_are_not_asked(name: str) -> None:
+    """Looking for the nearest attribute calls no property and no `__getattr__` of the guest's class."""
+    source = (
+        "asked = []\n"
+        "class A:\n"
+        f"    {name} = property(lambda self: asked.append(1))\n"
+        "    def __dir__(self): asked.append(2); return []\n"
+        "a = A()\n"
+        "a.color\n"
+    )
+    names: dict = {"__name__": "__main__"}
+    with pytest.raises(AttributeError) as caught:
+        exec(compile(source, "<step 1>", "exec"), names)
+    report(caught.value, sources={"<step 1>": source}, namespace=names, plan=PLAN)
+    assert names["asked"] == []
+
+
+def test_needles_never_hide_a_pattern() -> None:
+    """A text made from a pattern's own literals always has one of its needles."""
+    import re._parser as parser  # the parse tree is the oracle for what a pattern requires
+
+    def shortest(tree: object) -> str:
+        text = ""
+        for op, value in tree:
+            match str(op):
+                case "LITERAL":
+                    text += chr(value)
+                case "SUBPATTERN":
+                    text += shortest(value[3])
+                case "BRANCH":
+                    text += shortest(value[1][-1])
+                case "MAX_REPEAT" | "MIN_REPEAT":
+                    text += shortest(value[2]) * value[0]
+                case "IN" | "ANY" | "NOT_LITERAL":
+                    text += "7"
+        return text
+
+    for table in PATTERNS.values():
+        for pattern, _ in table:
+            if wanted := needles(pattern):
+                assert any(needle in shortest(parser.parse(pattern)) for needle in wanted), pattern

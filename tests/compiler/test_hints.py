@@ -1,0 +1,215 @@
+"""Hints for refusals, syntax errors and limits, and the tables behind them."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+from safeexec.compiler import names
+from safeexec.compiler.hints import advice, hint_for, limit_hint, syntax_hint
+from safeexec.compiler.hints.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
+from safeexec.compiler.hints.builtins import BUILTINS
+from safeexec.compiler.hints.constructs import CONSTRUCTS
+from safeexec.compiler.hints.foreign import NAMES
+from safeexec.compiler.hints.matching import nearest
+from safeexec.compiler.hints.modules import MODULES
+from safeexec.protocol.plan import ImportPlan, LanguagePlan, LimitsPlan
+
+SMALL = LanguagePlan(imports={"math": ImportPlan(), "json": ImportPlan()}, builtins=frozenset({"print", "len"}))
+RICH = LanguagePlan(
+    imports={
+        name: ImportPlan()
+        for name in ("math", "statistics", "pandas", "matplotlib", "inspect", "ast", "ast.literal_eval")
+    },
+    builtins=frozenset({"print", "open"}),
+    tools=("fetch_page", "ask_user"),
+    workspace="read-write",
+)
+NOTHING = LanguagePlan()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "plan", "words"),
+    [
+        ("module", "requests", SMALL, "no network"),
+        ("module", "requests", RICH, "`fetch_page(...)`"),
+        ("module", "urllib.request", SMALL, "no network"),
+        ("module", "subprocess", SMALL, "processes"),
+        ("module", "pickle", SMALL, "stay alive"),
+        ("module", "sys", SMALL, "ends by itself"),
+        ("module", "seaborn", RICH, "matplotlib.pyplot"),
+        ("module", "polars", RICH, "import pandas"),
+        ("module", "maths", SMALL, "`import math`"),
+        ("module", "jsn", SMALL, "`import json`"),
+        ("module", "somethingelse", SMALL, "`math` and `json`"),
+        ("module", "anything", NOTHING, "Nothing can be imported"),
+        ("builtin", "open", SMALL, "no files"),
+        ("builtin", "open", RICH, "open('name.txt')"),
+        ("builtin", "input", SMALL, "no interactive user"),
+        ("builtin", "input", RICH, "`ask_user(...)`"),
+        ("builtin", "eval", RICH, "ast.literal_eval"),
+        ("builtin", "eval", SMALL, "json.loads"),
+        ("attribute", "__code__", RICH, "inspect.signature"),
+        ("attribute", "__globals__", SMALL, "Assign"),
+        ("attribute", "math.mean", RICH, "statistics.mean"),
+        ("attribute", "math.mean", SMALL, "sum(values) / len(values)"),
+        ("attribute", "__something__", SMALL, "out of reach"),
+        ("construct", "star-import", SMALL, "from math import sqrt"),
+    ],
+)
+def test_hint_for(kind: str, name: str, plan: LanguagePlan, words: str) -> None:
+    assert words in (hint_for(kind, name, plan) or "")
+
+
+def test_candidates_are_compared() -> None:
+    assert hint_for("attribute", "math.squrt", SMALL, candidates=["sqrt", "sin"]) == "Did you mean `math.sqrt`?"
+    assert hint_for("name", "totl", SMALL, candidates=["total"]) == "Did you mean `total`?"
+
+
+def test_refused_names_of_a_module_are_not_suggested() -> None:
+    plan = LanguagePlan(imports={"numpy": ImportPlan(refused=frozenset({"loadtxt"}))})
+    assert hint_for("attribute", "numpy.loadtx", plan, candidates=["loadtxt"]) is None
+
+
+def test_the_policy_s_own_hint_wins() -> None:
+    plan = LanguagePlan(hints={"requests": "Use `catalogue(item)`."}, tools=("fetch_page",))
+    assert hint_for("module", "requests", plan) == "Use `catalogue(item)`."
+
+
+def test_every_need_in_the_tables_is_known() -> None:
+    """`choose` raises on a need that it does not know; a plan without anything asks for each of the first ones."""
+    for table in (MODULES, BUILTINS, ATTRIBUTES, MODULE_ATTRIBUTES, CONSTRUCTS, NAMES):
+        for options in table.values():
+            for need, text in options:
+                advice.choose(((need, text), ("", text)), NOTHING)
+                assert text.strip() == text
+                assert text[-1] in ".?"
+
+
+def test_every_construct_and_refused_builtin_has_a_hint() -> None:
+    assert set(names.CONSTRUCTS) <= set(CONSTRUCTS)
+    assert set(BUILTINS) >= {"eval", "exec", "compile", "open", "input", "breakpoint", "exit", "quit", "__import__"}
+    assert all(hint_for("builtin", name, NOTHING) for name in BUILTINS)
+
+
+def test_no_hint_recommends_what_it_replaces() -> None:
+    for module in MODULES:
+        for plan in (SMALL, RICH, NOTHING):
+            hint = hint_for("module", module, plan) or ""
+            assert f"`import {module}`" not in hint or module in plan.imports, module
+            assert "pip install" not in hint
+
+
+SYNTAX = [
+    ("x = 7\nif x > 5 && x < 10:\n    pass", "`and`"),
+    ("if a || b:\n    pass", "`or`"),
+    ("i++", "`x += 1`"),
+    ("x = y ? 1 : 2", "`a if condition else b`"),
+    ("let x = 5", "without `const`"),
+    ("function f(a) { return a; }", "`def name(x):`"),
+    ("if (x > 3) {\n    print(x)\n}", "without braces"),
+    ("x = !done", "`not x`"),
+    ("a === b", "`==`"),
+    ("f = (x) => x + 1", "`lambda x: ...`"),
+    ("// a comment", "`#`"),
+    ("throw Error('x')", "`raise"),
+    ("else if x:\n    pass", "`elif`"),
+    ("print 'x'", "`print(...)`"),
+    ("print x", "parentheses"),
+    ("try:\n    pass\nexcept ValueError, e:\n    pass", "as name"),
+    ("raise ValueError, 'x'", "parentheses"),
+    ("1 <> 2", "`!=`"),
+    ("for i in range(3)\n    print(i)", "colon"),
+    ("def f():\nreturn 1", "Indent the body of `def f():`"),
+    ("x = [1, 2\nprint(x)", "line 1"),
+    ("x = (1, 2]", "order"),
+    ("x = 1)", "no partner"),
+    ("```python\nx = 1\n```", "fence"),
+    ("Here is the code:\nx = 1", "comments"),
+    (">>> x = 1", "prompt"),
+    ("!pip install x", "installed"),
+    ("%matplotlib inline", "notebook"),
+    ("SELECT * FROM sales", "SQL"),
+    ("#include <stdio.h>\nint main() { }", "C or C++"),
+    ("x = \u201chello\u201d", "straight quotes"),
+    ("x = 5 \u2013 3", "minus"),
+    ("x = 3 \u00d7 4", "`*`"),
+    ("x\u00a0= 1", "invisible"),
+    ("await f()", "asyncio.run(main())"),
+    ("return 5", "no function"),
+    ("if x = 5:\n    pass", "`==`"),
+    ("f(a=1, 2)", "without a name"),
+    ("def f(a=1, b): pass", "default"),
+    ("class = 3", "keyword"),
+    ("print('it's')", "quote"),
+    ("d = {'a': 1 'b': 2}", "comma"),
+    ("x = 1 +", None),
+    ("f = lambda x: return x", "lambda"),
+    ("x = 5 if True", "else"),
+    ("x = 07", "0o"),
+    ("x = 2x", "multiplication"),
+    ("x := 5", "`=`"),
+    ("f'{a b}'", None),
+    ("\tif x:\n        y", "blanks"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), SYNTAX)
+def test_syntax_hint(source: str, words: str | None) -> None:
+    with pytest.raises(SyntaxError) as caught:
+        compile(source, "<step 1>", "exec")
+    hint = syntax_hint(caught.value, source)
+    assert words is None or words in (hint or ""), hint
+
+
+@pytest.mark.parametrize("text", ["a && b", "x++", "// no", "let us", "fn(x) => y", "print x"])
+def test_text_in_strings_is_not_taken_for_code(text: str) -> None:
+    source = f"x = ['{text}' 3]"
+    with pytest.raises(SyntaxError) as caught:
+        compile(source, "<step 1>", "exec")
+    assert "comma" in (syntax_hint(caught.value, source) or "")
+
+
+def test_limit_hint() -> None:
+    limits = LimitsPlan(
+        memory_bytes=256 << 20, cpu_seconds=5, output_bytes=4096, file_bytes=0, processes=0, threads=0, open_files=9,
+        source_bytes=0, value_bytes=0, value_depth=0,
+    )  # fmt: skip
+    assert "256 MiB" in (limit_hint("memory", limits) or "")
+    assert "2.5 s" in (limit_hint("timeout", limits, wall_seconds=2.5) or "")
+    assert "condition" in (limit_hint("timeout", source_line="while True:") or "")
+    assert "5 s of CPU" in (limit_hint("cpu", limits) or "")
+    assert "4 KiB" in (limit_hint("output", limits) or "")
+    assert limit_hint("ok") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates", "meant"),
+    [
+        ("squrt", ["sin", "sqrt", "cos"], ["sqrt"]),
+        ("orderDate", ["Order Date", "amount"], ["Order Date"]),
+        ("customer", ["customer_id", "region"], ["customer_id"]),
+        ("sales_df", ["df_sales"], ["df_sales"]),
+        ("retires", ["retries", "timeout"], ["retries"]),
+        ("item", ["items"], ["items"]),
+        ("pie", ["pi"], ["pi"]),
+        ("i", ["j", "k"], []),
+        ("x1", ["x2"], []),
+        ("mul", ["add", "neg"], []),
+        ("plums", ["apples", "pears"], []),
+        ("re", ["repr"], []),
+        ("amount", ["count"], []),
+        ("", ["a"], []),
+    ],
+)
+def test_nearest(name: str, candidates: list[str], meant: list[str]) -> None:
+    assert nearest(name, candidates) == meant
+
+
+def test_nearest_finds_typing_errors_in_all_builtins() -> None:
+    """One letter left out of the middle of any long builtin leads back to it."""
+    every = [name for name in dir(builtins) if len(name) > 7 and name.isidentifier() and not name.startswith("_")]
+    for name in every:
+        damaged = name[:3] + name[4:]
+        assert damaged in every or name in nearest(damaged, every, 3), name
