@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import linecache
+import os
 import resource
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,10 @@ INLINE_BYTES = 64 << 10
 TEXT_CHARACTERS = 20_000
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
+
+
+_LIBRARIES_LEAVE = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
+"""Names that Python itself puts into a namespace."""
 
 
 class Guest:
@@ -139,7 +144,7 @@ class Guest:
     def names(self) -> list[str]:
         """The names that the guest bound, in order."""
         hidden = self.hidden
-        return [name for name in self.namespace if type(name) is str and name not in hidden]
+        return [name for name in self.namespace if type(name) is str and name not in hidden and name not in _LIBRARIES_LEAVE]
 
     def variables(self) -> list[m.Variable]:
         from safeexec.child.changes import variables
@@ -178,6 +183,7 @@ class Guest:
             namespace=self.namespace,
             plan=self.language.plan,
             lost_names=self.lost,
+            workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
         )
         self.streams.end()
         return m.StepDone(
@@ -205,6 +211,13 @@ class Guest:
             self._source_bytes -= len(self.sources.pop(oldest))
             linecache.cache.pop(oldest, None)
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+def _workspace_files() -> list[str]:
+    try:
+        return sorted(os.listdir("."))[:1000]
+    except OSError:
+        return []
 
 
 def outcome_of(error: BaseException) -> Any:

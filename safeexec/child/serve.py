@@ -49,6 +49,8 @@ class Server:
             m.ListNames: self._names,
             m.Describe: self._describe,
             m.Deliver: self._deliver,
+            m.Save: self._save,
+            m.Load: self._load,
         }
 
     def serve(self) -> NoReturn:
@@ -64,7 +66,7 @@ class Server:
                     continue
                 self._step = request.step
                 self._grant()
-            elif kind is m.Assign or kind is m.Remove:
+            elif kind is m.Assign or kind is m.Remove or kind is m.Load:
                 # The state moves on without a step: the checkpoint of this step will be one that has the change.
                 self._grant()
             self.link.send(self._acts[kind](request))
@@ -211,4 +213,38 @@ class Server:
                 payload = payload[os.write(fd, payload) :]
         finally:
             os.close(fd)
+        return m.Done()
+
+    def _save(self, request: m.Save) -> m.Saved:
+        fd = self.link.take_fd()
+        if fd is None:
+            return m.Saved(0, [], {}, {}, "no descriptor came with the request")
+        from safeexec.child import state
+
+        guest = self.guest
+        names = guest.names()
+        own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
+        with open(fd, "wb") as file:
+            try:
+                failed = state.dump(file, names, guest.namespace, own, guest.language.plan)
+                file.flush()
+            except Exception as error:
+                return m.Saved(0, [], {}, {}, f"{type(error).__name__}: {error}"[:500])
+            return m.Saved(file.tell(), [name for name in names if name not in failed], failed, state.libraries())
+
+    def _load(self, request: m.Load) -> m.Done:
+        fd = self.link.take_fd()
+        # The lane of the checkpoint to come was taken as it is for every change; the file is the descriptor behind it.
+        if fd is None:
+            return m.Done(problem="no descriptor came with the request")
+        from safeexec.child import state
+
+        guest = self.guest
+        own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
+        with open(fd, "rb") as file:
+            try:
+                restored = state.load(file, guest.namespace, own, guest.language.plan)
+            except BaseException as error:
+                return m.Done(problem=f"{type(error).__name__}: {error}"[:500])
+        guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
         return m.Done()

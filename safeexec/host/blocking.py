@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.errors import SandboxClosed
 from safeexec.host.launch import Launched
@@ -117,6 +117,14 @@ class Sandbox:
     def session(self, **tightened: Any) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`."""
         return Session(drive(self._core.new_session(**tightened)))
+
+    def restore(self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed") -> Session:
+        """A session that goes on from a state that `Session.save` wrote.
+
+        A file that this host did not sign is code of unknown origin: it needs ``trust="kernel-only"`` and a policy without
+        a language layer. Raises `StateFileError` for a damaged, foreign or newer file.
+        """
+        return Session(drive(self._core.restore(path, trust)))
 
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
@@ -241,6 +249,13 @@ class Session:
     def drop(self, name: str) -> None:
         """Give up a named checkpoint. Raises `CheckpointError`."""
         self._core.drop(name)
+
+    def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Write the variables and files to `path`, signed with this host's key. The session goes on.
+
+        Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
+        """
+        return drive(self._core.save(path))
 
     # Files and protection
 

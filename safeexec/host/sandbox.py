@@ -216,6 +216,27 @@ class SandboxCore:
                 self._policies[key] = policy
         return policy
 
+    def restore(self, path: str | os.PathLike[str], trust: str) -> Core[SessionCore]:
+        """A session that goes on from a saved state. Raises `StateFileError`."""
+        from safeexec.host import state_file
+
+        header, contents, fd, signed = state_file.read(path, state_file.signing_key())
+        try:
+            state_file.check(header, self.policy.name, self.policy.digest, signed, trust, self.policy.language.mode, path)
+            session = yield from self.new_session()
+            try:
+                if session.workspace is not None:
+                    for (name, _), content in zip(header.files, contents, strict=True):
+                        session.workspace.put(name, content)
+                yield from session.load(fd)
+            except BaseException:
+                yield from session.close()
+                raise
+        finally:
+            os.close(fd)
+        session.trust = "policy" if signed else "kernel-only"
+        return session
+
     def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from safeexec.errors import CheckpointError, PolicyError, ProtocolError, SandboxError, SessionBusy, SessionClosed
+from safeexec.errors import CheckpointError, PolicyError, ProtocolError, SandboxError, SessionBusy, SessionClosed, StateFileError
 from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.checkpoints import (
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
+SAVE_SECONDS = 300.0
+NAMES = 10_000
 PARK_SECONDS = 30.0
 
 
@@ -68,6 +70,8 @@ class SessionCore:
         self.step = 0
         self._sources: dict[str, str] = {}
         self._known_names: set[str] = set()
+        self.trust = "policy"
+        """`kernel-only` when the session was restored from a state that this host did not sign."""
         self._lock = _thread.allocate_lock()
         self._closed = False
         self._verdict: Verdict | None = None
@@ -633,10 +637,10 @@ class SessionCore:
             except (Gone, ProtocolError) as error:
                 yield from self._lost(runner, error)
 
-    def _answer(self, runner: Channel, kind: type) -> Core[Any]:
-        message = yield from runner.receive(monotonic() + ANSWER_SECONDS)
+    def _answer(self, runner: Channel, kind: type, seconds: float = ANSWER_SECONDS) -> Core[Any]:
+        message = yield from runner.receive(monotonic() + seconds)
         if message is None:
-            raise ProtocolError(f"no answer within {ANSWER_SECONDS:g} s")
+            raise ProtocolError(f"no answer within {seconds:g} s")
         if not isinstance(message, kind):
             raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
         return message
@@ -646,6 +650,60 @@ class SessionCore:
         yield from self._stop(runner)
         yield from self._restore()
         raise SandboxError(f"the session's process died ({error}); its state was restored, try again") from None
+
+    # Durable states
+
+    def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
+        """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved, and why."""
+        from safeexec.host import state_file
+
+        key = state_file.signing_key()
+        with self._use():
+            runner = yield from self._living_runner()
+            fd = os.memfd_create("state")
+            try:
+                try:
+                    yield from runner.send(m.Save(), (fd,))
+                    answer = yield from self._answer(runner, m.Saved, SAVE_SECONDS)
+                except (Gone, ProtocolError) as error:
+                    yield from self._lost(runner, error)
+                if answer.problem:
+                    raise StateFileError(f"the session could not be saved: {answer.problem}")
+                names = [name for name in answer.names[:NAMES] if name.isidentifier()]
+                failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
+                files = self.workspace.contents() if self.workspace is not None else {}
+                header = state_file.Header(
+                    policy=self.policy.name,
+                    digest=self.sandbox.policy.digest,
+                    python=state_file.python_version(),
+                    libraries=dict(list(answer.libraries.items())[:50]),
+                    names=names,
+                    failed=failed,
+                    step=self.step,
+                    payload_bytes=min(answer.size, os.fstat(fd).st_size),
+                    files=[(name, len(content)) for name, content in files.items()],
+                )
+                state_file.write(path, header, list(files.values()), fd, key)
+            finally:
+                os.close(fd)
+            return failed
+
+    def load(self, fd: int) -> Core[None]:
+        """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what holds it."""
+        with self._use():
+            runner = yield from self._living_runner()
+            lanes, lane = self._grant(self.step)
+            try:
+                try:
+                    yield from runner.send(m.Load(), (*lanes, fd) if lanes else (fd,))
+                finally:
+                    if lane is not None:
+                        lane.close()
+                answer = yield from self._answer(runner, m.Done, SAVE_SECONDS)
+            except (Gone, ProtocolError) as error:
+                raise StateFileError(f"the process died while it restored the state: {error}") from None
+            if answer.problem:
+                raise StateFileError(f"the state could not be restored: {answer.problem}")
 
     # Other threads
 

@@ -87,6 +87,9 @@ class Workspace:
 
     def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace."""
+        directory = os.path.dirname(name)
+        if directory:
+            self._make_directories(directory)
         target = open_beneath(self.path, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             if isinstance(content, bytes):
@@ -99,6 +102,20 @@ class Workspace:
                 os.fchown(target, *self._lineage.owner)
         finally:
             os.close(target)
+
+    def _make_directories(self, path: str) -> None:
+        """The directories on the way to a file, below the workspace, no link followed."""
+        here = ""
+        for part in path.split("/"):
+            if part in ("", ".", ".."):
+                continue
+            here = os.path.join(here, part)
+            full = os.path.join(self.path, here)
+            try:
+                os.mkdir(full, 0o700)
+                self._own(full)
+            except FileExistsError:
+                os.close(open_beneath(self.path, here, os.O_PATH | os.O_DIRECTORY))
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
         """A directory for a branch, with the files of `snapshot`."""
@@ -140,6 +157,16 @@ class Workspace:
         for path in sorted(snapshot):
             restored[path] = self._bring_back(path, snapshot[path], present.get(path))
         self._last = restored
+
+    def contents(self) -> dict[str, bytes]:
+        """Every regular file by its path. Links and special files are left out."""
+        found = {}
+        for path, info in _walk(self.path):
+            if stat.S_ISREG(info.st_mode):
+                with contextlib.suppress(OSError):
+                    with open(open_beneath(self.path, path, os.O_RDONLY), "rb") as file:
+                        found[path] = file.read()
+        return found
 
     def over(self, max_bytes: int, max_files: int) -> str | None:
         """What is too much in the directory, or None."""

@@ -173,6 +173,14 @@ class Freeze(msgspec.Struct, tag="freeze", array_like=True):
     """Make a checkpoint now, on the lane that travels with the message."""
 
 
+class Save(msgspec.Struct, tag="save", array_like=True):
+    """Pickle the variables into the file that travels with the message."""
+
+
+class Load(msgspec.Struct, tag="load", array_like=True):
+    """Unpickle variables from the file that travels with the message."""
+
+
 class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
     """The answer to a `ToolCall`: a value, or the exception that the guest sees."""
 
@@ -261,6 +269,16 @@ class Described(msgspec.Struct, tag="described", array_like=True):
     variables: list[Variable]
 
 
+class Saved(msgspec.Struct, tag="saved", array_like=True):
+    """The answer to `Save`: what was saved, what could not be and why, and the versions of the libraries in use."""
+
+    size: int
+    names: list[str]
+    failed: dict[str, str]
+    libraries: dict[str, str]
+    problem: str = ""
+
+
 class Done(msgspec.Struct, tag="ok", array_like=True):
     """The answer to a request that has no other; `problem` says why it failed."""
 
@@ -270,5 +288,5 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 
 ToZygote = Configure | Spawn
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
-ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | ToolReply | Deliver | Thaw
-FromChild = Ready | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Done
+ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | ToolReply | Deliver | Thaw
+FromChild = Ready | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Done

@@ -34,6 +34,8 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Describe): ANSWERING,
     (IDLE, m.Freeze): ANSWERING,
     (IDLE, m.Deliver): ANSWERING,
+    (IDLE, m.Save): ANSWERING,
+    (IDLE, m.Load): ANSWERING,
     (PARKED, m.Thaw): PARKED,
 }
 CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
@@ -44,6 +46,7 @@ CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
     (ANSWERING, m.Fetched): IDLE,
     (ANSWERING, m.Names): IDLE,
     (ANSWERING, m.Described): IDLE,
+    (ANSWERING, m.Saved): IDLE,
     (ANSWERING, m.Done): IDLE,
     (PARKING, m.Parked): PARKED,
 }

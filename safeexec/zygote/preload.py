@@ -23,7 +23,7 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "LANG": "C.UTF-8",
     "HOME": "/tmp",
-    "MPLBACKEND": "Agg",
+    "MPLBACKEND": "module://safeexec.child.matplotlib_backend",
     # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before loading).
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -42,6 +42,7 @@ def prepare_environment(configure: m.Configure) -> None:
 
 OWN = (
     "_strptime",
+    "pickle",
     "safeexec.child.main",
     "safeexec.child.lockdown",
     "safeexec.child.changes",
@@ -103,6 +104,7 @@ def build_guest(configure: m.Configure) -> tuple[Guest, ToolCaller]:
 
 def settle(guest: Guest) -> None:
     """Run the paths that every step takes, then take what exists out of the collector's sight: children share it all."""
+    guest.displays.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
     with contextlib.suppress(Exception):
