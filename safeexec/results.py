@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.errors import StepFailed
+
+if TYPE_CHECKING:
+    from safeexec.observation import Format
 
 Outcome = Literal[
     "ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed"
@@ -15,7 +19,7 @@ State = Literal["kept", "restored"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one step took. `wall_ms` and `cpu_ms` are measured by the host; `peak_memory_mb` is the child's resident peak in MiB."""
+    """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB."""
 
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
@@ -48,6 +52,97 @@ class Changes:
     created: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    """Created or changed name → a few words: ``DataFrame 891x12``."""
+
+
+class Display(Mapping[str, "str | bytes"]):
+    """One rich result: MIME type → data, text as str, pictures as bytes. Guest code made it: show it, never run it."""
+
+    __slots__ = ("_data", "truncated")
+
+    def __init__(self, data: Mapping[str, str | bytes], truncated: bool = False) -> None:
+        self._data = {mime: _as_text(mime, item) for mime, item in data.items()}
+        self.truncated = truncated
+
+    def __getitem__(self, mime: str) -> str | bytes:
+        return self._data[mime]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return f"Display({', '.join(f'{mime}: {len(item)}' for mime, item in self._data.items())})"
+
+    def _text(self, mime: str) -> str | None:
+        item = self._data.get(mime)
+        return item if isinstance(item, str) else None
+
+    @property
+    def png(self) -> bytes | None:
+        """The bytes of the PNG, or None."""
+        item = self._data.get("image/png")
+        return item if isinstance(item, bytes) else None
+
+    @property
+    def svg(self) -> str | None:
+        return self._text("image/svg+xml")
+
+    @property
+    def html(self) -> str | None:
+        return self._text("text/html")
+
+    @property
+    def markdown(self) -> str | None:
+        return self._text("text/markdown")
+
+    @property
+    def latex(self) -> str | None:
+        return self._text("text/latex")
+
+    @property
+    def text(self) -> str | None:
+        return self._text("text/plain")
+
+    @property
+    def json(self) -> str | None:
+        """JSON text: of an object's own JSON form, of a plotly or of an altair chart."""
+        texts = (item for mime, item in self._data.items() if mime.endswith("json"))
+        return next((item for item in texts if isinstance(item, str)), None)
+
+
+def _as_text(mime: str, item: str | bytes) -> str | bytes:
+    if isinstance(item, str) or not (mime.startswith("text/") or mime.endswith(("json", "xml"))):
+        return item
+    try:
+        return item.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return item.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of a session. `size` is in bytes, as far as it is cheaply known; `text` is a short repr."""
+
+    name: str
+    type: str
+    shape: str = ""
+    size: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallRecord:
+    """One call of a host tool. `outcome` is `ok`, `error` or `refused`; `wall_ms` is the host's own measure."""
+
+    tool: str
+    step: int
+    outcome: Literal["ok", "error", "refused"]
+    message: str = ""
+    wall_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +159,14 @@ class Result:
     usage: Usage = field(default_factory=Usage)
     state: State = "kept"
     step: int = 0
+    displays: tuple[Display, ...] = ()
+    truncated: bool = False
+    """Whether anything of value, text, output or displays was cut; the texts say where and how much."""
+    tool_calls: tuple[ToolCallRecord, ...] = ()
+    files: tuple[Any, ...] = ()
+    refusals: tuple[ErrorInfo, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader should know besides: what a restore could not carry, why there is no checkpoint."""
 
     @property
     def ok(self) -> bool:
@@ -78,3 +181,19 @@ class Result:
             error = self.error
             raise StepFailed(f"{self.outcome}: {error.type}: {error.message}" if error else self.outcome, self)
         return self
+
+    def observation(self, max_tokens: int = 2000, format: Format = "text") -> str | list[dict[str, Any]]:
+        """The result as a model should read it, within about `max_tokens` tokens.
+
+        ``text`` and ``markdown`` give a str; ``mistral``, ``openai``, ``anthropic`` and ``mcp`` give the content blocks
+        of that API: one text, then up to four pictures. Raises ValueError for another format, or fewer than 100 tokens.
+        """
+        from safeexec.observation import observe
+
+        return observe(self, max_tokens, format)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as what `json.dumps` takes, whatever the value is; pictures are base64."""
+        from safeexec.jsonable import result_to_dict
+
+        return result_to_dict(self)

@@ -2,14 +2,15 @@
 
 How we know, cheaply (2 to 5 us for ``x = x + 1``):
 
-- *Created, deleted, rebound*: the identities of all values before and after. Only the numbers are kept, never the objects,
-  so that ``df = df.dropna()`` frees the old frame when it would have been freed anyway, and ``__del__`` runs when it should.
-  In a namespace of more than 64 names only those count that the step's code mentions, directly or in the functions of
-  the session that it mentions.
+- *Created, deleted, rebound*: the identities of all values before and after. Only the numbers are kept, never the
+objects,
+  so that ``df = df.dropna()`` frees the old frame when it would have been freed anyway, and ``__del__`` runs when it
+  should. In a namespace of more than 64 names only those count that the step's code mentions, directly or in the
+  functions of the session that it mentions.
 - *Mutated in place*: a fingerprint before and after, of the names that the step's code mentions. A number is its own;
-  a container gives its length and the identities of its items (up to 64, then 48 of them spread over the whole) and looks
-  two levels deep; an array or a DataFrame gives shape, dtype and a checksum of its bytes (up to 256 KiB, then of 4096
-  elements spread over the whole); an object gives its ``__dict__``.
+  a container gives its length and the identities of its items (up to 64, then 48 of them spread over the whole) and
+  looks two levels deep; an array or a DataFrame gives shape, dtype and a checksum of its bytes (up to 256 KiB, then of
+  4096 elements spread over the whole); an object gives its ``__dict__``.
 
 So a change is missed where one item in the middle of a large container is replaced, where it lies deeper, and where a
 function that was stored in a container changes a name that no code of the step mentions. Nothing is reported that did
@@ -42,11 +43,14 @@ _SEQUENCES = (list, tuple)
 
 
 class Before:
-    """A namespace before a step: names, identities of their values, and fingerprints of those that the step mentions."""
+    """A namespace before a step: names, identities of their values, and fingerprints of those that the step
+    mentions."""
 
     __slots__ = ("fingerprints", "identities", "names", "size", "watched")
 
-    def __init__(self, names: list[str], identities: list[int], fingerprints: dict[str, Any], size: int, watched: bool) -> None:
+    def __init__(
+        self, names: list[str], identities: list[int], fingerprints: dict[str, Any], size: int, watched: bool
+    ) -> None:
         self.names = names
         self.identities = identities
         self.fingerprints = fingerprints
@@ -93,9 +97,11 @@ class Tracker:
         if names == before.names:
             changed = []
             if identities != before.identities:
-                changed = [name for name, was, now in zip(names, before.identities, identities, strict=True) if was != now]
+                pairs = zip(names, before.identities, identities, strict=True)
+                changed = [name for name, old, new in pairs if old != new]
         else:
-            was, now = dict(zip(before.names, before.identities, strict=True)), dict(zip(names, identities, strict=True))
+            was = dict(zip(before.names, before.identities, strict=True))
+            now = dict(zip(names, identities, strict=True))
             created = [name for name in names if name not in was and not _is_internal(name)]
             deleted = [name for name in before.names if name not in now]
             changed = [name for name in names if was.get(name, now[name]) != now[name]]
@@ -193,6 +199,7 @@ def _of_items(value: Any, size: int, levels: int) -> tuple[Any, ...]:
     return (size, *map(id, items), *inside)
 
 
+_LIBRARIES = frozenset({"array", "collections", "numpy", "pandas", "scipy", "sympy"})
 _FLAT = frozenset({int, float, bool, complex, str, bytes, type(None)})
 
 
@@ -209,8 +216,7 @@ def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
 def _of_object(value: Any, kind: type, levels: int) -> Any:
     """An array, a frame, another container, or an object with attributes."""
     try:
-        package = type.__dict__["__module__"].__get__(kind)
-        package = package.partition(".")[0] if type(package) is str else ""
+        package = library_of(kind)
         if package == "numpy":
             return _of_array(value, kind)
         if package == "pandas":
@@ -238,7 +244,12 @@ def _of_array(value: Any, kind: type) -> Any:
 
 def _checksum(array: Any) -> tuple[Any, ...]:
     """Shape, dtype, address and a checksum of the bytes of an array, or of a sample of them."""
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1) if array.flags.f_contiguous else array.flat
+    if array.flags.c_contiguous:
+        flat = array.reshape(-1)
+    elif array.flags.f_contiguous:
+        flat = array.T.reshape(-1)
+    else:
+        flat = array.flat
     size = array.size
     if array.dtype.hasobject:
         items = [flat[position] for position in range(0, size, max(size // _ITEMS, 1))]
@@ -298,7 +309,9 @@ def _describe_other(value: Any, kind: type) -> str:
         return "module"
     size = shape_of(value)
     name = _plain(type_name(kind).rpartition(".")[2])
-    return name + (f" {size}" if "x" in size or name in ("Series", "Index", "ndarray") else f" of {size}" if size else "")
+    if not size:
+        return name
+    return f"{name} {size}" if "x" in size or name in ("Series", "Index", "ndarray") else f"{name} of {size}"
 
 
 def shape_of(value: Any) -> str:
@@ -306,17 +319,22 @@ def shape_of(value: Any) -> str:
     kind = type(value)
     if kind in (list, tuple, dict, set, frozenset, str, bytes, bytearray):
         return str(len(value))
-    package = type.__dict__["__module__"].__get__(kind)
-    if type(package) is not str:
-        return ""
-    if package.startswith("collections") and isinstance(value, (dict, tuple)):
-        return str(len(value))
+    package = library_of(kind)
     if package == "collections":
         return str(len(value))
-    shape = getattr(value, "shape", None) if package.partition(".")[0] in ("numpy", "pandas", "scipy", "sympy") else None
+    shape = getattr(value, "shape", None) if package else None
     if type(shape) is tuple and shape and all(type(size) is int for size in shape):
         return "x".join(map(str, shape))
     return ""
+
+
+def library_of(kind: type) -> str:
+    """The package that really defines `kind`, if it is one whose objects we may ask; a class that only claims so is none."""
+    module = type.__dict__["__module__"].__get__(kind)
+    if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
+        return ""
+    found = getattr(sys.modules.get(module), type.__dict__["__name__"].__get__(kind), None)
+    return module.partition(".")[0] if found is kind else ""
 
 
 def variables(namespace: dict[str, Any]) -> list[Variable]:
@@ -347,7 +365,7 @@ def size_of(value: Any) -> int | None:
     """Bytes that a value takes: the buffers of arrays and frames, the value and its direct items for containers."""
     kind = type(value)
     try:
-        package = type.__dict__["__module__"].__get__(kind).partition(".")[0]
+        package = library_of(kind)
         if package == "pandas":
             used = value.memory_usage(deep=False)
             return int(used.sum()) if hasattr(used, "sum") else int(used)

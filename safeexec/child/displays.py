@@ -32,7 +32,8 @@ class Displays:
         figures.set_on_show(self.show_figures)
 
     def display(self, *values: Any, include: tuple[str, ...] | list[str] = ()) -> None:
-        """The guest's `display()`: show each value in its richest form. `include=["image/svg+xml"]` asks for more forms."""
+        """The guest's `display()`: show each value in its richest form. `include=["image/svg+xml"]` asks for more
+        forms."""
         for value in values:
             self._show(value, tuple(include))
             if figures.figure_of(value) is not None:
@@ -56,7 +57,8 @@ class Displays:
         self._left_out = 0
 
     def prepare(self) -> None:
-        """Take over `plt.show()`. The zygote calls this after preloading, else the first step that loaded matplotlib."""
+        """Take over `plt.show()`. The zygote calls this after preloading, else the first step that loaded
+        matplotlib."""
         self._owns_show = figures.take_over_show()
 
     def show_figures(self) -> list[Any]:

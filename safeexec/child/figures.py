@@ -8,7 +8,8 @@ from io import BytesIO
 from typing import Any
 
 PIXELS = 20_000_000
-"""A larger figure is drawn at a lower resolution: figsize is the guest's to choose, and 100 inches at 300 dpi take 3.6 GB."""
+"""A larger figure is drawn at a lower resolution: figsize is the guest's to choose, and 100 inches at 300 dpi take
+3.6 GB."""
 
 
 def open_figures() -> list[Any]:
@@ -62,14 +63,16 @@ def draw(figure: Any, *, svg: bool = False) -> dict[str, Any]:
 
 
 def take_over_show() -> bool:
-    """Make `plt.show()` and `figure.show()` call `on_show` on every backend. Returns whether matplotlib was there to change.
+    """Make `plt.show()` and `figure.show()` call `on_show` on every backend. Returns whether matplotlib was there to
+    change.
 
-    Both end in `show` of the figure's manager: `plt.show()` by way of `_Backend.show` (Agg, PDF, SVG of matplotlib 3.11).
+    Both end in `show` of the figure's manager: `plt.show()` by way of `_Backend.show` (Agg, PDF, SVG of matplotlib
+    3.11).
     """
     bases = sys.modules.get("matplotlib.backend_bases")
     if bases is None:
         return False
-    bases.FigureManagerBase.show = lambda manager: on_show()  # type: ignore[attr-defined]
+    bases.FigureManagerBase.show = lambda manager: on_show()
     return True
 
 

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from safeexec.child import figures
 
 
-class FigureManager(FigureManagerBase):
+class FigureManager(FigureManagerBase):  # type: ignore[misc]
     """A manager that shows figures by handing them over."""
 
     @classmethod
@@ -19,7 +19,7 @@ class FigureManager(FigureManagerBase):
         figures.on_show()
 
 
-class FigureCanvas(FigureCanvasAgg):
+class FigureCanvas(FigureCanvasAgg):  # type: ignore[misc]
     """The canvas of Agg with the manager above."""
 
     manager_class = FigureManager

@@ -30,7 +30,9 @@ _METHODS = (
     ("_repr_jpeg_", "image/jpeg"),
     ("_repr_json_", "application/json"),
 )
-_PLAIN_MODULES = frozenset({"builtins", "collections", "decimal", "fractions", "datetime", "uuid", "enum", "functools", "re"})
+_PLAIN_MODULES = frozenset(
+    {"builtins", "collections", "decimal", "fractions", "datetime", "uuid", "enum", "functools", "re"}
+)
 
 
 def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -53,8 +55,6 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
 
 def plain(value: Any) -> str:
     """The text form of any value."""
-    if _is_table(value):
-        return str(value.to_string(max_rows=2 * FRAME_ROWS, max_cols=FRAME_COLUMNS) if value.ndim == 2 else repr(value))
     return short_repr(value, TEXT_CHARACTERS)
 
 
@@ -72,7 +72,8 @@ def _by_methods(value: Any, kind: type) -> dict[str, Any]:
 
 
 def _called(value: Any, kind: type, name: str) -> Any:
-    """What the method answers; None where the type has none, or it raises. An attribute of the instance is not asked."""
+    """What the method answers; None where the type has none, or it raises. An attribute of the instance is not
+    asked."""
     try:
         method = getattr(kind, name, None)
         return None if method is None else method(value)
@@ -123,8 +124,9 @@ def frame_markdown(frame: Any) -> str:
     header = ["", *(_cell(frame.columns[position]) for position in left)]
     numeric = [frame.dtypes.iloc[position].kind in "iufc" for position in left]
     lines = [header, ["---", *("---:" if right else "---" for right in numeric)]]
-    for position in top:
-        lines.append([_cell(frame.index[position]), *(_cell(frame.iat[position, column]) for column in left)])
+    lines += [
+        [_cell(frame.index[position]), *(_cell(frame.iat[position, column]) for column in left)] for position in top
+    ]
     if rows > FRAME_ROWS:
         lines.insert(2 + FRAME_ROWS // 2, ["..."] * len(header))
     if columns > FRAME_COLUMNS:
@@ -213,4 +215,6 @@ _SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {
 
 def failed(value: Any, error: BaseException) -> str:
     """What is shown of a value that could not be drawn."""
-    return f"<{type_name(type(value))}: it could not be shown ({type_name(type(error))}: {short_repr(str(error), 300)})>"
+    return (
+        f"<{type_name(type(value))}: it could not be shown ({type_name(type(error))}: {short_repr(str(error), 300)})>"
+    )

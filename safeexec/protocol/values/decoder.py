@@ -50,7 +50,7 @@ def decode(
         value = reader.value(0)
     except ProtocolError:
         raise
-    except Exception as error:  # noqa: BLE001  (the promise of this function)
+    except Exception as error:
         raise ProtocolError(f"a value cannot be read: {type(error).__name__}: {str(error)[:200]}") from None
     if reader.at != size:
         raise ProtocolError(f"a value is followed by {size - reader.at} bytes")

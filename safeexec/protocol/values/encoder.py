@@ -54,7 +54,7 @@ def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, tex
         writer.put(value, 0)
     except _TooBig:
         return Encoded(_opaque(value, text), True)
-    except Exception:  # noqa: BLE001  (the guest's metaclass or a library's accessor raised)
+    except Exception:
         return Encoded(_opaque(value, text), writer.truncated)
     return Encoded(b"".join(writer.parts), writer.truncated)
 
@@ -116,7 +116,7 @@ class Writer:
             self.work -= left
             if self.work < 0:
                 raise
-        except Exception:  # noqa: BLE001
+        except Exception:
             pass
         del self.parts[parts:]
         self.left = left

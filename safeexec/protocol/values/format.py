@@ -57,7 +57,7 @@ DECIMAL_TEXT = re.compile(rb"-?(?:[0-9]+(?:\.[0-9]*)?(?:[Ee][+\-]?[0-9]{1,20})?|
 SCALAR_DTYPE = re.compile(
     r"[<>|=](?:b1|i[1248]|u[1248]|f[248]|c8|c16|[Mm]8(?:\[(?:[1-9][0-9]{0,5})?(?:Y|M|W|D|h|m|s|ms|us|ns)\])?)\Z"
 )
-"""The dtypes whose raw bytes cross. No object dtype (pointers), none with fields, no long double (its padding differs)."""
+"""The dtypes whose raw bytes cross. No object dtype (pointers), none with fields, no long double (machines differ)."""
 TEXT_DTYPE = re.compile(r"[<>|=](?:U[0-9]{1,7}|S[0-9]{1,7})\Z")
 
 Scalar = None | bool | int | float | str

@@ -1,0 +1,87 @@
+"""Any value or result as what `json.dumps` takes. Pure."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import TYPE_CHECKING, Any
+
+from safeexec.protocol.values import Opaque
+from safeexec.text import int_repr, short_repr, type_name
+
+if TYPE_CHECKING:
+    from safeexec.results import Display, Result
+
+_DIGITS_OF_BITS = 14_000
+"""Bits of an int that `json.dumps` writes: CPython refuses more than 4300 digits."""
+_DEPTH = 100
+
+
+def jsonable(value: Any, depth: int = _DEPTH) -> Any:
+    """None, bool, str, finite float, int, list and dict as themselves, tuples and sets as lists.
+
+    Everything else as ``{"type": ..., "repr": ...}``; bytes have ``base64`` instead, and a dict with other keys than
+    str is ``{"type": "dict", "items": [[key, value], ...]}``.
+    """
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    if kind is int:
+        return value if value.bit_length() <= _DIGITS_OF_BITS else {"type": "int", "repr": int_repr(value)}
+    if kind is float and math.isfinite(value):
+        return value
+    if kind is Opaque:
+        return {"type": value.type, "repr": value.repr}
+    if depth and kind in (list, tuple, set, frozenset):
+        return [jsonable(item, depth - 1) for item in value]
+    if depth and kind is dict:
+        if all(type(key) is str for key in value):
+            return {key: jsonable(item, depth - 1) for key, item in value.items()}
+        return {
+            "type": "dict",
+            "items": [[jsonable(key, depth - 1), jsonable(item, depth - 1)] for key, item in value.items()],
+        }
+    if kind in (bytes, bytearray):
+        return {"type": kind.__name__, "base64": base64.b64encode(value).decode("ascii")}
+    return {"type": type_name(kind), "repr": short_repr(value, 2000)}
+
+
+def result_to_dict(result: Result) -> dict[str, Any]:
+    """A result with all its parts, pictures as base64."""
+    from dataclasses import asdict
+
+    usage, error, changes = result.usage, result.error, result.changes
+    return {
+        "ok": result.ok,
+        "outcome": result.outcome,
+        "step": result.step,
+        "value": jsonable(result.value),
+        "text": result.text,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "displays": [_display(display) for display in result.displays],
+        "error": None if error is None else asdict(error),
+        "changes": {
+            "created": list(changes.created),
+            "changed": list(changes.changed),
+            "deleted": list(changes.deleted),
+            "descriptions": dict(changes.descriptions),
+        },
+        "usage": asdict(usage),
+        "truncated": result.truncated,
+        "state": result.state,
+        "tool_calls": [asdict(call) for call in result.tool_calls],
+        "files": [jsonable(asdict(entry)) for entry in result.files],
+        "refusals": [asdict(entry) for entry in result.refusals],
+        "notes": list(result.notes),
+    }
+
+
+def _display(display: Display) -> dict[str, Any]:
+    return {
+        "data": {
+            mime: base64.b64encode(data).decode("ascii") if isinstance(data, bytes) else data
+            for mime, data in display.items()
+        },
+        "truncated": display.truncated,
+    }
