@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 from zlib import crc32
 
@@ -37,6 +37,9 @@ _LEVELS = 3
 _DESCRIBED = 200
 _VARIABLES = 1000
 _TEXT = 80
+
+_mro = type.__dict__["__mro__"].__get__
+_class_dict = type.__dict__["__dict__"].__get__
 
 _NUMBERS = (int, float, bool, complex)
 _SEQUENCES = (list, tuple)
@@ -223,10 +226,19 @@ def _of_object(value: Any, kind: type, levels: int) -> Any:
             return _of_frame(value, kind)
         if package in ("collections", "array"):
             return (len(value), *map(id, islice(value, _ITEMS))) if kind.__name__ == "deque" else _of_buffer(value)
-        attributes = object.__getattribute__(value, "__dict__")
-        return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
+        return _of_attributes(value, kind, levels)
     except Exception:
         return None
+
+
+def _of_attributes(value: Any, kind: type, levels: int) -> Any:
+    """The ``__dict__`` that the interpreter keeps for `value`, not one that a class of the guest pretends to have."""
+    for base in _mro(kind):
+        descriptor = _class_dict(base).get("__dict__")
+        if descriptor is not None:
+            attributes = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
+            return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
+    return None
 
 
 def _of_buffer(value: Any) -> Any:
@@ -329,7 +341,7 @@ def shape_of(value: Any) -> str:
 
 
 def library_of(kind: type) -> str:
-    """The package that really defines `kind`, if it is one whose objects we may ask; a class that only claims so is none."""
+    """The package that really defines `kind`, if its objects may be asked; a class that only claims so has none."""
     module = type.__dict__["__module__"].__get__(kind)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return ""

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from safeexec.child import figures
 
 
-class FigureManager(FigureManagerBase):  # type: ignore[misc]
+class FigureManager(FigureManagerBase):
     """A manager that shows figures by handing them over."""
 
     @classmethod
