@@ -122,7 +122,16 @@ class SandboxCore:
         policy, determinism = self.policy, self.policy.determinism
         if policy.filesystem.workspace != "none":
             self._root = WorkspaceRoot()
-        confinement = plan(policy, workspaces=self._root.path if self._root is not None else None)
+        fonts = None
+        if "matplotlib" in policy.imports or policy.language.mode == "python":
+            from safeexec.host.fonts import font_cache
+
+            fonts = font_cache()
+        confinement = plan(
+            policy,
+            workspaces=self._root.path if self._root is not None else None,
+            libraries=(fonts,) if fonts is not None else (),
+        )
         if self._root is not None:
             self._root.owner = confinement.user
         return m.Configure(
@@ -131,6 +140,7 @@ class SandboxCore:
             confinement=confinement.zygote,
             child=confinement.child,
             preload=self._preload(),
+            font_cache=fonts,
             seed=None if determinism is None else determinism.seed,
             clock="real" if determinism is None else determinism.clock,
             tools=self.toolbox.signatures(),

@@ -77,6 +77,8 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     confinement: ZygoteConfinement
     child: ChildConfinement
     preload: tuple[str, ...] = ()
+    font_cache: str | None = None
+    """Directory with matplotlib's font cache, which can be read and not written."""
     seed: int | None = None
     clock: str = "real"
     tools: tuple[ToolSignature, ...] = ()

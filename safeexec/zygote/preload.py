@@ -8,9 +8,10 @@ import gc
 import importlib
 import os
 import signal
+import sys
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from safeexec.protocol import messages as m
 
@@ -37,6 +38,8 @@ ENVIRONMENT = {
 def prepare_environment(configure: m.Configure) -> None:
     """Define what libraries read from the environment, which the exec left empty."""
     os.environ.update(ENVIRONMENT)
+    if configure.font_cache is not None:
+        os.environ["MPLCONFIGDIR"] = configure.font_cache
     time.tzset()
 
 
@@ -73,12 +76,32 @@ COMMON = tuple(
 def import_modules(names: Sequence[str]) -> list[str]:
     """Import each module; returns those that are not installed or fail to import."""
     missing = []
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except Exception:
-            missing.append(name)
+    with _read_only_configuration():
+        for name in names:
+            try:
+                importlib.import_module(name)
+            except Exception as error:
+                print(f"{name} was not preloaded: {type(error).__name__}: {error}", file=sys.stderr)
+                missing.append(name)
     return missing
+
+
+@contextlib.contextmanager
+def _read_only_configuration() -> Iterator[None]:
+    """Let matplotlib accept a configuration directory that it cannot write to.
+
+    It asks `os.access` once, at import, and refuses to be imported where it finds no writable directory at all.
+    """
+    directory, real = os.environ.get("MPLCONFIGDIR"), os.access
+
+    def access(path: Any, mode: int, **options: Any) -> bool:
+        return os.fspath(path) == directory or real(path, mode, **options)
+
+    os.access = access
+    try:
+        yield
+    finally:
+        os.access = real
 
 
 def build_guest(configure: m.Configure) -> tuple[Guest, ToolCaller]:
