@@ -111,25 +111,27 @@ def _session(agent: CodeAgent) -> Iterator[tuple[Any, Policy | None]]:
 
 @asynccontextmanager
 async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | None]]:
-    import asyncio
-
-    from safeexec import AsyncSandbox, Policy
+    from safeexec import Policy
 
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
+        from safeexec import AsyncSandbox
+
         async with AsyncSandbox(given, **agent.opening) as sandbox, await _opened(sandbox.session()) as session:
             yield session, sandbox.policy
-    elif isinstance(given, AsyncSandbox):
+    elif not hasattr(given, "session"):
+        yield given, getattr(given, "policy", None)
+    elif inspect.iscoroutinefunction(given.run):
         async with await _opened(given.session()) as session:
             yield session, given.policy
-    elif hasattr(given, "session"):
+    else:
+        import asyncio
+
         session = await asyncio.to_thread(given.session)
         try:
             yield session, given.policy
         finally:
             await asyncio.to_thread(session.close)
-    else:
-        yield given, getattr(given, "policy", None)
 
 
 async def _opened(session: Any) -> Any:

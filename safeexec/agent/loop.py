@@ -266,8 +266,9 @@ class _Work:
             self._notice(prompts.resumed(len(recorded), failed))
 
     def _execute(self, source: str, *, shown: bool = True) -> Generator[Wish, Any, Result]:
-        """Run a step. final_answer is defined before the first source that names it: until then the steps of the session
-        are numbered as the model counts them."""
+        """Run a step. final_answer is defined before the first source that names it: until then the steps of the
+        session are numbered as the model counts them.
+        """
         if not self._defined and "final_answer" in source:
             yield Run(FINAL_ANSWER, shown=False)
             self._defined = self._watched = True

@@ -1,5 +1,5 @@
-"""Show a run of an agent in a terminal while it happens: with rich where it is installed and the output is a terminal, else
-as plain lines. Whatever a model or guest code wrote is made printable first.
+"""Show a run of an agent in a terminal while it happens: with rich where it is installed and the output is a
+terminal, else as plain lines. Whatever a model or guest code wrote is made printable first.
 """
 
 from __future__ import annotations
@@ -154,8 +154,9 @@ class RichView:
 
 
 def prose_of(text: str) -> str:
-    """What a reply says around its code, for a reader who sees the code anyway. A reply without code is the answer, shown
-    at the end."""
+    """What a reply says around its code, for a reader who sees the code anyway. A reply without code is the answer,
+    shown at the end.
+    """
     from safeexec.agent.blocks import read_blocks
     from safeexec.agent.snippets import Parser
 

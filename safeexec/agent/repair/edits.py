@@ -181,11 +181,12 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
 
 
 def _place_of(lines: list[str], hunk: Hunk, expected: int) -> int | None:
-    if not hunk.old:
-        return min(max(expected + 1 if expected > 0 else expected, 0), len(lines))
-    last = len(lines) - len(hunk.old)
-    for distance in range(len(lines) + 1):
-        for place in {expected - distance, expected + distance}:
-            if 0 <= place <= last and lines[place] == hunk.old[0] and lines[place : place + len(hunk.old)] == hunk.old:
-                return place
-    return None
+    """Where the old lines of a hunk stand, nearest to where the diff says (lines from 0); None where they do not."""
+    if not hunk.old:  # "@@ -N,0": behind line N
+        return min(max(expected + 1, 0), len(lines))
+    places = [
+        place
+        for place, line in enumerate(lines)
+        if line == hunk.old[0] and lines[place : place + len(hunk.old)] == hunk.old
+    ]
+    return min(places, key=lambda place: abs(place - expected), default=None)

@@ -73,6 +73,8 @@ class Verdict:
         known = before.passed is not None or bool(before.failing)
         if known and (new := sorted(test for test in self.failing if not before.fails(test))):
             return f"tests fail that did not before: {', '.join(new[:10])}"
+        if before.passed is not None and self.passed is None:
+            return "the verification does not say any more how many tests pass"
         if before.passed is not None and self.passed is not None and self.passed < before.passed:
             return f"{self.passed} tests pass, {before.passed} did before"
         return ""

@@ -1,0 +1,91 @@
+"""`safeexec agent`: offline replays, a local server, pictures, transcripts, and what it says without a key."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+from safeexec.cli.agent import shipped
+from tests.agent.chat_server import Say, chat_server
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_run_is_shown_offline(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["agent", "--replay", name]) == 0
+    shown = capsys.readouterr().out
+    assert "--- step 1 ---" in shown
+    assert "Hint: " in shown
+    assert "=== " in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_key_it_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agent", "What is 2 + 2?"]) == 2
+    said = capsys.readouterr().err
+    assert "MISTRAL_API_KEY" in said and "--server-url" in said
+
+
+@pytest.mark.parametrize("arguments", [[], ["--replay", "a", "--resume", "b"], ["t", "--report", "out"]])
+def test_misuse_is_named(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agent", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("safeexec agent: ")
+
+
+def test_a_run_writes_its_transcript_and_can_be_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with chat_server(Say("```python\nx = 21\n```"), Say("Set."), Say("```python\nfinal_answer(x * 2)\n```")) as server:
+        assert main(["agent", "Set x.", "--server-url", server.url, "--transcript", "run.jsonl"]) == 0
+        assert main(["agent", "Double it.", "--server-url", server.url, "--resume", "run.jsonl"]) == 0
+    assert "transcript: run.jsonl" in capsys.readouterr().out
+    entries = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text().splitlines()]
+    assert [entry["answer"] for entry in entries if entry["kind"] == "end"] == ["Set.", "42"]
+
+
+def test_a_run_without_an_answer_ends_with_status_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with chat_server(Say("")) as server:
+        assert main(["agent", "t", "--server-url", server.url]) == 1
+    assert "No answer: 3 replies in a row" in capsys.readouterr().out
+
+
+def test_control_sequences_of_guests_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with chat_server(Say("```python\nprint('\\x1b[2Jgone', '\\x07')\n```"), Say("The \x1b[31mend.")) as server:
+        main(["agent", "t", "--server-url", server.url])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_pictures_and_a_report_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n3,4\n")
+    plot = "```python\nimport pandas as pd\nimport matplotlib.pyplot as plt\npd.read_csv('data.csv').plot()\nplt.title('t')\n```"
+    with chat_server(Say(plot), Say("A line.")) as server:
+        status = main(["agent", "Plot it.", "--file", "data.csv", "--report", "out", "--server-url", server.url])
+    shown = capsys.readouterr().out
+    assert status == 0, shown
+    assert (tmp_path / "pictures/picture-1.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "report.md",
+        "report.html",
+        "report.ipynb",
+        "report-1.png",
+    }
+
+
+def test_importing_the_extractor_costs_no_sdk_and_no_sandbox() -> None:
+    source = (
+        "import sys\nfrom safeexec.agent import extract\n"
+        "heavy = {'mistralai', 'pydantic', 'httpx', 'yaml', 'rich', 'numpy', 'asyncio', 'msgspec', 'safeexec.host.sandbox'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,96 @@
+"""Search-and-replace edits and unified diffs: what applies, and what the error says when it does not."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safeexec.agent import RepairError
+from safeexec.agent.repair.edits import apply_hunks, parse_diff, replace_passage
+
+TEXT = "def area(r):\n    return 3 * r\n\n\ndef volume(r):\n    return 4 * r\n"
+
+
+def test_one_passage_is_replaced() -> None:
+    assert "return 5 * r" in replace_passage(TEXT, "return 4 * r", "return 5 * r", "a.py")
+
+
+def test_a_passage_that_differs_is_shown_with_its_line_number() -> None:
+    with pytest.raises(RepairError) as caught:
+        replace_passage(TEXT, "def volume(r):\n  return 4*r", "x", "a.py")
+    assert str(caught.value) == (
+        "a.py: the text to search for does not stand there exactly. The nearest lines are:\n"
+        "5 | def volume(r):\n6 |     return 4 * r"
+    )
+
+
+def test_white_space_alone_is_named_as_the_difference() -> None:
+    with pytest.raises(RepairError, match="Only white space differs"):
+        replace_passage(TEXT, "def area(r):\n\treturn 3 * r", "x", "a.py")
+
+
+def test_a_passage_that_stands_twice_names_its_lines() -> None:
+    with pytest.raises(RepairError, match=r"2 times \(lines 2, 6\)"):
+        replace_passage(TEXT, "    return ", "x", "a.py")
+
+
+def test_nothing_alike_says_so() -> None:
+    with pytest.raises(RepairError, match="Nothing in the file is like it"):
+        replace_passage(TEXT, "0123456789 @@@@", "x", "a.py")
+
+
+def apply(text: str, diff: str) -> str:
+    (file,) = parse_diff(diff)
+    return apply_hunks(text, file.hunks, file.path)
+
+
+def test_wrong_counts_and_line_numbers_do_not_matter() -> None:
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -90,7 +1,9 @@\n def volume(r):\n-    return 4 * r\n+    return 5 * r\n"
+    assert apply(TEXT, diff) == TEXT.replace("4 * r", "5 * r")
+
+
+def test_a_fence_around_the_diff_and_git_headers_are_passed_over() -> None:
+    diff = "```diff\ndiff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-    return 3 * r\n+    return 9 * r\n```"
+    assert apply(TEXT, diff) == TEXT.replace("3 * r", "9 * r")
+
+
+def test_a_hunk_that_does_not_match_names_what_stands_there() -> None:
+    with pytest.raises(RepairError, match=r"hunk 1 does not match[\s\S]*6 \|     return 4 \* r"):
+        apply(TEXT, "--- a/a.py\n+++ b/a.py\n@@ -5,2 +5,2 @@\n def volume(r):\n-    return 4*r\n+    return 5 * r\n")
+
+
+@pytest.mark.parametrize(
+    ("diff", "message"),
+    [
+        ("", "has no hunk"),
+        ("@@ -1 +1 @@\n-a\n+b", "before any file"),
+        ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n*b", "line 5 of the diff begins with"),
+        ("rename from a\nrename to b", "cannot be applied"),
+    ],
+)
+def test_a_diff_that_is_none_is_explained(diff: str, message: str) -> None:
+    with pytest.raises(RepairError, match=message):
+        parse_diff(diff)
+
+
+def test_new_and_deleted_files_are_told_by_dev_null() -> None:
+    files = parse_diff(
+        "--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-y = 1\n"
+    )
+    assert [(file.old, file.new) for file in files] == [(None, "new.py"), ("old.py", None)]
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "  d", ""]), max_size=30)
+
+
+@given(LINES, LINES)
+def test_a_diff_of_two_texts_makes_the_one_from_the_other(before: list[str], after: list[str]) -> None:
+    """Unique line contents, so that a hunk can be at one place only."""
+    old = [f"{n}{line}" for n, line in enumerate(before)]
+    new = [old[n] if n < len(old) and line == before[n] else f"{line}new{n}" for n, line in enumerate(after)]
+    diff = "\n".join(difflib.unified_diff(old, new, "a/f", "b/f", lineterm=""))
+    if diff and old and new:
+        assert apply("\n".join(old), diff) == "\n".join(new)

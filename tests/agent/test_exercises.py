@@ -1,0 +1,134 @@
+"""Whole exercises: a scripted server behind the real SDK, the real sandbox, the real loop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from safeexec import Sandbox
+from safeexec.agent import CodeAgent, MistralModel
+from safeexec.agent.analyst import DataAnalyst
+from safeexec.agent.mathematics import MathAssistant
+from safeexec.agent.models.attempts import RetryRules
+from tests.agent.chat_server import Answer, ChatServer, Raw, Say, Status, chat_server, chunk
+
+KEY = "sk-secret-9f8e7d"
+
+
+def model_at(server: ChatServer) -> MistralModel:
+    return MistralModel("test", api_key=KEY, server_url=server.url, retry=RetryRules(attempts=3, first_wait=0.001))
+
+
+def code(source: str) -> Say:
+    return Say(f"<execute_python>\n{source}\n</execute_python>")
+
+
+def call(source: str) -> Say:
+    return Say(calls=(("run_python", json.dumps({"code": source})),))
+
+
+def test_the_square_root_of_two() -> None:
+    with chat_server(code("from math import sqrt\nfinal_answer(sqrt(2))")) as server:
+        answer = MathAssistant(model_at(server)).ask("What is the square root of 2?")
+    assert answer.value == 2**0.5
+    assert answer.verified
+    assert answer.code == "from math import sqrt\nfinal_answer(sqrt(2))"
+
+
+def test_compound_interest_with_native_calls() -> None:
+    program = "from decimal import Decimal\nfinal_answer(round(Decimal(1000) * (1 + Decimal('0.05')) ** 10, 2))"
+    with chat_server(call(program)) as server:
+        result = CodeAgent(model_at(server), "calculator", native=True).run("1000 at 5 % for 10 years?")
+    assert result.answer == Decimal("1628.89")
+    assert result.usage.tokens == 18
+
+
+def test_a_typo_repaired_after_one_observation() -> None:
+    def second(request: dict[str, object]) -> Answer:
+        assert "Did you mean `math.sqrt`?" in json.dumps(request["messages"])
+        return code("math.sqrt(2)")
+
+    with chat_server(code("import math\nmath.squrt(2)"), second, Say("About 1.41421.")) as server:
+        result = CodeAgent(model_at(server), "calculator").run("The square root of 2?")
+    assert [step.result.outcome for step in result.steps] == ["error", "ok"]
+    assert result.answer == "About 1.41421."
+
+
+def test_a_timed_out_step_and_then_the_state_from_before() -> None:
+    with chat_server(
+        code("primes = [2, 3, 5]"), code("while True:\n    primes.append(1)"), code("final_answer(sum(primes))")
+    ) as server:
+        result = CodeAgent(model_at(server), "calculator", step_timeout=0.5).run("Sum the primes.")
+    assert [step.result.outcome for step in result.steps] == ["ok", "timeout", "ok"]
+    assert result.answer == 10
+
+
+def test_an_unreliable_server_costs_attempts_and_no_steps() -> None:
+    answers: list[Answer | Callable[[dict[str, object]], Answer]] = [
+        Status(429, headers=(("retry-after-ms", "1"),)),
+        code("x = 6"),
+        Raw(chunk({"content": "<execute_python>\nx = 0"})),
+        Status(502),
+        code("final_answer(x * 7)"),
+    ]
+    with chat_server(*answers) as server:
+        result = CodeAgent(model_at(server), "calculator").run("t")
+    assert (result.answer, len(result.steps), result.usage.model_calls) == (42, 2, 2)
+    assert len(server.requests) == 5
+
+
+def test_awaiting_a_run_on_a_blocking_sandbox() -> None:
+    with chat_server(code("x = 6"), code("final_answer(x * 7)")) as server, Sandbox("calculator") as sandbox:
+        result = asyncio.run(CodeAgent(model_at(server), sandbox).run_async("t"))
+    assert result.answer == 42
+
+
+def test_the_key_is_nowhere_in_the_sandbox_the_transcript_or_the_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    look = "import os\nprint(dict(os.environ))\nprint(open('/proc/self/environ').read())"
+    with chat_server(code(look), Say("Nothing.")) as server:
+        path = tmp_path / "run.jsonl"
+        model = MistralModel("test", server_url=server.url)
+        CodeAgent(model, "confined-python", transcript=path).run("Find the key.")
+    assert server.keys == [f"Bearer {KEY}"] * 2
+    assert KEY not in path.read_text() + json.dumps(server.requests)
+
+
+def csv_file(path: Path) -> Path:
+    rows = [f"{('north', 'south')[n % 2]},{n % 12 + 1},{n * 0.5 if n % 50 else ''}" for n in range(400)]
+    path.write_text("region,month,amount\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_an_analysis_of_a_raw_csv_in_stages_with_a_plot(tmp_path: Path) -> None:
+    stages = (
+        code("import pandas as pd\ndf = pd.read_csv('sales.csv')\ndf.describe()"),
+        code("df = df.dropna(subset=['amout'])"),
+        code("df = df.dropna(subset=['amount'])\nby_region = df.groupby('region')['amount'].sum()\nby_region"),
+        code("import matplotlib.pyplot as plt\nby_region.plot.bar()\nplt.title('Amount by region')"),
+        Say("South sold more. 8 rows without an amount were left out."),
+    )
+    with chat_server(*stages) as server:
+        analysis = DataAnalyst(model_at(server), [csv_file(tmp_path / "sales.csv")]).run("Which region sold more?")
+    first = server.requests[0]["messages"][1]["content"]
+    assert "sales.csv: 400 rows, 3 columns" in first
+    assert "amount: float64; 0.5 to 199.5; 8 missing" in first
+    assert [step.result.outcome for step in analysis.run.steps] == ["ok", "error", "ok", "ok"]
+    assert "'amount'" in analysis.run.steps[1].observation, "the hint names the column"
+    assert len(analysis.pictures) == 1
+
+    written = {path.name: path for path in analysis.write(tmp_path / "report")}
+    assert set(written) == {"report.md", "report.html", "report.ipynb", "report-1.png"}
+    assert written["report-1.png"].read_bytes() == analysis.pictures[0]
+    assert "![Picture of step 4](report-1.png)" in written["report.md"].read_text()
+    assert 'src="data:image/png;base64,' in written["report.html"].read_text()
+    notebook = json.loads(written["report.ipynb"].read_text())
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
+    assert {output["output_type"] for output in outputs} >= {"display_data", "error"}

@@ -1,0 +1,263 @@
+"""Repair of real small repositories: real git, the real confined verification, a scripted model."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from safeexec.agent import RepairError, Reply, ScriptedModel
+from safeexec.agent.repair import RepairAgent
+from safeexec.agent.repair.copies import WorkingCopy
+from safeexec.agent.repair.verification import Verdict, Verifier, digest
+from tests.agent.chat_server import Say, chat_server
+
+PRICING = '''"""Prices."""
+
+
+def buggy_discount(price, rate):
+    """The price after a discount."""
+    return price - rate
+
+
+def double(amount):
+    return 2 * amount
+'''
+
+TESTS = """from shop.pricing import buggy_discount, double
+
+
+def test_a_discount_of_twenty_percent():
+    assert buggy_discount(100, 0.8) == 80.0
+
+
+def test_half_price():
+    assert buggy_discount(50, 0.5) == 25.0
+
+
+def test_double():
+    assert double(2) == 4
+"""
+
+GOOD = """diff = '''--- a/src/shop/pricing.py
++++ b/src/shop/pricing.py
+@@ -4,3 +4,3 @@
+ def buggy_discount(price, rate):
+     \\"\\"\\"The price after a discount.\\"\\"\\"
+-    return price - rate
++    return price * rate
+'''
+print(apply_diff(diff))
+print(verify('Multiply the price by the rate'))"""
+
+HARMFUL = """print(replace_text('src/shop/pricing.py', '    return 2 * amount', '    return 3 * amount'))
+print(verify('Harm'))"""
+
+
+def code(source: str) -> str:
+    return f"<execute_python>\n{source}\n</execute_python>"
+
+
+def git(repository: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgSign=false")
+    return subprocess.run(
+        ("git", *identity, *arguments), cwd=repository, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    (root / "src/shop").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "src/shop/__init__.py").write_text("")
+    (root / "src/shop/pricing.py").write_text(PRICING)
+    (root / "tests/test_pricing.py").write_text(TESTS)
+    return root
+
+
+def repair(shop: Path, *sources: str, editable: tuple[str, ...] = ("src/",), **options: object):  # type: ignore[no-untyped-def]
+    model = ScriptedModel([*map(code, sources), "Done.", "Done."])
+    return RepairAgent(model, shop, editable=editable, **options).run()  # type: ignore[arg-type]
+
+
+def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_real_sdk(shop: Path) -> None:
+    from safeexec.agent import MistralModel
+
+    git(shop, "init", "-q")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "as it was")
+    original = git(shop, "rev-parse", "HEAD")
+    answers = [Say(code(source)) for source in ("print(read_file('src/shop/pricing.py'))", HARMFUL, GOOD)]
+    with chat_server(*answers, Say("It subtracted the rate.")) as server:
+        model = MistralModel("test", api_key="k", server_url=server.url)
+        result = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"]).run("The discount is wrong.")
+    seen = server.requests[-1]["messages"]
+    assert "99.2 == 80.0" in seen[1]["content"], "the task shows why it fails"
+    assert any("ROLLED BACK" in message["content"] and "test_double" in message["content"] for message in seen)
+    assert result.ok and result.after.passed == 3
+    assert (result.before.passed, len(result.before.failing)) == (1, 2)
+    assert len(result.rolled_back) == 1
+    assert [commit.message for commit in result.commits] == ["Multiply the price by the rate"]
+    assert result.commits[0].id == git(result.directory, "rev-parse", "HEAD").strip()
+    assert "+    return price * rate" in result.diff and "3 * amount" not in result.diff
+    assert result.touched_tests == ()
+
+    assert (shop / "src/shop/pricing.py").read_text() == PRICING, "the original is untouched"
+    assert git(shop, "rev-parse", "HEAD") == original
+    assert result.apply() == ["src/shop/pricing.py"]
+    assert "price * rate" in (shop / "src/shop/pricing.py").read_text()
+    assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
+
+
+def test_without_git_there_is_a_journal(shop: Path) -> None:
+    result = repair(shop, GOOD)
+    assert result.ok
+    assert [(commit.id, commit.files) for commit in result.commits] == [("1", ("src/shop/pricing.py",))]
+
+
+def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:
+    result = repair(shop, "replace_text('src/shop/pricing.py', 'price - rate', 'price * rate')")
+    assert result.ok and len(result.commits) == 1
+
+
+def test_apply_refuses_to_overwrite_what_changed_meanwhile(shop: Path) -> None:
+    result = repair(shop, GOOD)
+    (shop / "src/shop/pricing.py").write_text("# edited by a person\n")
+    with pytest.raises(RepairError, match="was changed in"):
+        result.apply()
+    assert (shop / "src/shop/pricing.py").read_text() == "# edited by a person\n"
+
+
+CHEATS = {
+    "outside the editable paths": (
+        "write_file('setup.cfg', 'x')",
+        "RepairError: setup.cfg: may not be changed; editable are src",
+    ),
+    "out of the repository": ("write_file('src/../../x.py', 'x')", "not a path inside the repository"),
+    "absolute": ("read_file('/etc/passwd')", "not a path inside the repository"),
+    "version control": ("write_file('src/.git/hooks/pre-commit', 'x')", "version control is not for editing"),
+    "deleting": (
+        "delete_file('src/shop/pricing.py')",
+        "PermissionError: delete src/shop/pricing.py: needs the approval",
+    ),
+    "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: change"),
+}
+
+
+@pytest.mark.parametrize(("attempt", "refusal"), CHEATS.values(), ids=CHEATS)
+def test_boundaries_are_named(shop: Path, attempt: str, refusal: str) -> None:
+    result = repair(shop, attempt)
+    assert refusal in result.run.steps[0].observation
+    assert result.diff == ""
+
+
+def test_a_link_does_not_lead_out(shop: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.py"
+    secret.write_text("password = 1")
+    (shop / "src/link.py").symlink_to(secret)
+    result = repair(shop, "print(read_file('src/link.py'))")
+    assert "a link" in result.run.steps[0].observation
+    assert "password" not in result.run.steps[0].observation
+
+
+def test_editing_a_test_is_asked_for_and_reported(shop: Path) -> None:
+    asked: list[str] = []
+
+    def approve(action: str, text: str) -> bool:
+        asked.append(action)
+        return True
+
+    edit = "replace_text('tests/test_pricing.py', '== 80.0', '== 99.2')\nreplace_text('tests/test_pricing.py', '== 25.0', '== 49.5')\nverify('Cheat')"
+    result = repair(shop, edit, editable=("src/", "tests/"), approval=approve)
+    assert result.ok
+    assert asked[0] == "change the test tests/test_pricing.py"
+    assert result.touched_tests == ("tests/test_pricing.py: edited",)
+
+
+def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
+    write = "write_file('tests/test_pricing.py', 'def test_nothing():\\n    pass\\n')\nverify('Fewer tests')"
+    result = repair(
+        shop,
+        write,
+        "delete_file('tests/test_pricing.py')\nprint(verify('None'))",
+        editable=("tests/",),
+        approval=lambda a, t: True,
+    )
+    assert not any(commit.message == "None" for commit in result.commits)
+    assert result.touched_tests == ("tests/test_pricing.py: edited",)
+
+
+def test_the_end_of_the_interpreter_does_not_pass_for_a_repair(shop: Path) -> None:
+    for ending in ("import os; os._exit(0)", "raise SystemExit(0)"):
+        source = f"write_file('src/shop/__init__.py', {ending!r})\nprint(verify('Quiet'))"
+        result = repair(shop, source)
+        assert not result.ok
+        assert result.commits == ()
+
+
+def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
+    (shop / "tests/test_reach.py").write_text(
+        "import pathlib, socket, pytest\n\n"
+        "def test_network():\n    with pytest.raises(OSError):\n        socket.create_connection(('127.0.0.1', 9), 1)\n\n"
+        f"def test_original():\n    assert not pathlib.Path({str(shop)!r}).exists()\n"
+    )
+    copy = WorkingCopy(shop, shop.parent / "copy", ["src"])
+    verdict = Verifier(["pytest", "-q", "tests/test_reach.py"]).run(copy)
+    assert verdict.ok, verdict.log
+    (copy.root / "tests/test_reach.py").write_text("def test_for_ever():\n    while True: pass\n")
+    assert Verifier(["pytest", "-q", "tests/test_reach.py"], timeout=3).run(copy).ended == "timeout"
+
+
+@pytest.mark.parametrize(
+    "argv", [["python", "-m", "unittest", "-q"], ["python", "check.py"], ["python3", "-m", "check"]]
+)
+def test_other_python_commands_verify_too(shop: Path, argv: list[str]) -> None:
+    (shop / "check.py").write_text(
+        "import shop.pricing as p\nraise SystemExit(0 if p.buggy_discount(100, 0.8) == 80 else 3)\n"
+    )
+    (shop / "test_unit.py").write_text(
+        "import unittest\nfrom shop.pricing import buggy_discount\n\nclass T(unittest.TestCase):\n"
+        "    def test_half(self):\n        self.assertEqual(buggy_discount(50, 0.5), 25)\n"
+    )
+    copy = WorkingCopy(shop, shop.parent / "copy", ["src"])
+    verifier = Verifier(argv)
+    assert not verifier.run(copy).ok
+    copy.write("src/shop/pricing.py", PRICING.replace("price - rate", "price * rate"))
+    assert verifier.run(copy).ok
+
+
+def test_the_judgement_of_verdicts() -> None:
+    import_error = Verdict(False, "", frozenset({"tests/test_a.py"}), 0)
+    two_fail = Verdict(False, "", frozenset({"tests/test_a.py::x", "tests/test_a.py::y"}), 1)
+    other = Verdict(False, "", frozenset({"tests/test_b.py::z"}), 2)
+    passing = Verdict(True, "", passed=3)
+    assert not two_fail.worse_than(import_error), "a file that can be imported now shows its failing tests"
+    assert "test_b.py::z" in other.worse_than(two_fail)
+    assert passing.better_than(two_fail)
+    assert Verdict(True, "", passed=2).worse_than(passing) == "2 tests pass, 3 did before"
+    assert Verdict(False, "", ended="timeout").worse_than(two_fail)
+    assert Verdict(True, "").worse_than(passing), "a run that counts no tests any more"
+
+
+def test_a_long_log_is_cut_to_what_matters() -> None:
+    noise = "\n".join(f"collected item {n} and it went well" for n in range(2000))
+    log = f"{noise}\nE   assert 3 == 2\ntests/test_a.py:3: AssertionError\n{noise}\nFAILED tests/test_a.py::x\n1 failed, 9 passed in 1s"
+    short = digest(log, 1000)
+    assert len(short) <= 1000
+    for line in (
+        "E   assert 3 == 2",
+        "tests/test_a.py:3: AssertionError",
+        "FAILED tests/test_a.py::x",
+        "1 failed, 9 passed in 1s",
+    ):
+        assert line in short
+
+
+def test_a_model_that_gives_up_leaves_nothing_behind(shop: Path) -> None:
+    result = RepairAgent(ScriptedModel([Reply("I cannot."), Reply("I cannot.")]), shop).run()
+    assert (result.ok, result.diff, result.commits, result.text) == (False, "", (), "I cannot.")
+    directory = result.directory
+    result.close()
+    assert not directory.exists()

@@ -1,0 +1,131 @@
+"""Transcripts and recordings: what is written can be read, replayed and shortened, and damage is named with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from safeexec import Sandbox
+from safeexec.agent import CodeAgent, Message, RecordedModel, Reply, ScriptedModel, Transcript, TranscriptError
+from safeexec.agent.messages import TokenUsage, ToolCall
+from safeexec.agent.transcript import conversation
+
+REPLIES = [
+    Reply("plain"),
+    Reply("", (ToolCall("a1", "run_python", '{"code": "x"}'),), TokenUsage(5, 6), "tool_calls"),
+    Reply("lone surrogate \ud800 and NUL \0", usage=TokenUsage(1, 2, estimated=True), finish="length"),
+]
+
+
+@pytest.mark.parametrize("reply", REPLIES)
+def test_a_reply_comes_back_as_it_was(reply: Reply, tmp_path: Path) -> None:
+    transcript = Transcript(path=tmp_path / "t.jsonl")
+    transcript.add("task", task="t")
+    transcript.add("reply", **reply.to_dict())
+    assert Transcript.load(tmp_path / "t.jsonl").pending_reply == reply
+
+
+def test_a_recorded_model_says_again_what_the_model_said(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    recording = RecordedModel(path, ScriptedModel(["one", "two"]))
+    said = [recording.complete([Message("user", "?")]) for _ in range(2)]
+    replay = RecordedModel(path)
+    assert [replay.complete([]) for _ in range(2)] == said
+    with pytest.raises(TranscriptError, match="no further reply"):
+        replay.complete([])
+
+
+def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with Sandbox("calculator") as sandbox:
+        model = ScriptedModel(["```python\nx = 6\n```", "```python\nx * 7\n```", "42"])
+        first = CodeAgent(model, sandbox, transcript=path).run("6 times 7?")
+        again = CodeAgent(RecordedModel(path), sandbox).run(first.transcript.task)
+    assert again.answer == first.answer == "42"
+    assert [step.result.value for step in again.steps] == [None, 42]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "begins with its task"),
+        ('{"kind": "task", "task": "t"}\nnot json\n', ":2: not JSON"),
+        ('{"kind": "task", "task": "t"}\n[1]\n', ":2: not an entry"),
+        ('{"kind": "task"}\n', ":1: an entry of kind 'task' needs 'task'"),
+        ('{"kind": "reply", "text": "x"}\n', "begins with its task"),
+        ('{"kind": "task", "task": "t"}\n{"kind": "hello"}\n', ":2: not an entry"),
+    ],
+)
+def test_damage_is_named(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(content)
+    with pytest.raises(TranscriptError, match=message):
+        Transcript.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TranscriptError, match=r"none\.jsonl: cannot be read"):
+        Transcript.load(tmp_path / "none.jsonl")
+    with pytest.raises(TranscriptError, match=r"none\.jsonl: cannot be read"):
+        RecordedModel(tmp_path / "none.jsonl").complete([])
+
+
+def steps(count: int, size: int) -> list[dict[str, object]]:
+    entries: list[dict[str, object]] = [{"kind": "task", "task": "the task"}]
+    for number in range(count):
+        entries.append({"kind": "reply", "text": f"reply {number}"})
+        entries.append({"kind": "step", "source": "x", "outcome": "ok", "observation": f"seen {number} " + "x" * size})
+    return entries
+
+
+def test_a_short_conversation_is_given_whole() -> None:
+    messages = conversation(steps(3, 10), "system", 10_000)
+    assert [message.role for message in messages] == ["system", "user", *["assistant", "user"] * 3]
+
+
+def test_old_observations_are_shortened_first_and_new_ones_kept() -> None:
+    messages = conversation(steps(30, 2000), "system", 10_000)
+    assert len(messages) == 62
+    assert "characters left out" in messages[3].content
+    assert messages[-1].content == "seen 29 " + "x" * 2000
+
+
+def test_then_the_middle_is_left_out_and_said_to_be() -> None:
+    messages = conversation(steps(300, 2000), "system", 5_000)
+    assert messages[1].content.startswith("the task\n\n(The ")
+    assert messages[2].role == "assistant"
+    assert "seen 299" in messages[-1].content
+
+
+def test_a_native_call_is_never_parted_from_its_answer() -> None:
+    entries: list[dict[str, object]] = [{"kind": "task", "task": "t"}]
+    for number in range(100):
+        call = {"id": f"c{number}", "name": "run_python", "arguments": "{}"}
+        entries.append({"kind": "reply", "text": "", "tool_calls": [call]})
+        entries.append({"kind": "step", "source": "x", "outcome": "ok", "observation": "y" * 500, "call": f"c{number}"})
+    messages = conversation(entries, "system", 2_000)
+    asked = [call.id for message in messages for call in message.tool_calls]
+    assert asked == [message.tool_call_id for message in messages if message.role == "tool"]
+    assert len(asked) < 100
+
+
+def test_shipped_transcripts_replay_to_their_answer() -> None:
+    from safeexec.cli.agent import SHIPPED, shipped
+
+    assert shipped()
+    for name in shipped():
+        recorded = Transcript.load(SHIPPED / f"{name}.jsonl")
+        result = CodeAgent(RecordedModel(SHIPPED / f"{name}.jsonl"), recorded.entries[0]["policy"]).run(recorded.task)
+        assert result.text == recorded.entries[-1]["answer"]
+        outcomes = [entry["outcome"] for entry in recorded if entry["kind"] == "step"]
+        assert [step.result.outcome for step in result.steps] == outcomes
+
+
+def test_entries_are_plain_json(tmp_path: Path) -> None:
+    with Sandbox("calculator") as sandbox:
+        CodeAgent(ScriptedModel(["```python\nfinal_answer(1j)\n```"]), sandbox, transcript=tmp_path / "t").run("t")
+    lines = [json.loads(line) for line in (tmp_path / "t").read_text().splitlines()]
+    assert [line["kind"] for line in lines] == ["task", "reply", "step", "end"]
+    assert lines[-1]["answer"] == "1j"
