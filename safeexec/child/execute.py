@@ -118,7 +118,7 @@ class Guest:
         if value is None:
             done = m.StepDone("ok", displays=displays)
         else:
-            text = repr(value)
+            text = shown(value)
             cut = len(text) > TEXT_CHARACTERS
             if cut:
                 text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
@@ -218,6 +218,20 @@ def _workspace_files() -> list[str]:
         return sorted(os.listdir("."))[:1000]
     except OSError:
         return []
+
+
+def shown(value: Any) -> str:
+    """`repr(value)`. A whole number past the digits that `str` allows, and containers nested past the recursion limit,
+    are values all the same; what a `__repr__` of the guest raises is the step's error, as at a prompt."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError) as error:
+        if type(value) in _SHOWN_ANYHOW:
+            return f"<{type(value).__name__} without a repr: {error}>"
+        raise
+
+
+_SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)
 
 
 def outcome_of(error: BaseException) -> Any:

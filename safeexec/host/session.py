@@ -56,6 +56,7 @@ class SessionCore:
         self.checkpoints = Checkpoints(policy.limits.checkpoints)
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
         self.mechanisms: list[m.Mechanism] = []
+        self.toolbox = sandbox.toolbox
         self.tool_records: list[ToolCallRecord] = []
         self.calls_of_step = 0
         self.on_progress: Callable[[m.Progress], object] | None = None
@@ -280,9 +281,9 @@ class SessionCore:
 
     def _tool_call(self, runner: Channel, call: m.ToolCall, watch: Watch) -> Core[None]:
         started = monotonic()
-        toolbox = self.sandbox.toolbox
-        reply = yield from toolbox.answer(call, self)
-        if self.policy.tools.clock == "stops":
+        stops = self.policy.tools.clock == "stops"
+        reply = yield from self.toolbox.answer(call, self, None if stops else watch.deadline)
+        if stops:
             watch.paused += monotonic() - started
         yield from runner.send(reply)
 
@@ -594,8 +595,10 @@ class SessionCore:
             raise ValueError(f"{name!r} is not a variable name")
         limits = self.policy.limits
         payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
-        if payload.truncated:
-            raise TypeError(f"the value for {name!r} is too large, or holds something that cannot cross into the sandbox")
+        if payload.opaque:
+            limit = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+            reason = limit if payload.truncated else "it is, or holds, an object that is no value"
+            raise TypeError(f"the {type(value).__name__} for {name!r} cannot cross into the sandbox: {reason}")
         yield from self._change(m.Assign(name, payload.data))
 
     def remove(self, name: str) -> Core[None]:

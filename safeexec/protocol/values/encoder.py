@@ -53,10 +53,10 @@ def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, tex
     try:
         writer.put(value, 0)
     except _TooBig:
-        return Encoded(_opaque(value, text), True)
+        return Encoded(_opaque(value, text), True, True)
     except Exception:
-        return Encoded(_opaque(value, text), writer.truncated)
-    return Encoded(b"".join(writer.parts), writer.truncated)
+        return Encoded(_opaque(value, text), writer.truncated, True)
+    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque)
 
 
 def _text(value: str) -> bytes:
@@ -74,7 +74,7 @@ def _opaque(value: Any, text: str | None = None) -> bytes:
 class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
-    __slots__ = ("arrays", "in_key", "left", "max_depth", "nodes", "open", "parts", "text", "truncated", "work")
+    __slots__ = ("arrays", "in_key", "left", "made_opaque", "max_depth", "nodes", "open", "parts", "text", "truncated", "work")
 
     def __init__(self, max_bytes: int, max_depth: int, arrays: bool, text: str | None = None) -> None:
         self.parts: list[Any] = []
@@ -85,6 +85,7 @@ class Writer:
         self.arrays = arrays
         self.text = text
         self.truncated = False
+        self.made_opaque = False
         self.in_key = 0
         self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
 
@@ -123,6 +124,7 @@ class Writer:
         self.opaque(value)
 
     def opaque(self, value: Any, depth: int = 0) -> None:
+        self.made_opaque = True
         data = _opaque(value, self.text if not self.open and not self.parts else None)
         self.emit(data, len(data))
 
