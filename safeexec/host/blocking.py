@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 def call_tool(wanted: CallTool) -> Any:
     """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
+    if wanted.in_thread:
+        from safeexec.host.tool_calls import run_in_thread
+
+        return run_in_thread(wanted.call, wanted.timeout)
     value = wanted.call()
     if hasattr(value, "__await__"):
         from safeexec.host.tool_calls import await_blocking

@@ -27,7 +27,7 @@ _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 class Zygote:
     """The host's end of one zygote."""
 
-    __slots__ = ("_inner", "_log", "_problem", "_reader", "mechanisms", "pid", "pidfd", "socket")
+    __slots__ = ("_inner", "_log", "_problem", "_reader", "mechanisms", "pid", "pidfd", "reapers", "socket")
 
     def __init__(self, launched: Launched) -> None:
         self.socket = launched.socket
@@ -35,6 +35,7 @@ class Zygote:
         self.pidfd = launched.pidfd
         self._log = launched.log
         self._inner = -1
+        self.reapers: tuple[int, ...] = ()
         self.mechanisms: list[m.Mechanism] = []
         self._problem: dict[int, str] = {}
         self._reader = FrameReader()
@@ -118,7 +119,8 @@ class Zygote:
                 return None
             if self._inner < 0:
                 # The process that serves is not the one that was started: that one stays behind as its reaper.
-                _, self._inner = processes.sender(ancillary)
+                pid, self._inner = processes.sender(ancillary)
+                self.reapers = (self.pid, pid)
                 processes.pass_identity(self.socket, False)
             messages = self._hear(data)
             if messages:

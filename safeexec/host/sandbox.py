@@ -192,6 +192,11 @@ class SandboxCore:
         return self._zygote is not None and self._zygote.alive
 
     @property
+    def reapers(self) -> tuple[int, ...]:
+        """The processes to which orphans of a session fall: the zygote as process 1 of its namespace, or its launcher."""
+        return self._zygote.reapers if self._zygote is not None else ()
+
+    @property
     def mechanisms(self) -> list[m.Mechanism]:
         return self._zygote.mechanisms if self._zygote is not None else []
 

@@ -105,7 +105,7 @@ class SessionCore:
         self.mechanisms = self.sandbox.mechanisms
         if self._lineage is not None:
             self._lineage.leave(self)
-        self._lineage = Lineage(channel)
+        self._lineage = Lineage(channel, self.sandbox.reapers)
         self._lineage.sessions.add(self)
 
     def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:

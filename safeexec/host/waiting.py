@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Generator
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R")
@@ -36,6 +36,11 @@ class CallTool(NamedTuple):
 
     call: Callable[[], Any]
     timeout: float | None
+    """Seconds after which an asynchronous tool, or one that runs in a thread of its own, is given up."""
+    is_async: bool = False
+    """Whether `call` is known to return an awaitable at once. Otherwise it may block."""
+    in_thread: bool = False
+    """Whether a blocking caller gives `call` a thread of its own, so that the timeout holds for it too."""
 
 
 Core = Generator[Wait | CallTool, Any, R]
@@ -49,12 +54,16 @@ def wait(wanted: Wait) -> bool:
         for fd in wanted.fds:
             poller.register(fd, WRITE if wanted.writable else READ)
     while True:
-        left = wanted.deadline - monotonic()
-        # poll counts whole milliseconds; rounding up means at most 1 ms late, never a busy loop.
-        if poller.poll(max(0.0, left) * 1000 + 0.999 if left > 0 else 0):
+        # poll counts whole milliseconds. What is left below one is slept away in small parts, so that a deadline is
+        # met within 0.1 ms and not within 2.
+        milliseconds = int((wanted.deadline - monotonic()) * 1000)
+        if poller.poll(max(0, milliseconds)):
             return True
-        if monotonic() >= wanted.deadline:
+        left = wanted.deadline - monotonic()
+        if left <= 0:
             return False
+        if left < 0.001:
+            sleep(min(left, 0.0001))
 
 
 def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:

