@@ -10,6 +10,8 @@ from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxClosed
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.launch import Launched
@@ -222,6 +224,9 @@ class SandboxCore:
 
     def _tightened(self, changes: dict[str, Any]) -> Policy:
         """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
+        mode = changes.get("checkpoints")
+        if len(changes) == 1 and mode in ("idle", "before-step", "off"):
+            return msgspec.structs.replace(self.policy, checkpoints=mode)
         key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
         policy = self._policies.get(key)
         if policy is None:
