@@ -1,0 +1,93 @@
+"""What one step costs: with and without checkpoints, by what it prints and returns, and with host tools.
+
+    python -m benchmarks.step [--quick]
+"""
+
+from __future__ import annotations
+
+import os
+
+from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, interleaved, one_core, options, timed
+from safeexec import Sandbox, Session
+
+LINES = 10_000
+MEGABYTE = 1_000_000
+
+
+def steps(session: Session, undoable: Session, before: Session, floor: BareChild, rounds: int) -> None:
+    table = Table("one step")
+    step = "x = x + 1"
+    for child in (session, undoable, before, floor):
+        child.run("x = 0")
+
+    def ours() -> None:
+        session.run(step)
+
+    def bare() -> None:
+        floor.run(step)
+
+    table.row(f"{step}, checkpoints off", *interleaved(ours, bare, rounds=rounds), "bare forked child")
+    times = interleaved(lambda: undoable.run(step), bare, rounds=rounds // 2, pause=0.01)
+    table.row(f"{step}, undoable, 10 ms of think time", *times, "bare forked child, same pause")
+    times = interleaved(lambda: undoable.run(step), fork_and_wait, rounds=rounds)
+    table.row(f"{step}, undoable, back to back", *times, "bare fork and wait")
+    times = interleaved(lambda: before.run(step), fork_and_wait, rounds=rounds)
+    table.row(f"{step}, checkpoints: before-step", *times, "bare fork and wait")
+    times = interleaved(lambda: session.run(PROGRAM), lambda: floor.run(PROGRAM), rounds=rounds // 2)
+    table.row("a program of 30 lines, compiled and run", *times, "bare forked child")
+    lines = f"for i in range({LINES}): print(i)"
+    times = interleaved(lambda: session.run(lines), lambda: floor.run(lines), rounds=max(5, rounds // 20))
+    table.row(f"{LINES} printed lines", *times, "bare forked child")
+
+
+def large_value(session: Session, rounds: int) -> None:
+    table = Table("a result of 1 MB")
+    session.run(f"big = 'x' * {MEGABYTE}").check()
+    data = b"x" * MEGABYTE
+    fd = os.memfd_create("reference")
+
+    def copy() -> None:
+        os.pwrite(fd, data, 0)
+        os.pread(fd, MEGABYTE, 0)
+
+    table.row("session.get", *interleaved(lambda: session.get("big"), copy, rounds=rounds), "write and read of a memfd")
+    os.close(fd)
+
+
+def tool_calls(floor: BareChild, rounds: int) -> None:
+    table = Table("one call of a host tool from guest code")
+
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    with Sandbox("calculator", tools=[add]) as sandbox, sandbox.session(checkpoints="off") as session:
+        session.run("def many(n):\n    for i in range(n):\n        add(i, 1)").check()
+        ours = timed(lambda: session.run("many(200)").check(), rounds) / 200
+        table.row("add(i, 1)", ours, floor.round_trips(200 * rounds), "a bare message round trip")
+
+
+def timeouts(rounds: int) -> None:
+    table = Table("how late a step returns that is stopped after 0.1 s")
+    with Sandbox("calculator") as sandbox, sandbox.session() as session:
+        session.run("import re").check()
+        for source in ("while True: pass", "sum(range(10 ** 12))", "re.match('(a+)+$', 'a' * 60 + 'b')"):
+            late = timed(lambda source=source: session.run(source, timeout=0.1), rounds) - 0.1
+            table.row(source, late, 0.1, "the time limit")
+
+
+if __name__ == "__main__":
+    quick = options(__doc__).quick
+    with one_core(), Sandbox("calculator") as sandbox:
+        floor = BareChild()
+        try:
+            with (
+                sandbox.session(checkpoints="off") as session,
+                sandbox.session() as undoable,
+                sandbox.session(checkpoints="before-step") as before,
+            ):
+                steps(session, undoable, before, floor, 100 if quick else 400)
+                large_value(session, 50 if quick else 200)
+            tool_calls(floor, 5 if quick else 20)
+        finally:
+            floor.close()
+    timeouts(3 if quick else 9)
