@@ -167,6 +167,8 @@ _FALLBACKS: dict[str, Rule] = {
     # NumPy and OpenBLAS ask where memory lies and go on without an answer
     "get_mempolicy": refuse(errno.ENOSYS),
     "mbind": refuse(errno.ENOSYS),
+    # getpwuid (expanduser, tarfile) asks nscd first, non-blocking, and then reads /etc/passwd
+    "socket": Rule(excuses=(((_equal(0, _AF_UNIX), _equal(1, _SOCK_STREAM | _SOCK_FLAGS)), errno.EACCES),)),
     # shutil.copystat goes on after ENOTSUP, after no other errno of a refusal
     "getxattr": refuse(errno.ENOTSUP),
     "lgetxattr": refuse(errno.ENOTSUP),

@@ -21,6 +21,7 @@ __all__ = ["configure", "explain", "remember_workspace", "rule_of", "syscall_of"
 
 _UNKNOWN_ERROR = re.compile(r"Unknown error (3\d{3}|40[0-8]\d|409[0-5])\b")
 _NO_THREAD = "can't start new thread"
+_NO_MAPPING = "failed to map segment from shared object"  # glibc's dlopen keeps the errno to itself
 
 _HINTS = {
     "network": "There is no network in this sandbox: use a tool of the host, or the data that is already there.",
@@ -91,6 +92,10 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         return call, f"{subject} is refused by {rule_of(group)}", _HINTS[group]
     if isinstance(error, RuntimeError) and _NO_THREAD in _text(error):
         return "clone", f"a new thread is refused by {rule_of('threads')}", _HINTS["threads"]
+    if isinstance(error, ImportError | OSError) and _NO_MAPPING in _text(error):
+        library = _text(error).partition(":")[0]
+        message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
+        return "mmap", message, "Only what was imported before the session began can be used: import something else."
     if isinstance(error, PermissionError) and error.errno == errno.EACCES:
         return _explain_path(error)
     return None

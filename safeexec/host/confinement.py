@@ -87,8 +87,9 @@ def plan(
     if not facts.seccomp.works:
         reason = f"seccomp does not work here ({facts.seccomp.reason})"
         raise ProtectionError(f"{reason}; guest code cannot be confined without it")
-    read, links = library_paths((*libraries, *policy.filesystem.read))
     namespaces, missing = _namespaces(facts)
+    extra = () if "mount" in namespaces else _machine_paths()
+    read, links = library_paths((*libraries, *policy.filesystem.read, *extra))
     user = None
     if facts.root.works:
         unreadable = _unreadable(read, "mount" in namespaces)
@@ -250,6 +251,25 @@ def library_paths(extra: Iterable[str] = ()) -> tuple[tuple[str, ...], tuple[tup
             real[os.path.realpath(path)] = None
     kept = [path for path in real if not any(path.startswith(other + "/") for other in real)]
     return tuple(sorted(kept)), tuple(links.items())
+
+
+def _machine_paths() -> Iterator[str]:
+    """What libraries ask about the machine, and do not find in a new root: processors, and the control group's limits.
+
+    Where they are in view but refused, duckdb aborts: it expects ENOENT.
+    """
+    yield "/sys/devices/system/cpu/online"
+    limits = ("cpu.max", "memory.max", "memory.high", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes")
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            groups = [line.strip().split(":", 2)[1:] for line in file]
+    except OSError:
+        return
+    for controllers, group in groups:
+        for controller in controllers.split(","):
+            for place in {group, "/"}:
+                directory = os.path.normpath(f"/sys/fs/cgroup/{controller}/{place}")
+                yield from (path for name in limits if os.path.exists(path := os.path.join(directory, name)))
 
 
 def _python_paths() -> Iterator[str]:

@@ -58,10 +58,14 @@ class Check(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it)."""
+    """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it).
+
+    `excuses` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
+    """
 
     alternatives: tuple[tuple[Check, ...], ...] = ()
     error: int | None = None
+    excuses: tuple[tuple[tuple[Check, ...], int], ...] = ()
 
 
 def allow() -> Rule:
@@ -102,7 +106,9 @@ def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bp
     for number, rule in sorted(by_number.items()):
         if _is_conditional(rule):
             _emit_rule(program, number, rule)
-    for error in sorted({target for _, target in intervals if target.startswith("errno ")}):
+    answers = {target for _, target in intervals if target.startswith("errno ")}
+    answers |= {f"errno {error}" for rule in by_number.values() for _, error in rule.excuses}
+    for error in sorted(answers):
         program.label(error)
         program.answer(ERRNO | int(error.split()[1]))
     program.label("name")
@@ -116,14 +122,16 @@ def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bp
 
 
 def _is_conditional(rule: Rule) -> bool:
-    return bool(rule.alternatives) and () not in rule.alternatives
+    return bool(rule.excuses) or (bool(rule.alternatives) and () not in rule.alternatives)
 
 
 def _target(number: int, rule: Rule | None) -> str:
-    if rule is None or (not rule.alternatives and rule.error is None):
+    if rule is None:
         return "name"
     if _is_conditional(rule):
         return f"rule {number}"
+    if not rule.alternatives and rule.error is None:
+        return "name"
     return "allow" if rule.alternatives else f"errno {rule.error}"
 
 
@@ -159,7 +167,8 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
     """Load and compare word by word; a failed check goes on with the next alternative."""
     program.label(f"rule {number}")
     loaded: int | None = None
-    for position, checks in enumerate(rule.alternatives):
+    excuses = [(checks, f"errno {error}") for checks, error in rule.excuses]
+    for position, (checks, verdict) in enumerate([*((checks, "allow") for checks in rule.alternatives), *excuses]):
         following = f"rule {number} else {position}"
         words = [word for check in checks for word in _words(check)]
         for offset, mask, value in words:
@@ -170,7 +179,7 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
                 program.mask(mask)
                 loaded = None
             program.branch(bpf.EQUAL, value, if_false=following)
-        program.jump("allow")
+        program.jump(verdict)
         program.label(following)
         if len(words) > 1:
             loaded = None

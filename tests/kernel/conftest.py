@@ -1,0 +1,40 @@
+"""The situations in which the same promises must hold: as root and as anybody, with namespaces and without."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+
+import pytest
+
+from safeexec.linux.probe import probe
+from tests.kernel import harness
+
+SITUATIONS = {
+    "root": {},
+    "root-without-namespaces": {"namespaces": False},
+    "ordinary": {"ordinary": True},
+    "ordinary-without-namespaces": {"ordinary": True, "namespaces": False},
+}
+
+
+def _skip_where_impossible(name: str) -> None:
+    facts = probe()
+    if name.startswith("root") and os.geteuid() != 0:
+        pytest.skip("needs root")
+    if not name.endswith("without-namespaces") and not facts.mount.works:
+        pytest.skip(f"no namespaces here: {facts.mount.reason}")
+
+
+@pytest.fixture(params=SITUATIONS)
+def situation(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    _skip_where_impossible(name)
+    return name
+
+
+@pytest.fixture
+def run(situation: str) -> Callable[..., harness.Outcome]:
+    """`harness.run` in one of the four situations."""
+    return functools.partial(harness.run, **SITUATIONS[situation])

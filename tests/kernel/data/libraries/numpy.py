@@ -1,0 +1,18 @@
+import numpy as np
+
+a = np.random.default_rng(0).random((300, 300))
+np.linalg.svd(a)
+np.linalg.inv(a)
+(a @ a).sum()
+np.sort(a)
+np.fft.fft2(a)
+np.save("x.npy", a)
+np.load("x.npy", mmap_mode="r")[0]
+np.savez("y.npz", a=a)
+np.load("y.npz")["a"]
+np.savetxt("t.txt", a[:5])
+np.loadtxt("t.txt")
+a.tofile("z.bin")
+np.fromfile("z.bin")
+np.memmap("m.dat", dtype="f8", mode="w+", shape=(10,))[:] = 1
+print("done")

@@ -1,0 +1,288 @@
+"""A real child after lockdown, in every situation: what it cannot reach, and what it still can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.kernel.harness import Outcome
+
+Run = Callable[..., Outcome]
+
+SECRET = "5eaf00d5"
+
+READS_OUTSIDE = {
+    "open": "print(open(SECRET).read())",
+    "list": "import os; print(os.listdir(os.path.dirname(SECRET)), 'reached')",
+    "o_path": "import os; h = os.open(SECRET, os.O_PATH); print(open(f'/proc/self/fd/{h}').read())",
+    "symlink": "import os; os.symlink(SECRET, 'l'); print(open('l').read())",
+    "hard link": "import os; os.link(SECRET, 'l'); print(open('l').read())",
+    "passwd": "print(open('/etc/passwd').readline(), 'reached')",
+    "shadow": "print(open('/etc/shadow').readline(), 'reached')",
+    "host memory": "print(open(f'/proc/{HOST}/maps').readline(), 'reached')",
+    "host environment": "print(open(f'/proc/{HOST}/environ', 'rb').read(), 'reached')",
+    "zygote memory": "import os; print(open(f'/proc/{os.getppid()}/mem', 'r+b'), 'reached')",
+    "shared memory": "import os; print(os.listdir('/dev/shm'), 'reached')",
+    "kernel settings": "import os; os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY); print('reached')",
+}
+
+WRITES_OUTSIDE = {
+    "create": "open(SECRET + '.new', 'w'); print('reached')",
+    "overwrite": "open(SECRET, 'w'); print('reached')",
+    "truncate": "import os; os.truncate(SECRET, 0); print('reached')",
+    "unlink": "import os; os.unlink(SECRET); print('reached')",
+    "rename": "import os; os.rename(SECRET, 'here'); print('reached')",
+    "mkdir": "import os; os.mkdir(SECRET + '.d'); print('reached')",
+    "fifo": "import os; os.mkfifo(SECRET + '.f'); print('reached')",
+    "chmod": "import os; os.chmod(SECRET, 0o600); print('reached')",
+    "chown": "import os; os.chown(SECRET, -1, -1); print('reached')",
+    "utime": "import os; os.utime(SECRET, (1, 1)); print('reached')",
+    "setxattr": "import os; os.setxattr(SECRET, 'user.x', b'1'); print('reached')",
+    "libraries": "import os; os.open(os.path.dirname(os.__file__), os.O_TMPFILE | os.O_RDWR); print('reached')",
+    "own memory": "open('/proc/self/mem', 'r+b'); print('reached')",
+}
+
+PROCESSES = {
+    "kill": "import os; os.kill(HOST, 0); print('reached')",
+    "kill the zygote": "import os; os.kill(os.getppid(), 9); print('reached')",
+    "kill the group": "import os; os.kill(0, 0); print('reached')",
+    "kill everything": "import os; os.kill(-1, 9); print('reached')",
+    "pidfd": "import os; os.pidfd_open(os.getppid()); print('reached')",
+    "priority": "import os; os.setpriority(os.PRIO_PROCESS, HOST, 19); print('reached')",
+    "affinity": "import os; os.sched_setaffinity(os.getppid(), {0}); print('reached')",
+    "limits of another": "import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_CORE); print('reached')",
+    "raise a limit": "import resource as r; r.setrlimit(r.RLIMIT_AS, (-1, -1)); print('reached')",
+    "exec": "import os; os.execv('/bin/true', ['true'])",
+    "loader": "import os; os.execv('/lib64/ld-linux-x86-64.so.2', ['ld', '/bin/true'])",
+    "subprocess": "import subprocess; subprocess.run(['true']); print('reached')",
+    "spawn": "import os; os.posix_spawn('/bin/true', ['true'], {}); print('reached')",
+    "new session": "import os; os.setsid(); print('reached')",
+    "own group": "import os; os.setpgid(0, 0); print('reached')",
+    "another group": "import os; os.setpgid(0, os.getppid()); print('reached')",
+    "user": "import os; os.setresuid(0, 0, 0); print('reached')",
+}
+
+SOCKETS = {
+    "tcp": "import socket; socket.socket(); print('reached')",
+    "udp": "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM); print('reached')",
+    "unix": "import socket; socket.socket(socket.AF_UNIX); print('reached')",
+    "netlink": "import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW); print('reached')",
+    "datagram pair": "import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); print('reached')",
+}
+
+CALLS = {
+    "ptrace": "101, 0x4206, HOST, 0, 0",
+    "process_vm_readv": "310, HOST, 0, 0, 0, 0",
+    "unshare": "272, 0x10000000",
+    "setns": "308, 0, 0",
+    "mount": "165, 0, 0, 0, 0, 0",
+    "io_uring_setup": "425, 4, 0",
+    "bpf": "321, 0, 0, 0",
+    "perf_event_open": "298, 0, 0, -1, -1, 0",
+    "keyctl": "250, 0, 0",
+    "userfaultfd": "323, 0",
+    "pidfd_getfd": "438, 0, 0, 0",
+    "open_by_handle_at": "304, 0, 0, 0",
+    "memfd_create": "319, 0, 0",
+    "shmget": "29, 1, 4096, 0o1666",
+    "msgget": "68, 1, 0o1666",
+    "mq_open": "240, 0, 0, 0, 0",
+    "inotify_init1": "294, 0",
+    "vmsplice": "278, 1, 0, 0, 0",
+    "personality": "135, 0x0400000",
+    "clone into namespaces": "56, 0x10000000 | 17, 0, 0, 0, 0",
+    "clone sharing memory": "56, 0x100 | 17, 0, 0, 0, 0",
+    "tgkill": "234, HOST, HOST, 0",
+    "seccomp": "317, 0, 0, 0",
+    "x32": "39 | 0x40000000,",
+}
+
+
+def _attempt(source: str) -> str:
+    """The source, its refusal told as one line."""
+    body = "\n".join("    " + line for line in source.splitlines())
+    return f"try:\n{body}\nexcept OSError as error:\n    print('refused', error.errno)\n"
+
+
+def _many(sources: dict[str, str]) -> str:
+    """All attempts in one child: each prints its name first."""
+    return "".join(f"print('@', {name!r})\n{_attempt(source)}" for name, source in sources.items())
+
+
+def _sections(output: str) -> dict[str, str]:
+    return {part.partition("\n")[0].strip(): part.partition("\n")[2] for part in output.split("@")[1:]}
+
+
+@pytest.mark.parametrize(
+    "group", [READS_OUTSIDE, WRITES_OUTSIDE, PROCESSES, SOCKETS], ids=["read", "write", "processes", "net"]
+)
+def test_every_attempt_to_get_out_is_refused(run: Run, group: dict[str, str]) -> None:
+    outcome = run(_many(group), secret=SECRET)
+    sections = _sections(outcome.output)
+    assert set(sections) == set(group), outcome.output
+    for name, text in sections.items():
+        assert "refused" in text, (name, text)
+        assert "reached" not in text and SECRET not in text, (name, text)
+
+
+@pytest.mark.skipif("os.uname().machine != 'x86_64'")
+def test_system_calls_that_are_never_legitimate_fail(run: Run) -> None:
+    source = "import ctypes\nL = ctypes.CDLL(None, use_errno=True)\n"
+    source += "".join(f"print({name!r}, L.syscall({call}), ctypes.get_errno())\n" for name, call in CALLS.items())
+    lines = run(source).output.splitlines()
+    assert len(lines) == len(CALLS), lines
+    for line in lines:
+        assert line.split()[-2] == "-1", line
+
+
+def test_a_refusal_names_its_call(run: Run) -> None:
+    """As Python shows it, and as the child explains it."""
+    source = """
+from safeexec.child.violations import explain
+import socket
+try:
+    socket.socket()
+except OSError as error:
+    print(error.errno - 3000, *explain(error)[:2], sep='|')
+"""
+    number, name, message = run(source).output.strip().split("|")
+    assert name == "socket" and message.startswith("socket() is refused by ")
+    assert int(number) in (41, 198)
+
+
+def test_no_secret_is_in_memory_or_environment(run: Run) -> None:
+    """The environment that the interpreter was started with lies on its stack, whatever `os.environ` says later."""
+    source = """
+import ctypes, os
+found = {}
+for line in open('/proc/self/maps'):
+    place, rights = line.split()[:2]
+    name = line.split()[-1]
+    if rights.startswith('r') and name in ('[stack]', '[heap]'):
+        first, last = (int(x, 16) for x in place.split('-'))
+        found[name] = ('SAFEEXEC' + '_SECRET=').encode() in ctypes.string_at(first, last - first)
+print(found, [value for value in os.environ.values() if value not in ('C.UTF-8', WORKSPACE)])
+"""
+    assert run(source).output == "{'[heap]': False, '[stack]': False} []\n"
+
+
+def test_executable_memory(run: Run) -> None:
+    """Never writable and executable, not even where libraries may be mapped late."""
+    source = _many(
+        {
+            "map": "import mmap; mmap.mmap(-1, 4096, prot=7); print('reached')",
+            "anonymous": "import mmap; mmap.mmap(-1, 4096, prot=5); print('reached')",
+        }
+    )
+    source += (
+        "import ctypes, mmap\nm = mmap.mmap(-1, 4096)\na = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+        "print('protect', ctypes.CDLL(None).mprotect(ctypes.c_void_p(a), 4096, 5))\n"
+        "import _decimal, _zoneinfo\n"
+    )
+    outcome = run(source)
+    assert "reached" not in outcome.output and "protect -1" in outcome.output, outcome.output
+    assert outcome.status == 0
+
+
+def test_a_policy_without_executable_mappings_loads_no_library(run: Run) -> None:
+    """And the failure, which only the loader words, is told as the refusal that it is."""
+    source = """
+from safeexec.child.violations import explain
+try:
+    import _lsprof
+except ImportError as error:
+    print(*explain(error)[:2])
+"""
+    assert run(source, "standard").output.startswith("mmap mapping ")
+
+
+def test_the_workspace_can_be_used(run: Run) -> None:
+    source = """
+import os, shutil, pathlib, tempfile, zipfile
+open('a.txt', 'w').write('hello'); os.makedirs('d/e'); os.rename('a.txt', 'd/a.txt')
+print(pathlib.Path('d/a.txt').read_text(), sorted(os.listdir('d')), os.getcwd() == WORKSPACE)
+with open('d/a.txt', 'r+') as f:
+    f.truncate(2)
+os.truncate('d/a.txt', 1)
+with zipfile.ZipFile('z.zip', 'w') as z:
+    z.write('d/a.txt')
+with tempfile.TemporaryDirectory() as t:
+    pathlib.Path(t, 'x').write_bytes(b'1')
+shutil.copyfile('d/a.txt', 'b.txt'); shutil.rmtree('d'); print(sorted(os.listdir()))
+"""
+    assert run(source).output == "hello ['a.txt', 'e'] True\n['b.txt', 'z.zip']\n"
+
+
+def test_what_python_needs_still_works(run: Run) -> None:
+    """Threads, asyncio, time zones, late imports, the death by abort, and forks for checkpoints."""
+    source = """
+import asyncio, threading, zoneinfo, datetime, os, select, signal, time
+async def main():
+    return await asyncio.to_thread(lambda: 5)
+print(asyncio.run(main()), zoneinfo.ZoneInfo('Europe/Paris'), datetime.datetime.strptime('2020', '%Y').year)
+t = threading.Thread(target=lambda: print('thread')); t.start(); t.join()
+print('x'.encode('cp1252'), len(os.urandom(3)), time.localtime().tm_year > 2000)
+pid = os.fork()
+if pid == 0:
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+os.abort()
+"""
+    outcome = run(source)
+    assert outcome.output == "5 Europe/Paris 2020\nthread\nb'x' 3 True\n7\n"
+    assert outcome.status == -6
+
+
+def test_threads_are_refused_where_the_policy_has_none(run: Run) -> None:
+    source = """
+import threading
+from safeexec.child.violations import explain
+try:
+    threading.Thread(target=print).start()
+except RuntimeError as error:
+    print(explain(error)[0])
+"""
+    assert run(source, "calculator").output == "clone\n"
+
+
+def test_memory_and_descriptors_are_bounded(run: Run) -> None:
+    source = """
+import os
+try:
+    bytearray(8 << 30)
+except MemoryError:
+    print('memory')
+try:
+    while True:
+        os.dup(1)
+except OSError as error:
+    print(error.errno)
+"""
+    assert run(source).output == "memory\n24\n"
+
+
+def test_a_fork_bomb_stops_at_the_limit(run: Run, situation: str) -> None:
+    """Counted per session where there is a user namespace. The kernel counts nothing for root without one."""
+    if situation == "root-without-namespaces":
+        pytest.skip("the kernel counts no processes of root; the report says so")
+    source = """
+import os, time
+made = []
+try:
+    while len(made) < 5000:
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(3600)
+        made.append(pid)
+except BlockingIOError:
+    print('limit', len(made) < 2000)
+"""
+    assert run(source).output == "limit True\n"
+
+
+def test_the_report_is_honest(run: Run, situation: str) -> None:
+    mechanisms = run("pass").mechanisms
+    assert mechanisms["seccomp"] and mechanisms["landlock"] and mechanisms["rlimits"] and mechanisms["no-new-privs"]
+    for name in ("user", "mount", "pid", "network", "ipc", "uts"):
+        assert mechanisms[f"{name}-namespace"] is (not situation.endswith("without-namespaces")), mechanisms
