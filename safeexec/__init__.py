@@ -26,9 +26,12 @@ if TYPE_CHECKING:
         ToolError,
         WorkspaceError,
     )
+    from safeexec.host.aio import AsyncSandbox, AsyncSession
     from safeexec.host.blocking import Sandbox, Session
+    from safeexec.host.confinement import describe as machine_protection
     from safeexec.inline import compile_expression, evaluate
     from safeexec.policy.model import Policy
+    from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Opaque
     from safeexec.results import ErrorInfo, Result
 
@@ -37,18 +40,24 @@ _HOME = {
         "CheckpointError ExpressionError PluginError PolicyError ProtectionError ProtocolError SandboxBusy SandboxClosed "
         "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
     ),
+    "safeexec.host.aio": "AsyncSandbox AsyncSession",
     "safeexec.host.blocking": "Sandbox Session",
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.policy.model": "Policy",
+    "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Opaque",
     "safeexec.results": "ErrorInfo Result",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+_RENAMED = {"machine_protection": ("safeexec.host.confinement", "describe")}
 
 __all__ = [
+    "AsyncSandbox",
+    "AsyncSession",
     "CheckpointError",
     "ErrorInfo",
     "ExpressionError",
+    "Mechanism",
     "Opaque",
     "PluginError",
     "Policy",
@@ -69,14 +78,16 @@ __all__ = [
     "WorkspaceError",
     "compile_expression",
     "evaluate",
+    "machine_protection",
 ]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
+    module, attribute = _RENAMED.get(name) or (_MODULE_OF.get(name), name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
+    value = getattr(import_module(module), attribute)
     globals()[name] = value
     return value
 

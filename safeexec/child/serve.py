@@ -51,6 +51,7 @@ class Server:
             m.Deliver: self._deliver,
             m.Save: self._save,
             m.Load: self._load,
+            m.SelfTest: self._self_test,
         }
 
     def serve(self) -> NoReturn:
@@ -214,6 +215,11 @@ class Server:
         finally:
             os.close(fd)
         return m.Done()
+
+    def _self_test(self, request: m.SelfTest) -> m.Tested:
+        from safeexec.child.selftest import try_everything
+
+        return m.Tested(try_everything(self.guest.limits.memory_bytes))
 
     def _save(self, request: m.Save) -> m.Saved:
         fd = self.link.take_fd()

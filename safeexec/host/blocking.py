@@ -33,7 +33,7 @@ def call_tool(wanted: CallTool) -> Any:
     if hasattr(value, "__await__"):
         from safeexec.host.tool_calls import await_blocking
 
-        return await_blocking(value, wanted.timeout)
+        return await_blocking(value, wanted.timeout, wanted.owner)
     return value
 
 
@@ -270,5 +270,15 @@ class Session:
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:
-        """What the kernel does for this very session, and what it does not and why."""
-        return tuple(self._core.mechanisms)
+        """What the kernel does for this very session, and what it does not and why.
+
+        The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is not
+        active, whatever was planned.
+        """
+        planned = {mechanism.name: mechanism for mechanism in self._core.mechanisms}
+        for tried in drive(self._core.self_test()):
+            known = planned.get(tried.name)
+            detail = f"{known.detail}; {tried.detail}" if known is not None and known.detail else tried.detail
+            active = tried.active and (known is None or known.active)
+            planned[tried.name] = type(tried)(tried.name, active, detail)
+        return tuple(planned.values())

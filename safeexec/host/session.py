@@ -100,7 +100,6 @@ class SessionCore:
 
     def _begin_in(self, channel: Channel, ready: m.Ready) -> None:
         """Make a child that has just come up the process of this session."""
-        tighten(channel, self.sandbox.policy.limits, self.policy.limits)
         self._adopt(channel, None)
         self.mechanisms = self.sandbox.mechanisms
         if self._lineage is not None:
@@ -654,6 +653,10 @@ class SessionCore:
         yield from self._restore()
         raise SandboxError(f"the session's process died ({error}); its state was restored, try again") from None
 
+    def self_test(self) -> Core[list[m.Mechanism]]:
+        """Let the session's process try what it must not be able to do. One row per act; `active` where it was refused."""
+        return list((yield from self._ask(m.SelfTest(), m.Tested)).rows)
+
     # Durable states
 
     def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
@@ -750,21 +753,19 @@ STREAM_SECONDS = 0.003
 STREAM_BYTES = 1 << 20
 
 
-def tighten(channel: Channel, given: Limits, wanted: Limits) -> None:
-    """Lower the kernel limits of a child that was locked down under the limits of its sandbox to those of its session."""
-    if wanted is given or channel.pid is None:
-        return
-    for number, less in (
+def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
+    """By how much the kernel holds a session tighter than its sandbox: (RLIMIT_*, how much less).
+
+    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
+    """
+    if wanted is given:
+        return []
+    less = (
         (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
         (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
         (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
-    ):
-        if less <= 0:
-            continue
-        soft, hard = resource.prlimit(channel.pid, number)
-        if hard != resource.RLIM_INFINITY:
-            lowered = max(0, hard - less)
-            resource.prlimit(channel.pid, number, (min(soft, lowered), lowered))
+    )
+    return [(number, by) for number, by in less if by > 0]
 
 
 def death(pidfd: int) -> str:

@@ -96,6 +96,8 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
     """Whether checkpoints are made in think time, or only when the next step arrives."""
     rehearse: bool = False
     """Whether the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
+    lowered: list[tuple[int, int]] = []
+    """Resource limits (RLIMIT_*) of a session that is held tighter than its sandbox, and by how much."""
 
 
 class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
@@ -181,6 +183,10 @@ class Save(msgspec.Struct, tag="save", array_like=True):
 
 class Load(msgspec.Struct, tag="load", array_like=True):
     """Unpickle variables from the file that travels with the message."""
+
+
+class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
+    """Try what must not be possible, and tell what happened."""
 
 
 class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
@@ -281,6 +287,12 @@ class Saved(msgspec.Struct, tag="saved", array_like=True):
     problem: str = ""
 
 
+class Tested(msgspec.Struct, tag="tested", array_like=True):
+    """The answer to `SelfTest`."""
+
+    rows: list[Mechanism]
+
+
 class Done(msgspec.Struct, tag="ok", array_like=True):
     """The answer to a request that has no other; `problem` says why it failed."""
 
@@ -290,5 +302,5 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 
 ToZygote = Configure | Spawn
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
-ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | ToolReply | Deliver | Thaw
-FromChild = Ready | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Done
+ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
+FromChild = Ready | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done

@@ -36,6 +36,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Deliver): ANSWERING,
     (IDLE, m.Save): ANSWERING,
     (IDLE, m.Load): ANSWERING,
+    (IDLE, m.SelfTest): ANSWERING,
     (PARKED, m.Thaw): PARKED,
 }
 CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
@@ -47,6 +48,7 @@ CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
     (ANSWERING, m.Names): IDLE,
     (ANSWERING, m.Described): IDLE,
     (ANSWERING, m.Saved): IDLE,
+    (ANSWERING, m.Tested): IDLE,
     (ANSWERING, m.Done): IDLE,
     (PARKING, m.Parked): PARKED,
 }

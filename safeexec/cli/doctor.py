@@ -1,0 +1,60 @@
+"""`safeexec doctor`: what this machine can enforce, found by trying, and whether it is enough for a profile."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from typing import TYPE_CHECKING, Any
+
+from safeexec.cli.common import add_policy_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from safeexec import Mechanism
+
+
+def add_parser(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "doctor", help="show what this machine can enforce for a profile",
+        description="Tries the forbidden acts themselves, in a confined process. Exit status 1: something required is missing.",
+    )
+    add_policy_option(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def main(options: argparse.Namespace) -> int:
+    """0: a session of the profile is held by all that its policy requires. 1: it is not, or an act succeeded."""
+    from safeexec import Policy, ProtectionError, Sandbox, machine_protection
+
+    policy = Policy.load(options.policy)
+    machine, session, problem = list(machine_protection()), [], ""
+    try:
+        with Sandbox(policy, spare=0) as sandbox, sandbox.session(checkpoints="off") as opened:
+            session = list(opened.protection)
+    except ProtectionError as error:
+        problem = str(error)
+    held = not problem and all(row.active for row in session if row.detail.startswith("tried") or "; tried" in row.detail)
+    if options.json:
+        print(json.dumps({"policy": policy.name, "ok": held, "problem": problem, "machine": _plain(machine), "session": _plain(session)}))
+        return 0 if held else 1
+    print(f"Linux {platform.release()}, Python {platform.python_version()}")
+    _print("This machine", machine)
+    if session:
+        _print(f"A session of {policy.name}", session)
+    print(f"\n{problem}" if problem else f"\n{policy.name}: all that it requires is active, and every attempt was refused" if held
+          else f"\n{policy.name}: an attempt that should have been refused was not", file=sys.stderr if not held else sys.stdout)
+    return 0 if held else 1
+
+
+def _plain(rows: Iterable[Mechanism]) -> list[dict[str, Any]]:
+    return [{"name": row.name, "active": row.active, "detail": row.detail} for row in rows]
+
+
+def _print(title: str, rows: Iterable[Mechanism]) -> None:
+    print(f"\n{title}")
+    for row in rows:
+        print(f"  {'yes' if row.active else 'NO ':3} {row.name:24} {row.detail}")
