@@ -75,9 +75,12 @@ class Lockdown:
         """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
         self._address_space = rlimits.address_space()
 
-    def apply(self, *, workspace: str | None = None, keep_fds: Iterable[int] = ()) -> list[Mechanism]:
+    def apply(
+        self, *, workspace: str | None = None, keep_fds: Iterable[int] = (), lowered: Iterable[tuple[int, int]] = ()
+    ) -> list[Mechanism]:
         """In the child: give everything up but standard streams, `keep_fds` and `workspace`. Raises OSError.
 
+        `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
         The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
         """
         plan = self.plan
@@ -96,6 +99,7 @@ class Lockdown:
         if plan.processes is not None:
             limits.append((resource.RLIMIT_NPROC, plan.processes))
         rlimits.set_limits(limits)
+        rlimits.set_limits([(number, max(0, resource.getrlimit(number)[1] - less)) for number, less in lowered])
         self._name_own_pid()
         seccomp.install(self._filter)
         return self.mechanisms

@@ -34,7 +34,7 @@ def become_child(
     reseed(seed)
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
-    lockdown.apply(workspace=spawn.home, keep_fds=(control,))
+    lockdown.apply(workspace=spawn.home, keep_fds=(control,), lowered=spawn.lowered)
     tools.link = link
     guest.streams.install()
     server = Server(link, guest, tools, idle=spawn.idle)

@@ -17,7 +17,7 @@ from safeexec.host.channel import Channel, Gone
 from safeexec.host.launch import Launched
 from safeexec.host.launcher import Zygote
 from safeexec.host.output import OutputFile
-from safeexec.host.session import READY_SECONDS, SessionCore
+from safeexec.host.session import READY_SECONDS, SessionCore, lowered
 from safeexec.host.tools import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core
 from safeexec.host.workspace import Snapshot, Workspace, WorkspaceRoot
@@ -186,6 +186,7 @@ class SandboxCore:
         self._spares.clear()
         if self._zygote is not None:
             yield from self._zygote.close()
+        self.toolbox.close()
         if self._root is not None:
             self._root.close()
 
@@ -217,7 +218,9 @@ class SandboxCore:
         """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it."""
         self.check_usable()
         policy = self._tightened(tightened) if tightened else self.policy
-        session = SessionCore(self, policy, self._spares.pop() if self._spares else None)
+        # A spare child is locked down already, under the limits of the sandbox.
+        spare = self._spares.pop() if self._spares and not lowered(self.policy.limits, policy.limits) else None
+        session = SessionCore(self, policy, spare)
         yield from session.open()
         self.session_opened(session)
         return session
@@ -267,7 +270,7 @@ class SandboxCore:
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request."""
         self.check_usable()
-        number, channel = self._spawn(policy.checkpoints == "idle", workspace, output, rehearse=False)
+        number, channel = self._spawn(policy, workspace, output, rehearse=False)
         try:
             ready = yield from channel.receive(monotonic() + READY_SECONDS)
         except (Gone, ProtocolError) as error:
@@ -282,7 +285,7 @@ class SandboxCore:
         return channel, ready
 
     def _spawn(
-        self, idle: bool, workspace: Workspace | None, output: tuple[int, int], *, rehearse: bool
+        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, rehearse: bool
     ) -> tuple[int, Channel]:
         assert self._zygote is not None
         number = next(self._numbers)
@@ -291,8 +294,9 @@ class SandboxCore:
             number=number,
             workspace=workspace.path if workspace is not None else None,
             home=workspace.home if workspace is not None else None,
-            idle=idle,
+            idle=policy.checkpoints == "idle",
             rehearse=rehearse,
+            lowered=lowered(self.policy.limits, policy.limits),
         )
         with theirs:
             self._zygote.spawn(request, (theirs.fileno(), *output))
@@ -306,7 +310,7 @@ class SandboxCore:
             return
         workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
         out, err = OutputFile("stdout"), OutputFile("stderr")
-        _, channel = self._spawn(self.policy.checkpoints == "idle", workspace, (out.fd, err.fd), rehearse=True)
+        _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), rehearse=True)
         self._spares.append(Spare(channel, out, err, workspace))
 
     def new_workspace(self, policy: Policy) -> Workspace:
