@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from safeexec.agent import MistralModel
+from safeexec.agent.models.attempts import RetryRules
+
 USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
@@ -90,13 +93,16 @@ def whole(say: Say) -> bytes:
 
 
 class ChatServer:
-    """The answers are given in turn, the last one for ever. `requests` holds what was asked (JSON), `keys` the Authorization headers."""
+    """The answers are given in turn, the last one for ever. `requests` holds what was asked (JSON), `keys` the
+    Authorization headers. Models made by `model` are closed with the server.
+    """
 
     def __init__(self, answers: Sequence[Answer | Callable[[dict[str, Any]], Answer]]) -> None:
         self.answers = list(answers)
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.stopped = threading.Event()
+        self._models: list[MistralModel] = []
         self._lock = threading.Lock()
         owner = self
 
@@ -137,6 +143,13 @@ class ChatServer:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    def model(self, **options: Any) -> MistralModel:
+        """A model at this server that does not wait long between attempts."""
+        retry = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
+        model = MistralModel("test-model", **{"server_url": self.url, "retry": retry, "timeout": 20.0, **options})
+        self._models.append(model)
+        return model
+
     def next_answer(self, request: dict[str, Any], key: str | None, path: str) -> Answer:
         with self._lock:
             assert path.partition("#")[0] == "/v1/chat/completions", path
@@ -152,6 +165,8 @@ class ChatServer:
         try:
             yield self
         finally:
+            for model in self._models:
+                model.close()
             self.stopped.set()
             self._server.shutdown()
             self._server.server_close()

@@ -53,7 +53,8 @@ def test_wrong_counts_and_line_numbers_do_not_matter() -> None:
 
 
 def test_a_fence_around_the_diff_and_git_headers_are_passed_over() -> None:
-    diff = "```diff\ndiff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@\n-    return 3 * r\n+    return 9 * r\n```"
+    headers = "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py"
+    diff = f"```diff\n{headers}\n@@ -2 +2 @@\n-    return 3 * r\n+    return 9 * r\n```"
     assert apply(TEXT, diff) == TEXT.replace("3 * r", "9 * r")
 
 

@@ -14,14 +14,13 @@ from safeexec import Sandbox
 from safeexec.agent import CodeAgent, MistralModel
 from safeexec.agent.analyst import DataAnalyst
 from safeexec.agent.mathematics import MathAssistant
-from safeexec.agent.models.attempts import RetryRules
 from tests.agent.chat_server import Answer, ChatServer, Raw, Say, Status, chat_server, chunk
 
 KEY = "sk-secret-9f8e7d"
 
 
 def model_at(server: ChatServer) -> MistralModel:
-    return MistralModel("test", api_key=KEY, server_url=server.url, retry=RetryRules(attempts=3, first_wait=0.001))
+    return server.model(api_key=KEY)
 
 
 def code(source: str) -> Say:
@@ -61,7 +60,7 @@ def test_a_typo_repaired_after_one_observation() -> None:
 
 def test_a_timed_out_step_and_then_the_state_from_before() -> None:
     with chat_server(
-        code("primes = [2, 3, 5]"), code("while True:\n    primes.append(1)"), code("final_answer(sum(primes))")
+        code("primes = [2, 3, 5]"), code("while True:\n    primes[0] = 9"), code("final_answer(sum(primes))")
     ) as server:
         result = CodeAgent(model_at(server), "calculator", step_timeout=0.5).run("Sum the primes.")
     assert [step.result.outcome for step in result.steps] == ["ok", "timeout", "ok"]
@@ -95,7 +94,7 @@ def test_the_key_is_nowhere_in_the_sandbox_the_transcript_or_the_requests(
     look = "import os\nprint(dict(os.environ))\nprint(open('/proc/self/environ').read())"
     with chat_server(code(look), Say("Nothing.")) as server:
         path = tmp_path / "run.jsonl"
-        model = MistralModel("test", server_url=server.url)
+        model = server.model()
         CodeAgent(model, "confined-python", transcript=path).run("Find the key.")
     assert server.keys == [f"Bearer {KEY}"] * 2
     assert KEY not in path.read_text() + json.dumps(server.requests)
@@ -110,7 +109,7 @@ def csv_file(path: Path) -> Path:
 def test_an_analysis_of_a_raw_csv_in_stages_with_a_plot(tmp_path: Path) -> None:
     stages = (
         code("import pandas as pd\ndf = pd.read_csv('sales.csv')\ndf.describe()"),
-        code("df = df.dropna(subset=['amout'])"),
+        code("df['amout'].describe()"),
         code("df = df.dropna(subset=['amount'])\nby_region = df.groupby('region')['amount'].sum()\nby_region"),
         code("import matplotlib.pyplot as plt\nby_region.plot.bar()\nplt.title('Amount by region')"),
         Say("South sold more. 8 rows without an amount were left out."),

@@ -86,10 +86,13 @@ def test_a_rule(reply: str, kind: str, code: str | None) -> None:
 
 
 PIECES = st.sampled_from(
-    ["```", "~~~", "```python", "```\n", "<code>", "</code>", "<execute_python>", "</execute_python>", "&lt;code&gt;", "&lt;/code&gt;",
-     "<think>", "</think>", ">>> ", "... ", "\n", "\r\n", " ", "\t", "x = 1", "print(", ")", "'''", '{"name": 1, "input": 2}', "[", "`",
-     "The end.", "\u200b", "\ufeff", "\0", "\ud800", "é", "1. "]
-)  # fmt: skip
+    [
+        *("```", "~~~", "```python", "```\n", "`", "<code>", "</code>", "<execute_python>", "</execute_python>"),
+        *("&lt;code&gt;", "&lt;/code&gt;", "<think>", "</think>", ">>> ", "... ", "1. ", "\n", "\r\n", " ", "\t"),
+        *("x = 1", "print(", ")", "'''", '{"name": 1, "input": 2}', "[", "The end."),
+        *("\u200b", "\ufeff", "\0", "\ud800", "é"),
+    ]
+)
 
 
 @given(st.lists(PIECES, max_size=40).map("".join) | st.text(max_size=200))
@@ -122,15 +125,19 @@ def test_a_program_comes_out_of_every_wrapping_as_it_went_in(program: str, befor
         ("~~~py", "~~~"),
     ):
         assert extract(f"{before}{opening}\n{program}\n{closing}{after}").code == program
-        assert extract(f"{before}{opening}\n{textwrap.indent(program, '  ')}\n{closing}{after}").code in (
+        indented = textwrap.indent(program, "  ")
+        assert extract(f"{before}{opening}\n{indented}\n{closing}{after}").code in (
             program,
             textwrap.dedent(textwrap.indent(program, "  ")).strip(),
         )
 
 
 # A megabyte of each: what would cost quadratic time, exhaust a parser or recurse without end if it could.
-FLOODS = ["`", "~", "<code>", "a <execute_python>", "<think>\n", "x<think>", "</think>", "```\n", "```python\n(\n```\n", ">>> ",
-          "(", "-", "a.", "[\n", '"name" "input"\n[{"', "lambda:", "1 if 1 else ", "\n", " ", "\\\n", "````python\n```\n"]  # fmt: skip
+FLOODS = [
+    *("`", "~", "<code>", "a <execute_python>", "<think>\n", "x<think>", "</think>", "```\n", "```python\n(\n```\n"),
+    *(">>> ", "(", "-", "a.", "[\n", '"name" "input"\n[{"', "lambda:", "1 if 1 else ", "\n", " ", "\\\n"),
+    "````python\n```\n",
+]
 
 
 @pytest.mark.parametrize("piece", FLOODS)

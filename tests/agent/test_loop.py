@@ -6,6 +6,7 @@ import gc
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -254,8 +255,8 @@ def test_roles_alternate_whatever_happens(sandbox: Sandbox) -> None:
     CodeAgent(model, sandbox, native=True, empty_replies=9).run("t")
     for messages in model.requests:
         roles = [message.role for message in messages[1:]]
-        assert all(left != "user" or right == "assistant" for left, right in zip(roles, roles[1:], strict=False))
-        assert all(right != "user" or left == "assistant" for left, right in zip(roles, roles[1:], strict=False))
+        assert all(left != "user" or right == "assistant" for left, right in pairwise(roles))
+        assert all(right != "user" or left == "assistant" for left, right in pairwise(roles))
 
 
 def test_a_long_run_fits_the_context(sandbox: Sandbox) -> None:

@@ -20,13 +20,10 @@ ASK = (Message("system", "You compute."), Message("user", "2 + 2?"))
 RUN = ToolSpec(
     "run_python", "Run Python.", {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
 )
-QUICK = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
 
 
 def model_at(server: ChatServer, **options: object) -> MistralModel:
-    return MistralModel(
-        "test-model", **{"api_key": KEY, "server_url": server.url, "retry": QUICK, "timeout": 20.0, **options}
-    )
+    return server.model(**{"api_key": KEY, **options})
 
 
 def test_a_streamed_reply_arrives_in_pieces_with_its_token_counts() -> None:
@@ -124,7 +121,7 @@ def test_nobody_listening_is_a_failed_connection() -> None:
     with chat_server(Say("x")) as server:
         url = server.url
     with pytest.raises(ModelUnavailable, match="connection failed"):
-        MistralModel("m", server_url=url, retry=QUICK, api_key=KEY).complete(ASK)
+        MistralModel("m", server_url=url, retry=RetryRules(attempts=1), api_key=KEY).complete(ASK)
 
 
 UNREADABLE = {
@@ -188,7 +185,7 @@ def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
     monkeypatch.setenv("MISTRAL_DEBUG", "1")
     caplog.set_level(logging.DEBUG)
     with chat_server(Status(400, f"bad key {KEY}")) as server:
-        model = MistralModel("m", server_url=server.url)
+        model = server.model()
         with pytest.raises(ModelRequestRefused) as caught:
             model.complete(ASK)
     assert server.keys == [f"Bearer {KEY}"]
@@ -200,7 +197,7 @@ def test_the_key_comes_from_the_environment_and_reaches_only_the_server(
 def test_a_local_server_gets_no_key_of_somebody_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
     with chat_server(Say("four")) as server:
-        assert MistralModel("m", server_url=server.url).complete(ASK).text == "four"
+        assert server.model().complete(ASK).text == "four"
 
 
 @pytest.mark.parametrize(

@@ -83,16 +83,15 @@ def repair(shop: Path, *sources: str, editable: tuple[str, ...] = ("src/",), **o
 
 
 def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_real_sdk(shop: Path) -> None:
-    from safeexec.agent import MistralModel
-
     git(shop, "init", "-q")
     git(shop, "add", "-A")
     git(shop, "commit", "-q", "-m", "as it was")
     original = git(shop, "rev-parse", "HEAD")
     answers = [Say(code(source)) for source in ("print(read_file('src/shop/pricing.py'))", HARMFUL, GOOD)]
     with chat_server(*answers, Say("It subtracted the rate.")) as server:
-        model = MistralModel("test", api_key="k", server_url=server.url)
-        result = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"]).run("The discount is wrong.")
+        result = RepairAgent(server.model(api_key="k"), shop, verify=["pytest", "-q"], editable=["src/"]).run(
+            "The discount is wrong."
+        )
     seen = server.requests[-1]["messages"]
     assert "99.2 == 80.0" in seen[1]["content"], "the task shows why it fails"
     assert any("ROLLED BACK" in message["content"] and "test_double" in message["content"] for message in seen)
@@ -169,7 +168,10 @@ def test_editing_a_test_is_asked_for_and_reported(shop: Path) -> None:
         asked.append(action)
         return True
 
-    edit = "replace_text('tests/test_pricing.py', '== 80.0', '== 99.2')\nreplace_text('tests/test_pricing.py', '== 25.0', '== 49.5')\nverify('Cheat')"
+    edit = """path = 'tests/test_pricing.py'
+replace_text(path, '== 80.0', '== 99.2')
+replace_text(path, '== 25.0', '== 49.5')
+verify('Cheat')"""
     result = repair(shop, edit, editable=("src/", "tests/"), approval=approve)
     assert result.ok
     assert asked[0] == "change the test tests/test_pricing.py"
@@ -200,7 +202,8 @@ def test_the_end_of_the_interpreter_does_not_pass_for_a_repair(shop: Path) -> No
 def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
     (shop / "tests/test_reach.py").write_text(
         "import pathlib, socket, pytest\n\n"
-        "def test_network():\n    with pytest.raises(OSError):\n        socket.create_connection(('127.0.0.1', 9), 1)\n\n"
+        "def test_network():\n"
+        "    with pytest.raises(OSError):\n        socket.create_connection(('127.0.0.1', 9), 1)\n\n"
         f"def test_original():\n    assert not pathlib.Path({str(shop)!r}).exists()\n"
     )
     copy = WorkingCopy(shop, shop.parent / "copy", ["src"])
@@ -243,7 +246,8 @@ def test_the_judgement_of_verdicts() -> None:
 
 def test_a_long_log_is_cut_to_what_matters() -> None:
     noise = "\n".join(f"collected item {n} and it went well" for n in range(2000))
-    log = f"{noise}\nE   assert 3 == 2\ntests/test_a.py:3: AssertionError\n{noise}\nFAILED tests/test_a.py::x\n1 failed, 9 passed in 1s"
+    why = "E   assert 3 == 2\ntests/test_a.py:3: AssertionError"
+    log = f"{noise}\n{why}\n{noise}\nFAILED tests/test_a.py::x\n1 failed, 9 passed in 1s"
     short = digest(log, 1000)
     assert len(short) <= 1000
     for line in (

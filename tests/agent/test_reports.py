@@ -61,7 +61,8 @@ def test_a_survey_holds_only_printable_characters(survey: str) -> None:
 
 def test_tables_survive_and_nothing_that_runs_does() -> None:
     markup = (
-        '<table onclick="x()" class="dataframe"><tr><th colspan="2">a&lt;b</th></tr><tr><td>1<script>alert(1)</script></td>'
+        '<table onclick="x()" class="dataframe"><tr><th colspan="2">a&lt;b</th></tr>'
+        "<tr><td>1<script>alert(1)</script></td>"
         '<td><img src=x onerror=alert(2)>2<style>*{}</style></td></tr></table><iframe src="//evil"></iframe>'
     )
     assert plain_tables(markup) == '<table><tr><th colspan="2">a&lt;b</th></tr><tr><td>1</td><td>2</td></tr></table>'
@@ -83,7 +84,8 @@ def test_a_report_of_a_hostile_run_is_inert(tmp_path: Path) -> None:
         {"data.csv": CSV.encode()},
         code(f"print({hostile!r})"),
         code(
-            "class Shown:\n    def _repr_html_(self):\n        return '<script>alert(2)</script><table><tr><td>7</td></tr></table>'\nShown()"
+            "class Shown:\n    def _repr_html_(self):\n"
+            "        return '<script>alert(2)</script><table><tr><td>7</td></tr></table>'\nShown()"
         ),
         code(f"raise ValueError({hostile!r})"),
         code("print('```\\nnot the end')"),

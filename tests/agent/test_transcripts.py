@@ -1,4 +1,4 @@
-"""Transcripts and recordings: what is written can be read, replayed and shortened, and damage is named with its line."""
+"""Transcripts and recordings: what is written can be read, replayed and shortened; damage is named with its line."""
 
 from __future__ import annotations
 

@@ -66,7 +66,6 @@ class MistralModel:
         self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
         self.__key = key
         self._client = self._new_client()
-        self._async_client: tuple[object, Mistral] | None = None
 
     def __repr__(self) -> str:
         at = f" at {self._server_url}" if self._server_url else ""
@@ -82,20 +81,24 @@ class MistralModel:
     def _new_client(self) -> Mistral:
         try:
             from mistralai.client import Mistral
+            from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
             from mistralai.client.utils.logger import NoOpLogger
         except ImportError as error:
             raise AgentError("MistralModel needs the package mistralai: pip install 'safeexec[agent]'") from error
+        # Kept connections belong to the event loop that opened them, and a model may be used in several.
+        waiting = httpx.AsyncClient(follow_redirects=True, limits=httpx.Limits(max_keepalive_connections=0))
         # A key that is not empty keeps the SDK from looking for one in the environment.
-        return Mistral(api_key=self.__key or "none", server_url=self._server_url, debug_logger=NoOpLogger())
+        return Mistral(
+            api_key=self.__key or "none",
+            server_url=self._server_url,
+            async_client=waiting,
+            debug_logger=NoOpLogger(),
+        )
 
-    def _client_of_loop(self) -> Mistral:
-        """An asynchronous client belongs to the event loop that opened its connections."""
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        if self._async_client is None or self._async_client[0] is not loop:
-            self._async_client = (loop, self._new_client())
-        return self._async_client[1]
+    def close(self) -> None:
+        """Close the connections to the server. The model can still be used: it opens new ones."""
+        self._client.sdk_configuration.client.close()
+        self._client = self._new_client()
 
     # One attempt after the other
 
@@ -135,6 +138,7 @@ class MistralModel:
         request = self._request(messages, tools)
         assembly = Assembly(messages)
         deadline = time.monotonic() + self._timeout
+        failure: Exception | None = None
         try:
             if self._stream:
                 with self._client.chat.stream(**request) as stream:
@@ -145,10 +149,15 @@ class MistralModel:
             else:
                 _emit(assembly.feed_response(self._client.chat.complete(**request)), events)
         except Exception as error:
-            if not self._recover(error, events):
-                raise
-            return self._attempt(messages, tools, events)
-        return assembly.reply()
+            failure = self._judge(error)
+        if failure is None:
+            return assembly.reply()
+        if not self._asks_for_whole_replies(failure, events):
+            try:
+                raise failure
+            finally:
+                del failure  # or exception and frame would hold each other
+        return self._attempt(messages, tools, events)
 
     async def _attempt_async(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents
@@ -156,69 +165,68 @@ class MistralModel:
         request = self._request(messages, tools)
         assembly = Assembly(messages)
         deadline = time.monotonic() + self._timeout
+        failure: Exception | None = None
         try:
             if self._stream:
-                async with await self._client_of_loop().chat.stream_async(**request) as stream:
+                async with await self._client.chat.stream_async(**request) as stream:
                     async for event in stream:
                         self._take(assembly, event, events, deadline)
                         if assembly.full:
                             break
             else:
-                _emit(assembly.feed_response(await self._client_of_loop().chat.complete_async(**request)), events)
+                _emit(assembly.feed_response(await self._client.chat.complete_async(**request)), events)
         except Exception as error:
-            if not self._recover(error, events):
-                raise
-            return await self._attempt_async(messages, tools, events)
-        return assembly.reply()
+            failure = self._judge(error)
+        if failure is None:
+            return assembly.reply()
+        if not self._asks_for_whole_replies(failure, events):
+            try:
+                raise failure
+            finally:
+                del failure
+        return await self._attempt_async(messages, tools, events)
 
     def _take(self, assembly: Assembly, event: Any, events: ModelEvents, deadline: float) -> None:
         _emit(assembly.feed(event.data), events)
         if time.monotonic() > deadline:
             raise Transient(f"no complete reply within {self._timeout:g} s")
 
-    def _recover(self, error: Exception, events: ModelEvents) -> bool:
-        """Go over to whole replies when the stream cannot be read; True when that is worth another try at once."""
-        try:
-            self._judge(error)
-        except _Unreadable:
-            if not self._stream:
-                raise Transient("the server's response is not a chat completion") from None
-            self._stream = False
-            events.on_retry("the server's stream cannot be read; asking for the whole reply", 0.0)
-            return True
-        return False
+    def _asks_for_whole_replies(self, failure: Exception, events: ModelEvents) -> bool:
+        """Go over from streams to whole replies where the stream cannot be read. Whether that is worth another try."""
+        if not isinstance(failure, _Unreadable) or not self._stream:
+            return False
+        self._stream = False
+        events.on_retry("the server's stream cannot be read; asking for the whole reply", 0.0)
+        return True
 
-    def _judge(self, error: Exception) -> None:
-        """Say what an exception of the SDK means. Returns for one that is not about the server."""
+    def _judge(self, error: Exception) -> Exception:
+        """What an exception of the SDK means. It is not kept as a context: it holds the request with the key in it."""
         names = {base.__name__ for base in type(error).__mro__}
-        if isinstance(error, Transient):
-            raise error
-        if "ResponseValidationError" in names or names & {"ValidationError", "ResponseNotRead", "UnicodeDecodeError"}:
-            raise _Unreadable from None
+        if names & {"ResponseValidationError", "ValidationError", "ResponseNotRead", "UnicodeDecodeError"}:
+            return self._unreadable()
         if "MistralError" in names:
-            self._judge_status(error)
+            return self._judge_status(error)
         if "TimeoutException" in names:
-            raise Transient(f"no answer within {self._timeout:g} s") from None
+            return Transient(f"no answer within {self._timeout:g} s")
         if names & {"TransportError", "NoResponseError", "StreamError"}:
-            raise Transient(f"the connection failed ({type(error).__name__}: {self._scrub(str(error))})") from None
+            return Transient(f"the connection failed ({type(error).__name__}: {self._scrub(str(error))})")
+        return error
 
-    def _judge_status(self, error: Any) -> NoReturn:
+    def _judge_status(self, error: Any) -> Exception:
         status = int(error.status_code)
         said = self._scrub(str(error.body)).strip()[:500]
         if status in TRANSIENT_STATUS:
             headers = error.headers
             wait = retry_after_seconds(headers.get("retry-after-ms"), headers.get("retry-after"), time.time())
             noun = "rate limit reached" if status == 429 else "the server failed"
-            raise Transient(f"{noun} (HTTP {status}): {said}", wait) from None
+            return Transient(f"{noun} (HTTP {status}): {said}", wait)
         if status < 400:
-            raise _Unreadable from None
-        if status in (401, 403):
-            raise ModelRequestRefused(
-                f"{self._name}: the API key was refused (HTTP {status}): {said}", status=status
-            ) from None
-        raise ModelRequestRefused(
-            f"{self._name}: the request was refused (HTTP {status}): {said}", status=status
-        ) from None
+            return self._unreadable()
+        what = "the API key" if status in (401, 403) else "the request"
+        return ModelRequestRefused(f"{self._name}: {what} was refused (HTTP {status}): {said}", status=status)
+
+    def _unreadable(self) -> Exception:
+        return _Unreadable() if self._stream else Transient("the server's response is not a chat completion")
 
     def _scrub(self, text: str) -> str:
         """`text` without the key, should a server echo it."""
