@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import sys
 import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import msgspec
 
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.host.waiting import CallTool, Core
 from safeexec.protocol import messages as m
-from safeexec.protocol.values import decode, encode
+from safeexec.protocol.arguments import decode_arguments
+from safeexec.protocol.values import Opaque, encode
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
@@ -27,7 +32,9 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
 
 Approval = Callable[[str, dict[str, Any]], "bool | str | dict[str, Any] | Awaitable[bool | str | dict[str, Any]]"]
-"""Sees tool and arguments; True allows, a dict replaces the arguments, False or a str (the reason) refuses."""
+"""Sees tool and arguments; True allows, a dict replaces the arguments it names, False or a str (the reason) refuses."""
+TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
+"""Where `toolkit.limited` leaves the deadline of one tool, seconds."""
 _KINDS = {
     inspect.Parameter.POSITIONAL_ONLY: "positional",
     inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
@@ -35,13 +42,15 @@ _KINDS = {
     inspect.Parameter.KEYWORD_ONLY: "keyword",
     inspect.Parameter.VAR_KEYWORD: "kwargs",
 }
+_PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
+"""What crosses as itself, and would be text in JSON."""
 _MESSAGE = 2000
 
 
 class Tool:
     """One function of the host, with what a call of it is checked against."""
 
-    __slots__ = ("_hints", "_returns_nothing", "function", "name", "signature")
+    __slots__ = ("_hints", "function", "is_async", "name", "signature", "timeout")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not name.isidentifier():
@@ -50,19 +59,15 @@ class Tool:
             raise ToolError(f"the tool {name!r} is not callable: {type(function).__name__}")
         self.name = name
         self.function = function
+        self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
+        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004  (an object whose __call__ is a coroutine function)
+        )
         try:
             self.signature = inspect.signature(function)
         except (TypeError, ValueError) as error:
             raise ToolError(f"the tool {name!r} has no signature that can be read: {error}") from None
-        try:
-            hints = typing.get_type_hints(function) if not isinstance(function, type) else {}
-        except Exception as error:
-            raise ToolError(f"the type hints of the tool {name!r} cannot be read: {error}") from None
-        hints.pop("return", None)
-        for parameter, hint in hints.items():
-            if typing.get_origin(hint) is Callable or hint is Callable or hint is typing.get_origin(Callable[[], int]):
-                raise ToolError(f"{name}({parameter}): a tool cannot take a function of the guest; pass data instead")
-        self._hints = {parameter: hint for parameter, hint in hints.items() if hint is not Any}
+        self._hints = {hint: kind for hint, kind in _hints(name, function).items() if hint in self.signature.parameters}
 
     @property
     def checked(self) -> bool:
@@ -78,12 +83,12 @@ class Tool:
                 (
                     parameter.name,
                     _KINDS[parameter.kind],
-                    "" if parameter.annotation is empty else inspect.formatannotation(parameter.annotation),
+                    "" if parameter.annotation is empty else _annotation(parameter.annotation),
                     "" if parameter.default is empty else repr(parameter.default)[:200],
                 )
                 for parameter in self.signature.parameters.values()
             ],
-            "" if self.signature.return_annotation is empty else inspect.formatannotation(self.signature.return_annotation),
+            "" if self.signature.return_annotation is empty else _annotation(self.signature.return_annotation),
             inspect.getdoc(self.function) or "",
         )
 
@@ -92,18 +97,71 @@ class Tool:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.name}() {error}") from None
+            raise TypeError(f"{self.name}() {error}; it is {self.name}{_shown(self.signature)}") from None
         for parameter, hint in self._hints.items():
             if parameter in bound.arguments:
+                given = bound.arguments[parameter]
+                kind = self.signature.parameters[parameter].kind
+                if kind is inspect.Parameter.VAR_POSITIONAL:
+                    hint = tuple[hint, ...]
+                elif kind is inspect.Parameter.VAR_KEYWORD:
+                    hint = dict[str, hint]
                 try:
-                    bound.arguments[parameter] = msgspec.convert(bound.arguments[parameter], hint)
+                    bound.arguments[parameter] = msgspec.convert(given, hint)
                 except (msgspec.ValidationError, TypeError) as error:
-                    given = bound.arguments[parameter]
+                    wanted = _annotation(self.signature.parameters[parameter].annotation)
                     raise TypeError(
-                        f"{self.name}() argument {parameter!r}: expected {inspect.formatannotation(hint)}, "
-                        f"got {type(given).__name__} ({error})"
+                        f"{self.name}() argument {parameter!r}: expected {wanted}, got {type(given).__name__} {_short(given)} ({error})"
                     ) from None
         return bound
+
+    def parameter(self, index: int) -> str:
+        """The name of the parameter that a positional argument lands in, for messages."""
+        names = [name for name, one in self.signature.parameters.items() if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
+        return repr(names[min(index, len(names) - 1)]) if names else f"number {index + 1}"
+
+
+def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    """The type hints of the parameters that can be checked. Raises `ToolError`."""
+    target = function
+    while isinstance(target, partial):
+        target = target.func
+    if isinstance(target, type):
+        target = target.__init__
+    elif not inspect.isroutine(target):
+        target = type(target).__call__
+    try:
+        hints = typing.get_type_hints(target, include_extras=True)
+    except Exception as error:
+        raise ToolError(f"the type hints of the tool {name!r} cannot be read: {error}") from None
+    hints.pop("return", None)
+    for parameter, hint in hints.items():
+        if Callable in (hint, typing.get_origin(hint), *map(typing.get_origin, typing.get_args(hint))):
+            raise ToolError(f"{name}({parameter}): a tool cannot take a function of the guest; pass data instead")
+    checked = {}
+    for parameter, hint in hints.items():
+        if hint is not Any:
+            try:
+                msgspec.convert(None, hint)
+            except msgspec.ValidationError:
+                pass
+            except TypeError as error:
+                raise ToolError(f"{name}({parameter}): values cannot be checked against its type hint: {error}") from None
+            checked[parameter] = hint
+    return checked
+
+
+def _annotation(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _shown(signature: inspect.Signature) -> str:
+    return str(signature).replace("'", "")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None) -> dict[str, Tool]:
@@ -123,7 +181,7 @@ def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., 
 
 
 class Toolbox:
-    """All tools of a sandbox, and the rules for calling them."""
+    """All tools of a sandbox or of one plugin, and the rules for calling them."""
 
     def __init__(self, tools: dict[str, Tool], policy: Policy, approval: Approval | None) -> None:
         refused = [name for name in tools if name not in policy.tools.allow]
@@ -131,74 +189,156 @@ class Toolbox:
             raise ToolError(f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})")
         self.tools = tools
         self._policy = policy
+        self._rules = policy.tools
         self._asks = bool(policy.tools.approval)
         self._approval = approval
+        self._max_bytes = policy.limits.value_kb << 10
+        self._max_depth = policy.limits.value_depth
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
         return tuple(tool.described() for tool in self.tools.values())
 
-    def answer(self, call: m.ToolCall, session: SessionCore) -> Core[m.ToolReply]:
-        """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes."""
+    def close(self) -> None:
+        """No more calls: what was kept for asynchronous tools ends."""
+        if (calls := sys.modules.get("safeexec.host.tool_calls")) is not None:
+            calls.release(self)
+
+    def answer(self, call: m.ToolCall, session: SessionCore, deadline: float | None = None) -> Core[m.ToolReply]:
+        """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
+
+        `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
+        """
         tool = self.tools.get(call.tool)
         if tool is None:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
+        args, kwargs = decode_arguments(
+            call.arguments, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays="numpy" in sys.modules
+        )
         started = monotonic()
-        rules = self._policy.tools
+        message = ""
         outcome: Any = "ok"
         try:
-            args, kwargs = _arguments(call.arguments, session)
-            if session.calls_of_step >= rules.max_calls:
-                raise PermissionError(f"{tool.name}() was called more than {rules.max_calls} times in one step (tools.max_calls)")
-            session.calls_of_step += 1
-            asks = self._asks and rules.needs_approval(tool.name)
-            if asks or tool.checked:
-                bound = tool.bind(args, kwargs)
-                if asks:
-                    yield from self._approve(tool, bound)
-                args, kwargs = bound.args, bound.kwargs
-            value = yield CallTool(partial(tool.function, *args, **kwargs), rules.timeout_seconds)
-            limits = session.policy.limits
-            payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
-            reply = m.ToolReply(call.call, payload.data)
+            value = yield from self._call(tool, args, kwargs, session, deadline)
+            reply = m.ToolReply(call.call, self._encoded(tool, value))
         except ProtocolError:
             raise
         except Exception as error:
-            outcome = "refused" if isinstance(error, PermissionError) else "error"
+            outcome = "refused" if isinstance(error, Refused) else "error"
             reply = _failure(call.call, tool.name, error)
-        session.tool_records.append(
-            ToolCallRecord(tool.name, session.step, outcome, reply.error, (monotonic() - started) * 1e3)
-        )
+            message = reply.error
+        session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, (monotonic() - started) * 1e3))
         return reply
+
+    def _call(
+        self, tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any], session: SessionCore, deadline: float | None
+    ) -> Core[Any]:
+        rules = self._rules
+        if session.calls_of_step >= rules.max_calls:
+            raise Refused(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
+        session.calls_of_step += 1
+        _refuse_opaque(tool, args, kwargs)
+        asks = self._asks and rules.needs_approval(tool.name)
+        if asks or tool.checked:
+            bound = tool.bind(args, kwargs)
+            if asks:
+                yield from self._approve(tool, bound)
+            args, kwargs = bound.args, bound.kwargs
+        timeout = rules.timeout_seconds if tool.timeout is None else min(tool.timeout, rules.timeout_seconds)
+        if deadline is not None:
+            timeout = max(0.0, min(timeout, deadline - monotonic()))
+        started = monotonic()
+        try:
+            value = yield CallTool(
+                partial(tool.function, *args, **kwargs),
+                timeout,
+                tool.is_async,
+                tool.timeout is not None and not tool.is_async,
+                self,
+            )
+        except (StopIteration, StopAsyncIteration) as error:
+            # Guest code would take them for the end of a loop, and a generator of the host cannot pass them on.
+            raise ToolError(f"{tool.name}(): {type(error).__name__}: {error}") from None
+        except TimeoutError:
+            if monotonic() - started < timeout:
+                raise
+            raise TimeoutError(f"{tool.name}() took more than {timeout:g} s") from None
+        if monotonic() - started > timeout:
+            # It ran in the caller's own thread, where nothing can interrupt it.
+            raise TimeoutError(f"{tool.name}() took more than {timeout:g} s")
+        return value
+
+    def _encoded(self, tool: Tool, value: Any) -> bytes:
+        """What a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
+        payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
+        if payload.data[:1] == b"o" and not payload.truncated and type(value) is not Opaque:
+            try:
+                plain = msgspec.to_builtins(value, builtin_types=_PLAIN)  # dataclasses, msgspec and attrs objects, enums
+            except Exception:
+                plain = value
+            payload = encode(plain, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
+            if payload.data[:1] == b"o" and not payload.truncated:
+                raise TypeError(f"{tool.name}() returned a {type(value).__name__}, which cannot cross into the sandbox")
+        if payload.truncated:
+            raise ValueError(
+                f"{tool.name}() returned a value that is too large or nests too deeply to cross "
+                f"(limits.value_kb is {self._max_bytes >> 10}, limits.value_depth {self._max_depth})"
+            )
+        return payload.data
 
     def _approve(self, tool: Tool, bound: inspect.BoundArguments) -> Core[None]:
         approval = self._approval
         if approval is None:
-            raise PermissionError(f"{tool.name}() needs approval and the host has nobody to ask")
+            raise Refused(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
-        verdict = yield CallTool(lambda: approval(tool.name, shown), self._policy.tools.timeout_seconds)
+        verdict = yield CallTool(
+            lambda: approval(tool.name, shown),
+            self._rules.timeout_seconds,
+            inspect.iscoroutinefunction(approval),
+            owner=self,
+        )
         if isinstance(verdict, dict):
             for name, value in verdict.items():
                 if name not in tool.signature.parameters:
-                    raise PermissionError(f"{tool.name}() was edited into a call that does not exist: {name!r}")
+                    raise Refused(f"{tool.name}() was edited into a call that does not exist: {name!r}")
                 bound.arguments[name] = value
         elif verdict is not True:
             reason = verdict if isinstance(verdict, str) else "the host refused this call"
-            raise PermissionError(f"{tool.name}(): {reason}")
+            raise Refused(f"{tool.name}(): {reason}")
 
 
-def _arguments(payload: bytes, session: SessionCore) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    value = decode(payload, max_depth=session.policy.limits.value_depth + 4)
-    if not (isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple) and isinstance(value[1], dict)):
-        raise ProtocolError("the arguments of a tool call are not arguments")
-    args, kwargs = value
-    if not all(isinstance(name, str) for name in kwargs):
-        raise ProtocolError("a tool was called with a keyword that is not a name")
-    return args, kwargs
+class Refused(PermissionError):
+    """A call that the rules, or the host's approval, did not let happen."""
+
+
+def _refuse_opaque(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raises TypeError when an argument is something that stayed in the child."""
+    for index, value in enumerate(args):
+        if type(value) is Opaque:
+            raise TypeError(_cannot_cross(tool, tool.parameter(index), value))
+    for name, value in kwargs.items():
+        if type(value) is Opaque:
+            raise TypeError(_cannot_cross(tool, repr(name), value))
+
+
+def _cannot_cross(tool: Tool, parameter: str, value: Opaque) -> str:
+    if value.type in ("function", "method", "builtin_function_or_method", "type", "functools.partial"):
+        return f"{tool.name}() argument {parameter}: a tool cannot call back into the sandbox; pass data, not a function"
+    return f"{tool.name}() argument {parameter}: a {value.type} cannot cross to the host; pass numbers, text, lists or dicts"
 
 
 def _failure(call: int, tool: str, error: Exception) -> m.ToolReply:
     """An exception of the host as the guest sees it: its builtin type and its message, never its traceback."""
-    kind = next((t.__name__ for t in type(error).__mro__ if getattr(builtins, t.__name__, None) is t), "Exception")
-    if kind in ("Exception", "object"):
-        return m.ToolReply(call, error_type="ToolError", error=f"{tool}(): {type(error).__name__}: {error}"[:_MESSAGE])
-    return m.ToolReply(call, error_type=kind, error=str(error)[:_MESSAGE])
+    for kind in type(error).__mro__:
+        if kind in (Exception, object):
+            break
+        # The Unicode errors cannot be made from a message alone: their base, ValueError, can.
+        if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
+            told = error.args[0] if isinstance(error, KeyError) and len(error.args) == 1 else error
+            return m.ToolReply(call, error_type=kind.__name__, error=_text(told))
+    told = error if isinstance(error, ToolError) else f"{tool}(): {type(error).__name__}: {error}"
+    return m.ToolReply(call, error_type="ToolError", error=_text(told))
+
+
+def _text(value: object) -> str:
+    """`value` as text that crosses: short, and without lone surrogates."""
+    return str(value)[:_MESSAGE].encode("utf-8", "replace").decode()

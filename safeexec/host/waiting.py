@@ -41,6 +41,8 @@ class CallTool(NamedTuple):
     """Whether `call` is known to return an awaitable at once. Otherwise it may block."""
     in_thread: bool = False
     """Whether a blocking caller gives `call` a thread of its own, so that the timeout holds for it too."""
+    owner: object = None
+    """Whose call it is: an event loop that a blocking caller starts for it lives until its owner is closed."""
 
 
 Core = Generator[Wait | CallTool, Any, R]

@@ -1,0 +1,100 @@
+"""Runs host tools for blocking callers when they cannot simply be called: asynchronous ones, and those with a deadline.
+
+Asynchronous tools share one event loop in a thread of their own, started at the first call: a client that a tool keeps
+(httpx, a database pool) belongs to one loop, and the caller's thread may be running one already (Jupyter). The thread ends
+with the last sandbox that used it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import Any
+
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
+_owners: set[object] = set()
+
+
+def await_blocking(value: Awaitable[Any], timeout: float | None, owner: object) -> Any:
+    """What `value` gives when it is awaited, on the private event loop. Raises TimeoutError, and what it raises."""
+    outcome: Future[Any] = Future()
+    tasks: list[asyncio.Task[None]] = []
+
+    async def work() -> None:
+        try:
+            async with asyncio.timeout(timeout):
+                result = await value
+        except asyncio.CancelledError:
+            outcome.set_exception(RuntimeError("the tool was cancelled"))
+        except BaseException as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    loop = _private_loop(owner)
+    # In the caller's context: the tool sees its context variables, and the task it becomes inherits them.
+    loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(work())), context=copy_context())
+    try:
+        return outcome.result()
+    except KeyboardInterrupt:
+        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        raise
+
+
+def run_in_thread(call: Callable[[], Any], timeout: float | None) -> Any:
+    """What `call()` returns, from a thread of its own. At the timeout the thread is left to itself: TimeoutError."""
+    outcome: Future[Any] = Future()
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            result = context.run(call)
+        except BaseException as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    threading.Thread(target=work, name="safeexec-tool", daemon=True).start()
+    return outcome.result(timeout)
+
+
+def _private_loop(owner: object) -> asyncio.AbstractEventLoop:
+    global _loop, _thread
+    with _lock:
+        _owners.add(owner)
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            _thread = threading.Thread(target=_loop.run_forever, name="safeexec-async-tools", daemon=True)
+            _thread.start()
+        return _loop
+
+
+def release(owner: object) -> None:
+    """`owner` makes no more calls. With the last one the loop and its thread end."""
+    global _loop, _thread
+    with _lock:
+        _owners.discard(owner)
+        if _owners or _loop is None or _thread is None or _thread is threading.current_thread():
+            return
+        loop, thread = _loop, _thread
+        _loop = _thread = None
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def _forget() -> None:
+    """After a fork: the thread is gone, and its lock may be held for ever."""
+    global _lock, _loop, _thread
+    _lock = threading.Lock()
+    _loop = _thread = None
+    _owners.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

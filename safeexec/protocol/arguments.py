@@ -1,0 +1,49 @@
+"""The arguments of one call, between two processes: of a host tool by guest code, of an export of a plugin by the host.
+
+Plain calls, scalars only, are one msgpack array that msgspec writes and reads at once (0.6 us each way, 7 us as values);
+all others are the value ``(args, kwargs)`` of `protocol.values`. The first byte tells which.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from safeexec.errors import ProtocolError
+from safeexec.protocol.values import Encoded, decode, encode
+
+_SCALARS = frozenset({type(None), bool, int, float, str})
+_pack = msgspec.msgpack.Encoder().encode
+_Scalar = None | bool | int | float | str
+_unpack = msgspec.msgpack.Decoder(tuple[tuple[_Scalar, ...], dict[str, _Scalar]]).decode
+
+
+def encode_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_bytes: int, max_depth: int) -> Encoded:
+    """The arguments as bytes; `truncated` when one of them does not fit or nests too deeply."""
+    if _SCALARS.issuperset(map(type, args)) and (not kwargs or _SCALARS.issuperset(map(type, kwargs.values()))):
+        try:
+            data = _pack((args, kwargs))
+        except (OverflowError, UnicodeEncodeError):
+            pass  # an int of more than 64 bits, a lone surrogate
+        else:
+            if len(data) <= max_bytes:
+                return Encoded(data)
+    return encode((args, kwargs), max_bytes=max_bytes, max_depth=max_depth + 2, arrays=True)
+
+
+def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int, arrays: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments in `data`, which a hostile process may have written. Raises `ProtocolError`."""
+    if len(data) > max_bytes + 1024:
+        raise ProtocolError(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
+    if data[:1] == b"\x92":
+        try:
+            return _unpack(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolError(f"arguments that cannot be read: {error}") from None
+    value = decode(data, max_depth=max_depth + 4, arrays=arrays)
+    if not (type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict):
+        raise ProtocolError("the arguments of a call are not arguments")
+    if not all(type(name) is str for name in value[1]):
+        raise ProtocolError("a call with a keyword that is not a name")
+    return value

@@ -1,0 +1,12 @@
+"""Ready-made host tools: fetch from named hosts, ask a person, read files below one directory.
+
+    from safeexec import Sandbox, toolkit
+
+    Sandbox("standard", tools=[toolkit.http_get(allow=["api.example.com"]), toolkit.read_host_file(root="docs")])
+"""
+
+from __future__ import annotations
+
+from safeexec.host.toolkit import ask_human, http_get, limited, read_host_file
+
+__all__ = ["ask_human", "http_get", "limited", "read_host_file"]
