@@ -24,7 +24,7 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "LANG": "C.UTF-8",
     "HOME": "/tmp",
-    "MPLBACKEND": "module://safeexec.child.matplotlib_backend",
+    "MPLBACKEND": "Agg",
     # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before loading).
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -111,16 +111,19 @@ def build_guest(configure: m.Configure) -> tuple[Guest, ToolCaller]:
     from safeexec.child.execute import Guest
     from safeexec.child.language import Language
     from safeexec.child.output import Streams
-    from safeexec.child.tools import ToolCaller, tool_functions
+    from safeexec.child.tools import ToolCaller, make_help, tool_functions
 
     tools = ToolCaller(None, configure.limits, [tool.name for tool in configure.tools])
+    functions = tool_functions(tools, configure.tools)
+    if functions:
+        functions["help"] = make_help(print)
     guest = Guest(
         Language(configure.language),
         configure.limits,
         Streams(),
         Displays(),
         Tracker(),
-        tool_functions(tools, configure.tools),
+        functions,
     )
     return guest, tools
 
@@ -136,5 +139,5 @@ def settle(guest: Guest) -> None:
         with guest.rehearsal():
             for _ in range(3):
                 guest.step(m.Execute(0, REHEARSAL.encode()))
-    gc.collect()
+
     gc.freeze()
