@@ -36,41 +36,52 @@ def run(
     namespaces: bool = True,
     secret: str = "",
     strict: bool = False,
-    environment: dict[str, str] | None = None,
 ) -> Outcome:
     """Run `source` in a child of `profile`. It sees `WORKSPACE`, `SECRET` (a path outside) and `HOST` (a pid).
 
     With `strict` the first refused call kills the child (status -31): a program that ends made none.
     """
     with tempfile.TemporaryDirectory(prefix="safeexec-kernel-") as base:
-        os.chmod(base, 0o755)
         Path(base, "secret").write_text(secret)
-        if ordinary and os.geteuid() == 0:
-            os.chown(base, ORDINARY, ORDINARY)
-        job = {
-            "source": source,
-            "profile": profile,
-            "ordinary": ordinary,
-            "namespaces": namespaces,
-            "strict": strict,
-            "base": base,
-        }
-        path = [str(_ROOT), *(os.path.abspath(entry) for entry in sys.path if entry)]
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT.format(path=path)],
-            input=json.dumps(job),
-            env=environment or {},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        return Outcome(**json.loads(done.stdout.splitlines()[-1]))
+        host = start(source, profile, base, ordinary=ordinary, namespaces=namespaces, strict=strict)
+        output, errors = host.communicate(timeout=60)
+        assert host.returncode == 0, errors
+        return Outcome(**json.loads(output.splitlines()[-1]))
+
+
+def start(
+    source: str, profile: str, base: str, *, ordinary: bool = False, namespaces: bool = True, strict: bool = False
+) -> subprocess.Popen[str]:
+    """The host of one case as a process; `base` is a directory that it may use."""
+    os.chmod(base, 0o755)
+    if ordinary and os.geteuid() == 0:
+        os.chown(base, ORDINARY, ORDINARY)
+    job = {
+        "source": source,
+        "profile": profile,
+        "ordinary": ordinary,
+        "namespaces": namespaces,
+        "strict": strict,
+        "base": base,
+    }
+    path = [str(_ROOT), *(os.path.abspath(entry) for entry in sys.path if entry)]
+    host = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT.format(path=path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={},
+        text=True,
+    )
+    assert host.stdin is not None
+    host.stdin.write(json.dumps(job) + "\n")
+    host.stdin.flush()
+    return host
 
 
 def main() -> None:
     """The host of one case."""
-    job = json.load(sys.stdin)
+    job = json.loads(sys.stdin.readline())
     from safeexec.host.confinement import library_paths
 
     if job["ordinary"] and os.geteuid() == 0:

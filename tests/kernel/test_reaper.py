@@ -1,0 +1,87 @@
+"""Nothing outlives its host: not the zygote, not its reaper, not a child, not what a child has forked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safeexec.linux import processes
+from tests.kernel import harness
+from tests.kernel.conftest import SITUATIONS
+
+PATIENCE = 20.0
+STRAYS = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            time.sleep(3600)
+        os._exit(0)
+for _ in range(3):
+    os.wait()
+open('ready', 'w').close()
+time.sleep(3600)
+"""
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def _living(family: list[processes.ProcessStat]) -> list[processes.ProcessStat]:
+    found = []
+    for member in family:
+        now = processes.process_stat(member.pid)
+        if now is not None and now.start == member.start and now.state not in "ZX":
+            found.append(member)
+    return found
+
+
+def _family(host: subprocess.Popen[str], base: Path) -> list[processes.ProcessStat]:
+    """Reaper, zygote, child and its three orphans. The orphans fall to the zygote or to its reaper."""
+    _until(lambda: (base / "workspaces" / "one" / "ready").exists() or host.poll() is not None)
+    assert host.poll() is None, host.communicate()
+    family = processes.descendants(host.pid)
+    assert len(family) == 6, family
+    return family
+
+
+def _start(situation: str, base: Path) -> subprocess.Popen[str]:
+    return harness.start(STRAYS, "confined-python", str(base), **SITUATIONS[situation])
+
+
+def test_the_host_is_killed(situation: str, tmp_path: Path) -> None:
+    with _start(situation, tmp_path) as host:
+        family = _family(host, tmp_path)
+        host.send_signal(signal.SIGKILL)
+        _until(lambda: not _living(family))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_reaper_is_told_to_end(situation: str, tmp_path: Path, number: int) -> None:
+    """SIGTERM sweeps. SIGKILL takes along what the kernel ties to the reaper: everything in a pid namespace."""
+    with _start(situation, tmp_path) as host:
+        family = _family(host, tmp_path)
+        reaper = next(member for member in family if member.ppid == host.pid)
+        assert processes.kill_process(reaper) if number == signal.SIGKILL else _terminate(reaper.pid)
+        if number == signal.SIGTERM or not situation.endswith("without-namespaces"):
+            _until(lambda: not _living(family))
+        host.wait(PATIENCE)
+        processes.kill_all(lambda: _living(family))
+
+
+def _terminate(pid: int) -> bool:
+    descriptor = processes.pidfd_open(pid)
+    try:
+        return processes.send_signal(descriptor, signal.SIGTERM)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,153 @@
+"""The filter of a child, judged for every system call of both machines: it answers what the table says."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from typing import Any
+
+import pytest
+
+from safeexec.child.rules import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
+from safeexec.linux import bpf, seccomp
+from safeexec.linux.syscalls import MACHINES, numbers
+from safeexec.protocol.confinement import ChildConfinement
+
+BASE: dict[str, Any] = {
+    "memory_bytes": 1 << 28, "cpu_seconds": 60, "file_bytes": 1 << 20, "open_files": 64, "processes": 8, "landlock": 7
+}  # fmt: skip
+CLOSED = ChildConfinement(**BASE)
+OPEN = ChildConfinement(
+    **BASE, threads=4, event_loop=True, executable_mappings=True, files="write", metadata=True, user_namespace=True
+)
+PLANS = {"closed": CLOSED, "open": OPEN}
+
+NEVER = " ".join(
+    (
+        "execve execveat vfork fork ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd",
+        "pidfd_open pidfd_send_signal tkill rt_sigqueueinfo rt_tgsigqueueinfo setsid setpgid unshare setns mount",
+        "umount2 pivot_root chroot move_mount open_tree fsopen mount_setattr bpf perf_event_open userfaultfd",
+        "keyctl add_key request_key io_uring_setup io_uring_enter io_uring_register connect bind listen accept",
+        "accept4 shmget shmat msgget semget mq_open memfd_create memfd_secret setuid setgid setresuid setresgid",
+        "setgroups capset seccomp landlock_create_ruleset personality init_module finit_module kexec_load reboot",
+        "swapon quotactl acct name_to_handle_at open_by_handle_at fanotify_init inotify_init1 vmsplice splice tee",
+        "setrlimit setpriority sched_setaffinity sched_setscheduler sched_setattr ioprio_set link linkat symlink",
+        "symlinkat mknod mknodat chown fchown lchown fchownat setxattr lsetxattr fsetxattr mlock mlockall",
+        "pkey_mprotect remap_file_pages timer_create syslog iopl ioperm modify_ldt settimeofday clock_settime",
+        "clock_adjtime adjtimex sethostname setdomainname vhangup lookup_dcookie move_pages migrate_pages",
+        "set_mempolicy",
+    )
+).split()
+
+
+class Filter:
+    def __init__(self, plan: ChildConfinement, machine: str = "x86_64") -> None:
+        self.table = numbers(machine)
+        self.arch = seccomp.ARCHITECTURES[machine]
+        self.program = seccomp.build(rules_for(plan), machine)
+
+    def __call__(self, name: str, *arguments: int) -> int:
+        return bpf.evaluate(self.program, bpf.seccomp_data(self.table[name], self.arch, arguments))
+
+    def allows(self, name: str, *arguments: int) -> bool:
+        return self(name, *arguments) == seccomp.ALLOW
+
+    def names(self, name: str, *arguments: int) -> bool:
+        return self(name, *arguments) == seccomp.ERRNO | (seccomp.NAMING_BASE + self.table[name])
+
+
+@pytest.mark.parametrize(("plan", "machine"), itertools.product(PLANS, MACHINES))
+def test_never_legitimate_calls_are_refused_by_name_whatever_their_arguments(plan: str, machine: str) -> None:
+    judge = Filter(PLANS[plan], machine)
+    for name in NEVER:
+        if name in judge.table:
+            for arguments in ((), (1,) * 6, (2**64 - 1,) * 6):
+                assert judge.names(name, *arguments), name
+
+
+@pytest.mark.parametrize(("plan", "machine"), itertools.product(PLANS, MACHINES))
+def test_a_call_is_allowed_only_if_the_table_has_it(plan: str, machine: str) -> None:
+    rules = rules_for(PLANS[plan])
+    judge = Filter(PLANS[plan], machine)
+    for name in judge.table:
+        if judge.allows(name):
+            assert rules[name].alternatives, name
+        if name in rules and () in rules[name].alternatives:
+            assert judge.allows(name, *(2**64 - 1,) * 6), name
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_the_filter_is_small(plan: str) -> None:
+    """Its length is paid in every child: the kernel runs it for each number to find those it can wave through."""
+    assert len(Filter(PLANS[plan]).program) < 700
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_clone_makes_forks_and_the_threads_of_a_plan(machine: str) -> None:
+    closed, open_ = Filter(CLOSED, machine), Filter(OPEN, machine)
+    assert closed.allows("clone", FORK_FLAGS) and open_.allows("clone", FORK_FLAGS)
+    for flags in THREAD_FLAGS:
+        assert closed.names("clone", flags) and open_.allows("clone", flags)
+    for bit in range(32):
+        assert open_.names("clone", FORK_FLAGS ^ 1 << bit), hex(1 << bit)
+    assert open_("clone3") == seccomp.ERRNO | errno.ENOSYS
+
+
+def test_executable_memory() -> None:
+    closed, open_ = Filter(CLOSED), Filter(OPEN)
+    read, write, execute, private, anonymous = 1, 2, 4, 2, 0x20
+    assert closed.allows("mmap", 0, 4096, read | write, private | anonymous)
+    assert closed.names("mmap", 0, 4096, read | execute, private)
+    assert open_.allows("mmap", 0, 4096, read | execute, private)
+    assert open_.names("mmap", 0, 4096, read | execute, private | anonymous)
+    assert open_.names("mmap", 0, 4096, read | write | execute, private)
+    for judge in (closed, open_):
+        assert judge.allows("mprotect", 0, 4096, read)
+        assert judge.names("mprotect", 0, 4096, read | execute)
+        assert judge.names("mprotect", 0, 4096, execute | 1 << 40)
+
+
+def test_sockets() -> None:
+    closed, open_ = Filter(CLOSED), Filter(OPEN)
+    unix, inet, stream, datagram, cloexec = 1, 2, 1, 2, 0o2000000
+    assert closed.names("socketpair", unix, stream, 0)
+    assert open_.allows("socketpair", unix, stream | cloexec, 0)
+    assert open_.names("socketpair", unix, datagram, 0)
+    assert open_.names("socketpair", inet, stream, 0)
+    for family, kind in itertools.product(range(50), (stream, datagram, 3, 5, stream | cloexec)):
+        assert open_.names("socket", family, kind), (family, kind)
+    assert open_.names("setsockopt", 3, 1, 26), "SO_ATTACH_FILTER"
+
+
+def test_paths() -> None:
+    closed, open_ = Filter(CLOSED), Filter(OPEN)
+    reading = Filter(ChildConfinement(**BASE, files="read"))
+    create = 0o101
+    assert closed.names("openat", -100, 0, 0) and closed.names("open", 0, 0)
+    assert reading.allows("openat", -100, 0, 0) and reading.names("unlink", 0) and reading.names("chmod", 0, 0o600)
+    assert open_.allows("openat", -100, 0, create, 0o644) and open_.allows("unlink", 0)
+    assert open_.names("openat", -100, 0, create, 0o4755) and open_.names("chmod", 0, 0o2755)
+    assert open_.allows("open", 0, 0, 0o7777), "without O_CREAT the mode is whatever the register held"
+    assert open_.allows("chmod", 0, 0o600)
+    without_root = Filter(ChildConfinement(**BASE, files="write"))
+    assert without_root.names("chmod", 0, 0o600) and without_root.names("utimensat", -100, 0, 0)
+
+
+def test_arguments() -> None:
+    judge = Filter(OPEN)
+    assert judge.allows("prlimit64", 0, 7, 0, 1)
+    assert judge.names("prlimit64", 0, 7, 1 << 32, 0), "a new limit, in the upper word of the pointer"
+    assert judge.names("prlimit64", 1, 7, 0, 1)
+    assert judge.allows("ioctl", 0, 0x5401) and judge.names("ioctl", 0, 0x5412), "TIOCSTI"
+    assert judge.allows("fcntl", 0, 4, 0o4000) and judge.names("fcntl", 0, 8, 1), "F_SETOWN"
+    assert judge.names("fcntl", 0, 4, 0o20000), "O_ASYNC"
+    assert judge.allows("prctl", 15) and judge.names("prctl", 4, 1) and judge.names("prctl", 1, 0)
+    assert judge.allows("kill", OWN_PID, 9) and judge.names("kill", 1, 9) and judge.names("kill", 2**64 - 1, 9)
+    assert Filter(ChildConfinement(**BASE | {"landlock": 5})).names("kill", OWN_PID), "without a scope for signals"
+
+
+def test_every_group_names_real_calls() -> None:
+    known = set(numbers("x86_64")) | set(numbers("aarch64"))
+    for group, names in GROUPS.items():
+        assert names <= known, group
+    assert group_of("socket") == "network" and group_of("reboot") == "kernel"

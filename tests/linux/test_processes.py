@@ -1,0 +1,186 @@
+"""pidfds, identities, descriptors and strays, with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from safeexec.linux import processes
+from tests.linux.forked import exit_status, in_a_fork
+
+PATIENCE = 20.0
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def _sleeper(before: Callable[[], object] = lambda: None) -> int:
+    """A fork that has run `before` and sleeps."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        before()
+        os.write(write_end, b"x")
+        time.sleep(3600)
+        os._exit(0)
+    os.close(write_end)
+    assert os.read(read_end, 1) == b"x"
+    os.close(read_end)
+    return pid
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    pid = _sleeper()
+    yield pid
+    os.kill(pid, signal.SIGKILL)
+    try:
+        os.waitpid(pid, 0)
+    except ChildProcessError:
+        pass
+
+
+def test_a_pidfd_tells_pid_life_and_end(sleeper: int) -> None:
+    descriptor = processes.pidfd_open(sleeper)
+    assert processes.pid_of(descriptor) == sleeper
+    assert not processes.has_ended(descriptor)
+    assert processes.kill(descriptor)
+    _until(lambda: processes.has_ended(descriptor))
+    os.close(descriptor)
+
+
+def test_a_signal_to_a_reaped_process_goes_nowhere() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    descriptor = processes.pidfd_open(pid)
+    os.waitpid(pid, 0)
+    assert processes.has_ended(descriptor)
+    assert not processes.kill(descriptor)
+    os.close(descriptor)
+
+
+def test_exit_information_outlives_the_reaping() -> None:
+    """PIDFD_GET_INFO, 6.15: how a process ended that somebody else has waited for."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(7)
+    descriptor = processes.pidfd_open(pid)
+    os.waitpid(pid, 0)
+    info = processes.pidfd_info(descriptor)
+    os.close(descriptor)
+    if info is None or info.exit_status is None:
+        pytest.skip("this kernel keeps no exit information")
+    assert os.waitstatus_to_exitcode(info.exit_status) == 7
+
+
+def test_cpu_time_of_another_process(sleeper: int) -> None:
+    used = processes.cpu_seconds(sleeper)
+    assert used is not None and 0 <= used < PATIENCE
+    assert processes.cpu_seconds(2**22 - 1) is None
+
+
+def test_memory_of_another_process(sleeper: int) -> None:
+    assert 1 << 20 < processes.private_memory(sleeper) < 1 << 33
+    assert processes.private_memory(2**22 - 1) == 0
+
+
+def test_the_kernel_says_who_sent() -> None:
+    """Whatever the message says; and descriptors that come with it are not kept."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    before = set(os.listdir("/proc/self/fd"))
+    pid = os.fork()
+    if pid == 0:
+        socket.send_fds(theirs, [b"I am somebody else"], [0])
+        time.sleep(3600)
+    _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
+    told, descriptor = processes.sender(ancillary)
+    assert told == pid and processes.pid_of(descriptor) == pid
+    os.close(descriptor)
+    assert len(os.listdir("/proc/self/fd")) <= len(before)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    ours.close()
+    theirs.close()
+
+
+def test_only_the_kept_descriptors_stay_open() -> None:
+    read_end, write_end = os.pipe()
+
+    def act() -> None:
+        opened = [os.dup(0) for _ in range(20)]
+        processes.close_all_but((0, 1, 2, write_end, opened[7]))
+        left = []
+        for descriptor in range(3, 1024):
+            try:
+                os.fstat(descriptor)
+                left.append(descriptor)
+            except OSError:
+                continue
+        os.write(write_end, repr(left == sorted((write_end, opened[7]))).encode())
+
+    assert exit_status(act) == 0
+    assert os.read(read_end, 10) == b"True"
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_a_death_signal_follows_the_parent() -> None:
+    read_end, write_end = os.pipe()
+
+    def parent() -> None:
+        pid = _sleeper(processes.set_death_signal)
+        os.write(write_end, b"%d" % pid)
+
+    assert exit_status(parent) == 0
+    pid = int(os.read(read_end, 20))
+    os.close(read_end)
+    os.close(write_end)
+    _until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
+
+
+def test_strays_of_a_session_are_found_and_ended() -> None:
+    """The leader, a member in a group of its own and an orphan; the one that is to stay stays."""
+    read_end, write_end = os.pipe()
+
+    def leader() -> None:
+        os.setsid()
+        own_group, kept, middle = _sleeper(lambda: os.setpgid(0, 0)), _sleeper(), os.fork()
+        if middle == 0:
+            os.write(write_end, b"%d " % _sleeper())
+            os._exit(0)
+        os.waitpid(middle, 0)
+        os.write(write_end, b"%d %d" % (own_group, kept))
+
+    session = _sleeper(leader)
+    assert processes.session_of(session) == session
+    orphan, own_group, kept = (int(pid) for pid in os.read(read_end, 100).split())
+    members = {stat.pid for stat in processes.session_members(session)}
+    assert members == {session, orphan, own_group, kept}
+    killed = processes.kill_strays(session, keep=(kept,))
+    assert set(killed) == {session, orphan, own_group}
+    os.waitpid(session, 0)
+    assert [stat.pid for stat in processes.session_members(session)] == [kept]
+    assert processes.kill_strays(session) == [kept]
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_dumpable_can_be_switched() -> None:
+    def act() -> list[bool]:
+        processes.set_dumpable(False)
+        first = processes.is_dumpable()
+        processes.set_dumpable(True)
+        return [first, processes.is_dumpable()]
+
+    assert in_a_fork(act) == [False, True]
