@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -45,9 +44,15 @@ def become_child(
 
 
 def reseed(seed: int | None) -> None:
-    """Give every loaded generator a seed of this session's own; with `seed`, the same one in every session."""
+    """Give every loaded generator a seed of this session's own; with `seed`, the same one in every session.
+
+    The generator of `random` has reseeded itself in the fork.
+    """
     if seed is not None:
-        random.seed(seed)
+        from safeexec.child import determinism
+
+        determinism.begin(seed)
+        return
     numpy: Any = sys.modules.get("numpy.random")
     if numpy is not None:
-        numpy.seed(seed)
+        numpy.seed()

@@ -9,9 +9,19 @@ import sys
 def main(fd: int) -> None:
     """Close every descriptor that is not ours, then become a zygote."""
     os.closerange(fd + 1, os.sysconf("SC_OPEN_MAX"))
+    if "PYTHONHASHSEED" in os.environ:
+        fix_addresses()
     # msgspec looks for typing_extensions, finds it installed, and spends 7 ms on importing it for a name that typing has.
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]
     from safeexec.zygote.server import run
 
     del sys.modules["typing_extensions"]
     run(fd)
+
+
+def fix_addresses() -> None:
+    """Start once more without address randomisation: a policy that fixes the order of sets means sets of any objects."""
+    from safeexec.linux.personality import stop_randomizing
+
+    if stop_randomizing():
+        os.execv(sys.executable, sys.orig_argv)

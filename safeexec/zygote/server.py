@@ -25,11 +25,20 @@ SPAWN_FDS = 3
 class Zygote:
     """Everything a child is made of, and the socket on which the host asks for one."""
 
-    def __init__(self, link: Link, guest: Guest, tools: ToolCaller, lockdown: Lockdown, seed: int | None) -> None:
+    def __init__(
+        self,
+        link: Link,
+        guest: Guest,
+        tools: ToolCaller,
+        lockdown: Lockdown,
+        command_lockdown: Lockdown | None,
+        seed: int | None,
+    ) -> None:
         self.link = link
         self.guest = guest
         self.tools = tools
         self.lockdown = lockdown
+        self.command_lockdown = command_lockdown
         self.seed = seed
 
     def serve(self) -> NoReturn:
@@ -44,14 +53,19 @@ class Zygote:
                 self.link.send(m.SpawnFailed(request.number, f"fork: {error.strerror}"))
                 pid = -1
             if pid == 0:
-                self._become_child(request, control, stdout, stderr)
+                self._become(request, control, stdout, stderr)
             for fd in (control, stdout, stderr):
                 os.close(fd)
 
-    def _become_child(self, request: m.Spawn, control: int, stdout: int, stderr: int) -> NoReturn:
-        from safeexec.child.main import become_child
-
+    def _become(self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int) -> NoReturn:
         try:
+            if isinstance(request, m.RunCommand):
+                from safeexec.child.command import run_command
+
+                assert self.command_lockdown is not None
+                run_command(request, control, stdout, stderr, self.command_lockdown)
+            from safeexec.child.main import become_child
+
             become_child(request, control, stdout, stderr, self.guest, self.tools, self.lockdown, self.seed)
         except BaseException as error:
             self._report(request.number, error)
@@ -93,8 +107,13 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanis
 
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
+    if configure.seed is not None:
+        from safeexec.child import determinism
+
+        determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)
     guest, tools = preload.build_guest(configure)
     lockdown = Lockdown.prepare(configure.child)
     preload.settle(guest)
-    return Zygote(link, guest, tools, lockdown, configure.seed), [*mechanisms, *lockdown.mechanisms]
+    command = Lockdown.prepare(configure.command) if configure.command is not None else None
+    return Zygote(link, guest, tools, lockdown, command, configure.seed), [*mechanisms, *lockdown.mechanisms]
