@@ -2,17 +2,18 @@
 
 What is replaced is replaced in the real modules, in the zygote, before any facade copies a name, so that libraries and
 ``from time import time`` of guest code find the same. From the seed come `random` (the global generator and those that
-are made without a seed), `os.urandom` and with it `secrets`, `uuid4`, `random.SystemRandom`, temporary names and numpy's
-generators without a seed; numpy's global generator is seeded as ``numpy.random.seed(seed)`` does.
+are made without a seed), `os.urandom` and with it `secrets`, `uuid4`, `random.SystemRandom`, temporary names and
+numpy's generators without a seed; numpy's global generator is seeded as ``numpy.random.seed(seed)`` does.
 
-A clock that stands: `time.time` and what else tells the date always give the policy's instant, plus what `time.sleep` was
-asked to wait. The counters (`monotonic`, `perf_counter`, `process_time`, `thread_time`) advance by one microsecond per
-reading, so that a rate can be computed. Waiting itself is real: event loops, locks, queues and futures keep the machine's
-clock, and so does C code that asks the kernel (``numpy.datetime64("now")``).
+A clock that stands: `time.time` and what else tells the date always give the policy's instant, plus what `time.sleep`
+was asked to wait. The counters (`monotonic`, `perf_counter`, `process_time`, `thread_time`) advance by one microsecond
+per reading, so that a rate can be computed. Waiting itself is real: event loops, locks, queues and futures keep the
+machine's clock, and so does C code that asks the kernel (``numpy.datetime64("now")``).
 
-Object addresses: the zygote runs without address randomisation where the kernel allows it, so that sets of objects keep
-their order and `repr` its addresses from run to run on one machine. That is not promised: not across machines or versions,
-not after a restore, and not where the kernel refuses. `os.getpid` and what threads do at the same time are not fixed either.
+Object addresses: the zygote runs without address randomisation where the kernel allows it, so that sets of objects
+mostly keep their order and `repr` its addresses from run to run on one machine. That is not promised: not across
+machines or versions, not after a restore, and not where the kernel refuses. Neither are `os.getpid`, the path of the
+workspace, and what threads do at the same time.
 """
 
 from __future__ import annotations
@@ -180,8 +181,8 @@ def _counter_functions(clock: _Clock) -> list[Callable[..., Any]]:
 def _install_dates(clock: _Clock) -> None:
     """`datetime.now` and `utcnow` of the real class (its `today`, and that of `date`, ask `time.time`).
 
-    They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that libraries
-    hold, and its objects, subclasses, pickles and representations are the ordinary ones.
+    They are written into the dict of the C type, which has no other door: so `datetime` stays the very class that
+    libraries hold, and its objects, subclasses, pickles and representations are the ordinary ones.
     """
     import ctypes
     import gc
@@ -206,6 +207,6 @@ def _install_dates(clock: _Clock) -> None:
 
 
 _UTCNOW = (
-    "datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version. Use timezone-aware objects "
-    "to represent datetimes in UTC: datetime.datetime.now(datetime.UTC)."
+    "datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version. Use timezone-aware "
+    "objects to represent datetimes in UTC: datetime.datetime.now(datetime.UTC)."
 )

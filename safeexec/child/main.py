@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 
 def become_child(
-    spawn: m.Spawn, control: int, stdout: int, stderr: int, guest: Guest, tools: ToolCaller, lockdown: Lockdown, seed: int | None
+    spawn: m.Spawn,
+    control: int,
+    stdout: int,
+    stderr: int,
+    guest: Guest,
+    tools: ToolCaller,
+    lockdown: Lockdown,
+    seed: int | None,
 ) -> NoReturn:
     """Turn this fresh fork of the zygote into a locked-down child, and serve until the host closes the socket.
 

@@ -11,7 +11,7 @@ def main(fd: int) -> None:
     os.closerange(fd + 1, os.sysconf("SC_OPEN_MAX"))
     if "PYTHONHASHSEED" in os.environ:
         fix_addresses()
-    # msgspec looks for typing_extensions, finds it installed, and spends 7 ms on importing it for a name that typing has.
+    # msgspec looks for typing_extensions, finds it installed, and spends 7 ms on importing it for a name of typing.
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]
     from safeexec.zygote.server import run
 
@@ -20,7 +20,7 @@ def main(fd: int) -> None:
 
 
 def fix_addresses() -> None:
-    """Start once more without address randomisation: a policy that fixes the order of sets means sets of any objects."""
+    """Start once more without address randomisation: the order of a set of objects hangs on their addresses."""
     from safeexec.linux.personality import stop_randomizing
 
     if stop_randomizing():

@@ -121,7 +121,8 @@ def test_sleeping_moves_the_clock(sandbox: Sandbox) -> None:
         "import asyncio\nasync def work():\n    await asyncio.sleep(0.01)\nasyncio.run(asyncio.wait_for(work(), 60))",
         "import queue\ntry:\n    queue.Queue().get(timeout=0.01)\nexcept queue.Empty:\n    pass",
         "import threading\nthreading.Event().wait(0.01)",
-        "from concurrent.futures import ThreadPoolExecutor as Pool\nwith Pool(1) as pool:\n    list(pool.map(abs, [1], timeout=60))",
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(1) as pool:\n    list(pool.map(abs, [1], timeout=60))",
         "import sched, time\nplan = sched.scheduler()\nplan.enter(0.01, 1, print)\nplan.run()",
     ],
 )
