@@ -84,7 +84,8 @@ class Checkpoints:
 
     def __init__(self) -> None:
         self._automatic: list[tuple[int, Leash]] = []
-        self._settled_kb = 0
+        # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
+        self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def freeze(
         self, lane: int, step: int, link: Link, *, automatic: bool, hurry: Callable[[], bool]

@@ -49,6 +49,8 @@ class Checkpoint:
     created: float = field(default_factory=monotonic)
     users: int = 1
     channel: Channel | None = None
+    ended: bool = False
+    """Whether nobody can park on the lane any more, as far as `parked` has found out."""
 
     @property
     def label(self) -> str:
@@ -63,6 +65,7 @@ class Checkpoint:
         try:
             return isinstance((yield from self.channel.receive(deadline)), m.Parked)
         except (Gone, ProtocolError):
+            self.ended = True
             return False
 
     @property

@@ -14,7 +14,15 @@ from collections.abc import Callable, Collection, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from safeexec.errors import CheckpointError, PolicyError, ProtocolError, SandboxError, SessionBusy, SessionClosed, StateFileError
+from safeexec.errors import (
+    CheckpointError,
+    PolicyError,
+    ProtocolError,
+    SandboxError,
+    SessionBusy,
+    SessionClosed,
+    StateFileError,
+)
 from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.checkpoints import (
@@ -45,6 +53,8 @@ ANSWER_SECONDS = 30.0
 SAVE_SECONDS = 300.0
 NAMES = 10_000
 PARK_SECONDS = 30.0
+FREEZE_SECONDS = 3.0
+"""How long a step that must end may go on because the state before it has no checkpoint yet."""
 
 
 class SessionCore:
@@ -77,6 +87,8 @@ class SessionCore:
         self._closed = False
         self._verdict: Verdict | None = None
         self._running = False
+        self._safe_to_kill = False
+        """Whether the state before the running step is known to have its checkpoint, or to get none."""
 
     # Opening and closing
 
@@ -218,6 +230,7 @@ class SessionCore:
         self._out.begin()
         self._err.begin()
         self._verdict = None
+        self._safe_to_kill = False
         self.calls_of_step = 0
         calls = len(self.tool_records)
         watch = Watch(runner, self.policy.limits, timeout, (self._out, self._err), self.workspace, self._memory_base)
@@ -234,6 +247,7 @@ class SessionCore:
         except BaseException:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             self._running = False
+            yield from self._secured(FREEZE_SECONDS)
             yield from self._stop(runner)
             self.checkpoints.revoke(self.step)
             yield from self._restore()
@@ -272,11 +286,29 @@ class SessionCore:
                 if self.on_progress is not None:
                     self.on_progress(message)
             if monotonic() >= look:
+                if not self._safe_to_kill:
+                    yield from self._secured(0.0)
                 verdict = watch.look()
                 if verdict is not None:
+                    if not self._safe_to_kill and self._verdict is None and (yield from self._secured(FREEZE_SECONDS)):
+                        # Until now the child made the checkpoint of the state before this step: its time begins here.
+                        watch.start_again()
+                        look = watch.next_look()
+                        continue
                     self._verdict = self._verdict or verdict
                     return self._verdict
                 look = watch.next_look()
+
+    def _secured(self, seconds: float) -> Core[bool]:
+        """Whether the state before this step has its checkpoint, waiting so long for it; without one a kill would lose that state.
+
+        The child makes it in think time or, when steps come back to back, before it begins the next one.
+        """
+        before = next((c for c in reversed(self.checkpoints.automatic) if c.step < self.step), None)
+        parked = before is None or (yield from before.parked(monotonic() + seconds))
+        # A lane that has ended is as good as one that is parked: there is nothing to wait for.
+        self._safe_to_kill = parked or (before is not None and before.ended)
+        return parked
 
     def _tool_call(self, runner: Channel, call: m.ToolCall, watch: Watch) -> Core[None]:
         started = monotonic()
@@ -321,6 +353,8 @@ class SessionCore:
             os.close(fd)
 
     def _killed(self, runner: Channel, watch: Watch, verdict: Verdict, calls: int) -> Core[Result]:
+        if not self._safe_to_kill:
+            yield from self._secured(FREEZE_SECONDS)
         place = yield from supervisor.where(runner, self._err)
         wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
         yield from self._stop(runner)
@@ -653,6 +687,32 @@ class SessionCore:
         yield from self._restore()
         raise SandboxError(f"the session's process died ({error}); its state was restored, try again") from None
 
+    def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
+        """Run a program in the session's workspace. Its changes to the files are the session's."""
+        from safeexec.host import commands
+        from safeexec.host.workspace import open_beneath
+
+        if self.workspace is None:
+            raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
+        place = self.workspace.path
+        if directory not in ("", "."):
+            os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
+            place = os.path.join(place, directory)
+        with self._use():
+            result = yield from commands.run(self.sandbox, argv, self.workspace, place, timeout)
+            self._files_changed()
+            return result
+
+    def _files_changed(self) -> None:
+        """The host or a command changed files: they belong to the newest checkpoint's state."""
+        autos = self.checkpoints.automatic
+        if self.workspace is not None:
+            snapshot = self.workspace.snapshot()
+            if autos:
+                autos[-1].snapshot = snapshot
+            else:
+                self.workspace.initial = snapshot
+
     def self_test(self) -> Core[list[m.Mechanism]]:
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was refused."""
         return list((yield from self._ask(m.SelfTest(), m.Tested)).rows)
@@ -719,7 +779,9 @@ class SessionCore:
         if not self._running or runner is None:
             return False
         self._verdict = self._verdict or Verdict("cancelled", "the step was cancelled by the host")
-        runner.kill()
+        if self._safe_to_kill:
+            runner.kill()
+        # Otherwise the thread that drives the step sees the verdict at its next look, at most 50 ms from now.
         return True
 
     def _use(self) -> _Use:

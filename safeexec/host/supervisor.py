@@ -28,6 +28,8 @@ TICK_SECONDS = 0.05
 KILL_SECONDS = 5.0
 """How long a killed process may take to be gone: tearing down 4 GB took 0.4 s."""
 WHERE_SECONDS = 0.005
+UNSCHEDULED_SECONDS = 0.1
+"""How much longer when the machine is so busy that the signal has not even been delivered."""
 WHERE_SIGNAL = signal.SIGUSR1
 WHERE_BYTES = 64 << 10
 OUTPUT_CEILING = 16
@@ -103,6 +105,12 @@ class Watch:
     def deadline(self) -> float:
         return self._deadline + self.paused
 
+    def start_again(self) -> None:
+        """The step begins only now."""
+        self.started = monotonic()
+        self._deadline = self.started + self._timeout
+        self._cpu_start = self._runner.cpu_seconds() or 0.0
+
     def next_look(self) -> float:
         return min(self.deadline, monotonic() + TICK_SECONDS)
 
@@ -143,6 +151,7 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
     if runner.pidfd < 0 or not processes.send_signal(runner.pidfd, WHERE_SIGNAL):
         return Place()
     deadline = monotonic() + WHERE_SECONDS
+    latest = deadline + UNSCHEDULED_SECONDS
     while True:
         dump = stderr.tail_since(mark, WHERE_BYTES)
         start = dump.find(b"(most recent call first):\n")
@@ -155,9 +164,23 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
                 stderr.hide(mark)
                 return Place(frames)
         if monotonic() >= deadline:
+            if monotonic() < latest and _undelivered(runner.pid):
+                deadline = monotonic() + 0.001
+                continue
             stderr.hide(mark)
             return Place()
         yield Wait((runner.pidfd,), monotonic() + 0.0001)
+
+
+def _undelivered(pid: int | None) -> bool:
+    """Whether the question has not reached the process, although it blocks nothing: it was not scheduled since."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        pending = int(fields["SigPnd"], 16) | int(fields["ShdPnd"], 16)
+        return bool(pending & ~int(fields["SigBlk"], 16) & (1 << WHERE_SIGNAL - 1))
+    except (OSError, KeyError, ValueError):
+        return False
 
 
 class Lineage:
