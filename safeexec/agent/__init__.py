@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from safeexec.agent.analyst import Analysis, DataAnalyst
     from safeexec.agent.errors import (
         AgentError,
         ModelError,
@@ -20,21 +21,26 @@ if TYPE_CHECKING:
     )
     from safeexec.agent.extraction import Extraction, extract
     from safeexec.agent.loop import CodeAgent
+    from safeexec.agent.mathematics import MathAnswer, MathAssistant
     from safeexec.agent.messages import Message, Reply, TokenUsage, ToolCall, ToolSpec
     from safeexec.agent.models import AsyncModel, MistralModel, Model, ModelEvents, RecordedModel, ScriptedModel
     from safeexec.agent.outcome import AgentResult, AgentStep, AgentUsage
+    from safeexec.agent.repair import RepairAgent, RepairCommit, RepairResult
     from safeexec.agent.transcript import Transcript
 
 _HOMES = {
+    "analyst": ("Analysis", "DataAnalyst"),
     "errors": (
         *("AgentError", "ModelError", "ModelKeyMissing", "ModelRequestRefused", "ModelUnavailable"),
         *("RepairError", "TranscriptError"),
     ),
     "extraction": ("Extraction", "extract"),
     "loop": ("CodeAgent",),
+    "mathematics": ("MathAnswer", "MathAssistant"),
     "messages": ("Message", "Reply", "TokenUsage", "ToolCall", "ToolSpec"),
     "models": ("AsyncModel", "MistralModel", "Model", "ModelEvents", "RecordedModel", "ScriptedModel"),
     "outcome": ("AgentResult", "AgentStep", "AgentUsage"),
+    "repair": ("RepairAgent", "RepairCommit", "RepairResult"),
     "transcript": ("Transcript",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -44,9 +50,13 @@ __all__ = [
     "AgentResult",
     "AgentStep",
     "AgentUsage",
+    "Analysis",
     "AsyncModel",
     "CodeAgent",
+    "DataAnalyst",
     "Extraction",
+    "MathAnswer",
+    "MathAssistant",
     "Message",
     "MistralModel",
     "Model",
@@ -56,7 +66,10 @@ __all__ = [
     "ModelRequestRefused",
     "ModelUnavailable",
     "RecordedModel",
+    "RepairAgent",
+    "RepairCommit",
     "RepairError",
+    "RepairResult",
     "Reply",
     "ScriptedModel",
     "TokenUsage",

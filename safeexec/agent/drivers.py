@@ -122,7 +122,7 @@ async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | 
     elif not hasattr(given, "session"):
         yield given, getattr(given, "policy", None)
     elif inspect.iscoroutinefunction(given.run):
-        async with await _opened(given.session()) as session:
+        async with given.session() as session:
             yield session, given.policy
     else:
         import asyncio
@@ -132,8 +132,3 @@ async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | 
             yield session, given.policy
         finally:
             await asyncio.to_thread(session.close)
-
-
-async def _opened(session: Any) -> Any:
-    """The session, whether opening it is awaited or entering it."""
-    return await session if inspect.isawaitable(session) else session

@@ -97,8 +97,7 @@ def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
 
 
 def _run(options: argparse.Namespace, model: Model, recorded: Transcript | None, on_event: Any) -> AgentResult:
-    from safeexec.agent import CodeAgent
-    from safeexec.agent.analyst import DataAnalyst
+    from safeexec.agent import CodeAgent, DataAnalyst
 
     settings: dict[str, Any] = {
         "native": options.native,

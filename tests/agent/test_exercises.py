@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import Sandbox
+from safeexec import AsyncSandbox, Sandbox
 from safeexec.agent import CodeAgent, MistralModel
 from safeexec.agent.analyst import DataAnalyst
 from safeexec.agent.mathematics import MathAssistant
@@ -85,6 +85,18 @@ def test_awaiting_a_run_on_a_blocking_sandbox() -> None:
     with chat_server(code("x = 6"), code("final_answer(x * 7)")) as server, Sandbox("calculator") as sandbox:
         result = asyncio.run(CodeAgent(model_at(server), sandbox).run_async("t"))
     assert result.answer == 42
+
+
+def test_many_runs_at_once_on_one_event_loop() -> None:
+    async def work(server: ChatServer) -> list[object]:
+        async with AsyncSandbox("calculator") as sandbox:
+            agents = [CodeAgent(model_at(server), sandbox) for _ in range(4)]
+            results = await asyncio.gather(*(agent.run_async("t") for agent in agents))
+        alone = await CodeAgent(model_at(server), "calculator").run_async("t")
+        return [result.answer for result in (*results, alone)]
+
+    with chat_server(code("final_answer(6 * 7)")) as server:
+        assert asyncio.run(work(server)) == [42] * 5
 
 
 def test_the_key_is_nowhere_in_the_sandbox_the_transcript_or_the_requests(
