@@ -183,6 +183,7 @@ def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
     """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
     granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
     granted += [(path, _DEVICE_RIGHTS) for path in plan.devices] if plan.files != "none" else []
+    granted += [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
     opened = []
     for path, rights in granted:
         try:

@@ -65,7 +65,7 @@ _METADATA = {"chmod": 1, "fchmod": 1, "fchmodat": 2}
 
 _SETID_BITS = 0o6000
 _CREATES = 0o20000100  # O_CREAT, __O_TMPFILE: without them nobody passes a mode (jemalloc leaves the register as it is)
-_O_ASYNC = 0o20000
+_O_ASYNC, _O_TRUNC, _O_ACCMODE = 0o20000, 0o1000, 3
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _MAP_ANONYMOUS = 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
@@ -80,10 +80,13 @@ _F_SETFL = 4
 # PR_GET_PDEATHSIG GET_DUMPABLE SET_NAME GET_NAME GET_SECCOMP CAPBSET_READ GET_NO_NEW_PRIVS
 _PRCTLS = (2, 3, 15, 16, 21, 23, 39)
 # ARCH_GET_XCOMP_SUPP GET_XCOMP_PERM REQ_XCOMP_PERM: OpenBLAS asks for AMX on Sapphire Rapids
+_ARCH_SET_FS = 0x1002
 _ARCH_PRCTLS = (0x1021, 0x1022, 0x1023)
 
 FORK_FLAGS = 0x01200011
 """CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD: what fork() of glibc and musl asks for."""
+SPAWN_FLAGS = (0x00004111, 0x00000011)
+"""CLONE_VM | CLONE_VFORK | SIGCHLD of posix_spawn and of Python's subprocess, and the plain SIGCHLD of a shell."""
 THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
 """What pthread_create of glibc and of musl (with the long ignored CLONE_DETACHED) asks for."""
 
@@ -116,6 +119,19 @@ def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
         rules["kill"] = allow_if((_equal(0, OWN_PID),))
     if plan.files != "none":
         rules |= _files(plan)
+    if plan.programs:
+        rules |= _programs()
+    return rules
+
+
+def _programs() -> dict[str, Rule]:
+    """What starting other programs takes. Landlock says which; signals reach no further than its scope and the pid namespace."""
+    rules = {name: allow() for name in ("execve", "vfork", "setpgid", "getpgid", "getsid", "kill", "tgkill", "tkill")}
+    flags = (FORK_FLAGS, *THREAD_FLAGS, *SPAWN_FLAGS)
+    rules["clone"] = allow_if(*((_equal(0, value),) for value in flags))
+    # A program's own start-up sets its thread pointer, which this process has long done.
+    rules["arch_prctl"] = _one_of(0, (*_ARCH_PRCTLS, _ARCH_SET_FS))
+    rules |= {name: allow() for name in ("symlink", "symlinkat", "link", "linkat", "mlock", "munlock", "setrlimit")}
     return rules
 
 
@@ -132,8 +148,8 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
 def _files(plan: ChildConfinement) -> dict[str, Rule]:
     """Calls on paths: Landlock judges the path. No mode makes a set-uid file, for any path."""
     rules = {name: allow() for name in _READ_FILES}
-    rules["open"] = allow_if((Check(1, _CREATES, 0),), (Check(2, _SETID_BITS, 0),))
-    rules["openat"] = allow_if((Check(2, _CREATES, 0),), (Check(3, _SETID_BITS, 0),))
+    rules["open"] = _opening(1, plan.landlock)
+    rules["openat"] = _opening(2, plan.landlock)
     if plan.files == "write":
         rules |= {name: allow() for name in _WRITE_FILES}
         if plan.landlock >= 3:
@@ -142,6 +158,15 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
             rules |= {name: allow_if((Check(index, _SETID_BITS, 0),)) for name, index in _METADATA.items()}
             rules |= {name: allow() for name in ("utime", "utimes", "utimensat", "futimesat")}
     return rules
+
+
+def _opening(flags: int, abi: int) -> Rule:
+    """No set-uid file is made. Before ABI 3 Landlock lets whoever may read a file truncate it with O_RDONLY | O_TRUNC."""
+    modes = [(Check(flags, _CREATES, 0),), (Check(flags + 1, _SETID_BITS, 0),)]
+    if abi >= 3:
+        return allow_if(*modes)
+    writing = [Check(flags, _O_TRUNC, 0), Check(flags, _O_ACCMODE, 1), Check(flags, _O_ACCMODE, 2)]
+    return allow_if(*((*mode, check) for mode in modes for check in writing))
 
 
 _LIMITED_BY_ARGUMENT: dict[str, Rule] = {

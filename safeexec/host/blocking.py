@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,12 +13,13 @@ from safeexec.host.launch import Launched
 from safeexec.host.waiting import CallTool, drive
 
 if TYPE_CHECKING:
-    from safeexec.policy.model import Policy
+    from safeexec.host.commands import CommandResult
     from safeexec.host.checkpoints import CheckpointInfo
     from safeexec.host.output import OnOutput
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session import SessionCore
     from safeexec.host.tools import Approval
+    from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, ToolCallRecord, Variable
 
@@ -121,6 +122,16 @@ class Sandbox:
     def session(self, **tightened: Any) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`."""
         return Session(drive(self._core.new_session(**tightened)))
+
+    def command(
+        self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
+    ) -> CommandResult:
+        """Run a program that the policy lists (`danger_allow_commands`) on a copy of the directory `cwd`.
+
+        No network, no file outside, no program that is not listed; the policy's limits hold. Changes to the copy are
+        thrown away; `Session.command` runs in a session's workspace instead. Raises `PolicyError` for another program.
+        """
+        return drive(self._core.command(argv, cwd, timeout))
 
     def restore(self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed") -> Session:
         """A session that goes on from a state that `Session.save` wrote.
@@ -253,6 +264,10 @@ class Session:
     def drop(self, name: str) -> None:
         """Give up a named checkpoint. Raises `CheckpointError`."""
         self._core.drop(name)
+
+    def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
+        """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
+        return drive(self._core.command(argv, cwd, timeout))
 
     def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
         """Write the variables and files to `path`, signed with this host's key. The session goes on.

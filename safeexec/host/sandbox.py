@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
+    from safeexec.host.commands import CommandResult
     from pathlib import Path
 
 DATA_PRELOAD = (
@@ -38,6 +39,8 @@ DATA_PRELOAD = (
 """Imported before the first fork where the policy allows them: 2 to 4 s that no session should pay."""
 
 KEPT_POLICIES = 32
+COMMAND_THREADS = 64
+"""Threads and processes that a command may have where the policy gives guest code fewer: pytest alone starts some."""
 LIMITS = Limits.__struct_fields__
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
@@ -124,6 +127,11 @@ class SandboxCore:
         policy, determinism = self.policy, self.policy.determinism
         if policy.filesystem.workspace != "none":
             self._root = WorkspaceRoot()
+        programs: tuple[str, ...] = ()
+        if policy.danger_allow_commands:
+            from safeexec.host.commands import executables
+
+            programs = executables(policy.danger_allow_commands)
         fonts = None
         if "matplotlib" in policy.imports or policy.language.mode == "python":
             from safeexec.host.fonts import font_cache
@@ -132,8 +140,21 @@ class SandboxCore:
         confinement = plan(
             policy,
             workspaces=self._root.path if self._root is not None else None,
-            libraries=(fonts,) if fonts is not None else (),
+            libraries=(*((fonts,) if fonts is not None else ()), *programs),
         )
+        command = None
+        if programs:
+            if not confinement.zygote.landlock:
+                raise ProtectionError("commands need Landlock, which says what may be executed; this machine has none")
+            confinement = confinement._replace(zygote=msgspec.structs.replace(confinement.zygote, programs=programs))
+            command = msgspec.structs.replace(
+                confinement.child,
+                programs=programs,
+                threads=max(confinement.child.threads, COMMAND_THREADS),
+                executable_mappings=True,
+                event_loop=True,
+                cpu_seconds=int(policy.limits.cpu_seconds) + 1,
+            )
         if self._root is not None:
             self._root.owner = confinement.user
         return m.Configure(
@@ -141,6 +162,7 @@ class SandboxCore:
             limits=policy.limits_plan(),
             confinement=confinement.zygote,
             child=confinement.child,
+            command=command,
             preload=self._preload(),
             font_cache=fonts,
             seed=None if determinism is None else determinism.seed,
@@ -287,20 +309,47 @@ class SandboxCore:
     def _spawn(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, rehearse: bool
     ) -> tuple[int, Channel]:
+        return self.spawn(
+            lambda number: m.Spawn(
+                number=number,
+                workspace=workspace.path if workspace is not None else None,
+                home=workspace.home if workspace is not None else None,
+                idle=policy.checkpoints == "idle",
+                rehearse=rehearse,
+                lowered=lowered(self.policy.limits, policy.limits),
+            ),
+            output,
+        )
+
+    def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
+        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel ends."""
+        self.check_usable()
         assert self._zygote is not None
         number = next(self._numbers)
         channel, theirs = Channel.pair()
-        request = m.Spawn(
-            number=number,
-            workspace=workspace.path if workspace is not None else None,
-            home=workspace.home if workspace is not None else None,
-            idle=policy.checkpoints == "idle",
-            rehearse=rehearse,
-            lowered=lowered(self.policy.limits, policy.limits),
-        )
         with theirs:
-            self._zygote.spawn(request, (theirs.fileno(), *output))
+            self._zygote.spawn(request(number), (theirs.fileno(), *output))
         return number, channel
+
+    def problem(self, number: int) -> str:
+        """Why process `number` could not be made, in the zygote's words."""
+        return self._zygote.problem(number) if self._zygote is not None else ""
+
+    def command(
+        self, argv: Sequence[str], directory: str | os.PathLike[str] | None, timeout: float | None
+    ) -> Core[CommandResult]:
+        """Run a program on a copy of a directory of the host."""
+        from safeexec.host import commands
+
+        commands.check(self, argv, timeout)
+        workspace = self.new_workspace(self.policy)
+        try:
+            if directory is not None:
+                limits = self.policy.limits
+                workspace.copy_tree(directory, limits.workspace_mb << 20, limits.workspace_files)
+            return (yield from commands.run(self, argv, workspace, workspace.path, timeout))
+        finally:
+            workspace.close()
 
     def replenish(self) -> None:
         """Ask for spare children up to the number that is kept. Nobody waits for them here."""

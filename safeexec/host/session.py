@@ -10,7 +10,7 @@ import _thread
 import os
 import resource
 import signal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from safeexec.errors import (
     SessionBusy,
     SessionClosed,
     StateFileError,
+    WorkspaceError,
 )
 from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
@@ -44,6 +45,7 @@ from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
+    from safeexec.host.commands import CommandResult
     from safeexec.host.sandbox import SandboxCore, Spare
     from safeexec.host.workspace import Snapshot, Workspace
     from safeexec.policy.model import Limits, Policy

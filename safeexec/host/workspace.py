@@ -103,6 +103,34 @@ class Workspace:
         finally:
             os.close(target)
 
+    def make_temporary(self) -> None:
+        """A directory for temporary files beside the workspace, for the programs that insist on one."""
+        path = os.path.join(self.home, "tmp")
+        if not os.path.isdir(path):
+            os.mkdir(path, 0o700)
+            self._own(path)
+
+    def copy_tree(self, source: str | os.PathLike[str], max_bytes: int, max_files: int) -> None:
+        """Copy a directory of the host into the workspace: regular files and directories; links are not followed.
+
+        Raises `WorkspaceError` when it holds more than the limits allow.
+        """
+        top = os.fspath(source)
+        size = count = 0
+        for path, info in _walk(top):
+            count, size = count + 1, size + info.st_size
+            if size > max_bytes or count > max_files:
+                raise WorkspaceError(
+                    f"{top} holds more than a workspace may: {max_bytes >> 20} MiB and {max_files} files "
+                    "(limits.workspace_mb, limits.workspace_files)"
+                )
+            if stat.S_ISDIR(info.st_mode):
+                self._make_directories(path)
+            elif stat.S_ISREG(info.st_mode):
+                self.put(path, os.path.join(top, path))
+                if info.st_mode & 0o100:
+                    os.chmod(os.path.join(self.path, path), 0o700)
+
     def _make_directories(self, path: str) -> None:
         """The directories on the way to a file, below the workspace, no link followed."""
         here = ""

@@ -37,6 +37,8 @@ class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Real paths (no symlinks) that libraries need."""
     devices: tuple[str, ...] = ()
     """Device files that may be read and written (``/dev/null``)."""
+    programs: tuple[str, ...] = ()
+    """Files that commands may execute: programs, their interpreters, the dynamic loader. No other child may."""
     links: tuple[tuple[str, str], ...] = ()
     """(place, target) of symlinks that lead to `read` paths and that the new root needs as well (``/lib64``)."""
     workspaces: str | None = None
@@ -72,6 +74,8 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Whether chmod and utime are allowed: only where a new root hides every writable file but the workspaces."""
     read: tuple[str, ...] = ()
     """Paths that libraries and the policy's `filesystem.read` need."""
+    programs: tuple[str, ...] = ()
+    """Files that may be executed. Empty, but for the process that runs a command."""
     devices: tuple[str, ...] = ()
     landlock: int = 0
     proc: Literal["", "/proc", "/proc/self"] = ""

@@ -76,6 +76,8 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     limits: LimitsPlan
     confinement: ZygoteConfinement
     child: ChildConfinement
+    command: ChildConfinement | None = None
+    """What holds the processes of commands, where the policy allows any."""
     preload: tuple[str, ...] = ()
     font_cache: str | None = None
     """Directory with matplotlib's font cache, which can be read and not written."""
@@ -98,6 +100,17 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
     """Whether the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
     lowered: list[tuple[int, int]] = []
     """Resource limits (RLIMIT_*) of a session that is held tighter than its sandbox, and by how much."""
+
+
+class RunCommand(msgspec.Struct, tag="run-command", kw_only=True):
+    """Fork a process that runs one program. The same descriptors travel with it as with `Spawn`."""
+
+    number: int
+    argv: list[str]
+    program: str
+    directory: str
+    home: str
+    environment: dict[str, str] = {}
 
 
 class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
@@ -219,6 +232,12 @@ class Ready(msgspec.Struct, tag="ready", array_like=True):
     notes: list[str] = []
 
 
+class Exited(msgspec.Struct, tag="exited", array_like=True):
+    """A command has ended: its exit status, or minus the number of the signal that ended it."""
+
+    status: int
+
+
 class Parked(msgspec.Struct, tag="parked", array_like=True):
     """A checkpoint waits on its lane."""
 
@@ -300,7 +319,7 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
     notes: list[str] = []
 
 
-ToZygote = Configure | Spawn
+ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
 ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
-FromChild = Ready | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done
+FromChild = Ready | Exited | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done

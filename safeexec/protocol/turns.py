@@ -21,6 +21,7 @@ CALLING: Final = "calling"
 ANSWERING: Final = "answering"
 PARKING: Final = "parking"
 PARKED: Final = "parked"
+ENDED: Final = "ended"
 
 HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Execute): RUNNING,
@@ -41,6 +42,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
 }
 CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
     (STARTING, m.Ready): IDLE,
+    (IDLE, m.Exited): ENDED,
     (RUNNING, m.StepDone): IDLE,
     (RUNNING, m.ToolCall): CALLING,
     (RUNNING, m.Progress): RUNNING,

@@ -133,6 +133,7 @@ def _restrict_files(plan: ZygoteConfinement) -> None:
     ruleset = landlock.Ruleset(plan.landlock)
     ruleset.add_paths(plan.read, landlock.READ)
     ruleset.add_paths(plan.devices, _DEVICE_RIGHTS)
+    ruleset.add_paths(plan.programs, landlock.READ_FILE | landlock.EXECUTE)
     # A child maps its user there and reads its own size; guests get no rule for it.
     ruleset.add_paths(("/proc",), _WRITE_PROC)
     if plan.workspaces is not None:

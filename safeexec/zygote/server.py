@@ -113,7 +113,8 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanis
         determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)
     guest, tools = preload.build_guest(configure)
+    # The plan of the children comes last: it is the one by which this process explains refusals.
+    command = Lockdown.prepare(configure.command) if configure.command is not None else None
     lockdown = Lockdown.prepare(configure.child)
     preload.settle(guest)
-    command = Lockdown.prepare(configure.command) if configure.command is not None else None
     return Zygote(link, guest, tools, lockdown, command, configure.seed), [*mechanisms, *lockdown.mechanisms]

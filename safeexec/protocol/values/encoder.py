@@ -74,7 +74,9 @@ def _opaque(value: Any, text: str | None = None) -> bytes:
 class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
-    __slots__ = ("arrays", "in_key", "left", "made_opaque", "max_depth", "nodes", "open", "parts", "text", "truncated", "work")
+    __slots__ = (
+        "arrays", "in_key", "left", "made_opaque", "max_depth", "nodes", "open", "parts", "text", "truncated", "work",
+    )  # fmt: skip
 
     def __init__(self, max_bytes: int, max_depth: int, arrays: bool, text: str | None = None) -> None:
         self.parts: list[Any] = []

@@ -71,7 +71,7 @@ class Opaque(msgspec.Struct, frozen=True):
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):
-    """A value as bytes. `opaque`: a part of it (or all) became `Opaque`; `truncated`: because of a budget or a cycle."""
+    """A value as bytes. `opaque`: a part of it, or all, became `Opaque`; `truncated`: for a budget or a cycle."""
 
     data: bytes
     truncated: bool = False

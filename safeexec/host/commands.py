@@ -1,0 +1,237 @@
+"""Commands: programs that a policy lists (`danger_allow_commands`), run in a workspace under the same confinement as guest code.
+
+A program is more than its file: a script needs its interpreter, a dynamic executable its loader. All of them, and
+nothing else, may be executed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+from safeexec.errors import PolicyError, ProtectionError, ProtocolError
+from safeexec.host import supervisor
+from safeexec.host.channel import Channel, Gone
+from safeexec.host.output import OutputFile
+from safeexec.host.supervisor import Watch
+from safeexec.host.waiting import Core
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.results import Usage
+
+if TYPE_CHECKING:
+    from safeexec.host.sandbox import SandboxCore
+    from safeexec.host.workspace import Workspace
+
+_MAX_SHEBANG = 256
+_PT_INTERP = 3
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """How a command ended. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
+
+    `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
+    """
+
+    outcome: Literal["ok", "error", "timeout", "cpu", "memory", "output", "crashed", "cancelled"]
+    returncode: int | None
+    stdout: str
+    stderr: str
+    usage: Usage
+    message: str = ""
+    truncated: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "ok"
+
+    def __bool__(self) -> bool:
+        return self.outcome == "ok"
+
+
+def locate(name: str) -> str | None:
+    """The absolute path of a program: as given, or found beside this Python and then on the host's PATH."""
+    if os.path.isabs(name):
+        return name if os.access(name, os.X_OK) else None
+    places = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
+    return shutil.which(name, path=places)
+
+
+def executables(programs: Sequence[str]) -> tuple[str, ...]:
+    """Every file (real path) that has to be executed to run `programs`. Raises `PolicyError` for one that is not there."""
+    found: dict[str, None] = {}
+    for name in programs:
+        path = locate(name)
+        if path is None:
+            raise PolicyError(f"danger_allow_commands: there is no program {name!r} on this machine")
+        found.update(dict.fromkeys(_needed(path)))
+    return tuple(found)
+
+
+def _needed(path: str, depth: int = 0) -> Iterator[str]:
+    real = os.path.realpath(path)
+    yield real
+    with open(real, "rb") as file:
+        head = file.read(_MAX_SHEBANG)
+    if head.startswith(b"#!") and depth < 4:
+        words = head[2:].split(b"\n")[0].split()
+        if words:
+            yield from _needed(os.fsdecode(words[0]), depth + 1)
+            if os.path.basename(words[0]) == b"env" and len(words) > 1:
+                through = locate(os.fsdecode(words[-1]))
+                if through is not None:
+                    yield from _needed(through, depth + 1)
+    elif head.startswith(b"\x7fELF") and (loader := _loader(real)) is not None:
+        yield os.path.realpath(loader)
+
+
+def _loader(path: str) -> str | None:
+    """The dynamic loader that an ELF file names (PT_INTERP), if it is a 64-bit little-endian one."""
+    with open(path, "rb") as file:
+        header = file.read(64)
+        if len(header) < 64 or header[4:6] != b"\x02\x01":
+            return None
+        offset, size, count = struct.unpack_from("<Q", header, 32)[0], *struct.unpack_from("<HH", header, 54)
+        for index in range(min(count, 64)):
+            file.seek(offset + index * size)
+            entry = file.read(56)
+            if len(entry) == 56 and struct.unpack_from("<I", entry)[0] == _PT_INTERP:
+                start, length = struct.unpack_from("<Q", entry, 8)[0], struct.unpack_from("<Q", entry, 32)[0]
+                file.seek(start)
+                return os.fsdecode(file.read(min(length, 4096)).rstrip(b"\0"))
+    return None
+
+
+def environment(home: str) -> dict[str, str]:
+    """The variables of a command: where programs and temporary files are, and nothing of the host's own."""
+    return {
+        "PATH": os.pathsep.join((os.path.dirname(sys.executable), "/usr/local/bin", "/usr/bin", "/bin")),
+        "HOME": home,
+        "TMPDIR": os.path.join(home, "tmp"),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
+    """The program's path and the deadline in seconds. Raises `PolicyError` for what the policy does not allow."""
+    policy = sandbox.policy
+    if isinstance(argv, (str, bytes)) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
+        raise ValueError("argv is a list of str: the program and its arguments")
+    if argv[0] not in policy.danger_allow_commands:
+        allowed = ", ".join(policy.danger_allow_commands) or "none"
+        raise PolicyError(
+            f"the policy {policy.name!r} does not allow the command {argv[0]!r} (danger_allow_commands: {allowed}, "
+            f"{policy.origin('danger_allow_commands') or 'not set'})"
+        )
+    limits = policy.limits
+    seconds = limits.wall_seconds if timeout is None else timeout
+    if not 0 < seconds <= limits.max_wall_seconds:
+        raise PolicyError(f"timeout={timeout!r} is out of bounds: at most {limits.max_wall_seconds:g} s (limits.max_wall_seconds)")
+    program = locate(argv[0])
+    if program is None:
+        raise PolicyError(f"there is no program {argv[0]!r} on this machine")
+    return program, seconds
+
+
+def run(
+    sandbox: SandboxCore, argv: Sequence[str], workspace: Workspace, directory: str, timeout: float | None
+) -> Core[CommandResult]:
+    """Run one program in `directory`, a path inside `workspace`. What the program does wrong is in the result."""
+    program, seconds = check(sandbox, argv, timeout)
+    workspace.make_temporary()
+    out, err = OutputFile("stdout"), OutputFile("stderr")
+    number, channel = sandbox.spawn(
+        lambda number: m.RunCommand(
+            number=number,
+            argv=list(argv),
+            program=program,
+            directory=directory,
+            home=workspace.home,
+            environment=environment(workspace.home),
+        ),
+        (out.fd, err.fd),
+    )
+    try:
+        try:
+            ready = yield from channel.receive(monotonic() + START_SECONDS)
+        except (Gone, ProtocolError) as error:
+            raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
+        if not isinstance(ready, m.Ready):
+            raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+        return (yield from _finish(sandbox, channel, seconds, workspace, out, err))
+    finally:
+        yield from _end(sandbox, channel)
+        out.close()
+        err.close()
+
+
+class _CommandWatch(Watch):
+    """Watches all processes of a command: the program, and what it starts."""
+
+    __slots__ = ("_leader", "_seen")
+
+    def __init__(self, leader: int, *arguments: Any) -> None:
+        self._leader = leader
+        self._seen: dict[int, float] = {}
+        super().__init__(*arguments)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of all of them. What ended between two looks counts with what it had used at the last one."""
+        for stat in processes.session_members(self._leader):
+            self._seen[stat.pid] = processes.cpu_seconds(stat.pid) or self._seen.get(stat.pid, 0.0)
+        return sum(self._seen.values())
+
+    def _memory(self) -> int:
+        return sum(processes.private_memory(stat.pid) for stat in processes.session_members(self._leader))
+
+
+def _finish(
+    sandbox: SandboxCore, channel: Channel, seconds: float, workspace: Workspace, out: OutputFile, err: OutputFile
+) -> Core[CommandResult]:
+    limits = sandbox.policy.limits
+    assert channel.pid is not None
+    watch = _CommandWatch(channel.pid, channel, limits, seconds, (out, err), workspace, 0)
+    outcome: Any = "crashed"
+    status, message = None, ""
+    while True:
+        try:
+            answer = yield from channel.receive(watch.next_look())
+        except (Gone, ProtocolError) as error:
+            message = f"the process that watched the command ended: {error}"
+            break
+        if isinstance(answer, m.Exited):
+            status = answer.status
+            outcome = "ok" if status == 0 else "error"
+            break
+        verdict = watch.look()
+        if verdict is not None:
+            outcome, message = verdict.outcome, verdict.message
+            break
+    cap = limits.output_kb << 10
+    # The program is gone or will be: what it has printed until now is all there is.
+    printed, warned = out.text(cap), err.text(cap)
+    usage = Usage((monotonic() - watch.started) * 1e3, watch.cpu_seconds() * 1e3, 0.0, printed.size + warned.size)
+    cut = printed.left_out > 0 or warned.left_out > 0
+    return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
+
+
+def _end(sandbox: SandboxCore, channel: Channel) -> Core[None]:
+    """Nothing of a command outlives it: not the program, not what it started."""
+    leader = channel.pid
+    channel.kill()
+    yield from channel.ended(monotonic() + supervisor.KILL_SECONDS)
+    if leader is not None:
+        processes.kill_strays(leader, reapers=sandbox.reapers)
+    channel.close()
