@@ -117,7 +117,7 @@ async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | 
     if isinstance(given, (str, Policy)):
         from safeexec import AsyncSandbox
 
-        async with AsyncSandbox(given, **agent.opening) as sandbox, await _opened(sandbox.session()) as session:
+        async with AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
             yield session, sandbox.policy
     elif not hasattr(given, "session"):
         yield given, getattr(given, "policy", None)
