@@ -120,13 +120,15 @@ def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
     if plan.files != "none":
         rules |= _files(plan)
     if plan.programs:
-        rules |= _programs()
+        rules |= _programs(plan)
     return rules
 
 
-def _programs() -> dict[str, Rule]:
-    """What starting other programs takes. Landlock says which; signals reach no further than its scope and the pid namespace."""
-    rules = {name: allow() for name in ("execve", "vfork", "setpgid", "getpgid", "getsid", "kill", "tgkill", "tkill")}
+def _programs(plan: ChildConfinement) -> dict[str, Rule]:
+    """What starting other programs takes. Landlock says which; its scope (ABI 6) keeps signals among them."""
+    rules = {name: allow() for name in ("execve", "vfork", "setpgid", "getpgid", "getsid")}
+    if plan.landlock >= 6:
+        rules |= {name: allow() for name in ("kill", "tgkill", "tkill")}
     flags = (FORK_FLAGS, *THREAD_FLAGS, *SPAWN_FLAGS)
     rules["clone"] = allow_if(*((_equal(0, value),) for value in flags))
     # A program's own start-up sets its thread pointer, which this process has long done.
@@ -161,7 +163,7 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _opening(flags: int, abi: int) -> Rule:
-    """No set-uid file is made. Before ABI 3 Landlock lets whoever may read a file truncate it with O_RDONLY | O_TRUNC."""
+    """No set-uid file is made. Before ABI 3 Landlock lets a reader truncate, by O_RDONLY | O_TRUNC."""
     modes = [(Check(flags, _CREATES, 0),), (Check(flags + 1, _SETID_BITS, 0),)]
     if abi >= 3:
         return allow_if(*modes)

@@ -25,8 +25,8 @@ __all__ = [
     "Ancillary",
     "PidfdInfo",
     "ProcessStat",
-    "close_all_but",
     "children_of",
+    "close_all_but",
     "cpu_seconds",
     "descendants",
     "group_members",
@@ -322,19 +322,19 @@ def kill_all(find: Callable[[], Iterable[ProcessStat]], *, rounds: int = 200) ->
 
     A process that forks while it is looked for is caught by a later round, as long as RLIMIT_NPROC bounds their number.
     """
-    killed: list[int] = []
+    killed: dict[int, None] = {}
     for attempt in range(rounds):
         strays = list(find())
         if not strays:
             break
-        killed += [stat.pid for stat in strays if kill_process(stat)]
+        killed |= dict.fromkeys(stat.pid for stat in strays if kill_process(stat))
         if attempt:
             time.sleep(0.001)
-    return killed
+    return list(killed)
 
 
 def children_of(pid: int) -> list[int] | None:
-    """The children of process `pid`, None where the kernel does not tell (CONFIG_PROC_CHILDREN) or the process is gone."""
+    """The children of process `pid`, None if it is gone or the kernel does not tell (CONFIG_PROC_CHILDREN)."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
             return [int(child) for child in file.read().split()]
@@ -349,7 +349,7 @@ def kill_strays(
 
     With `reapers`, the processes that orphans of the session fall to, only their children are looked at, which takes
     0.05 ms and not one for every process of the machine: what a dead process left behind is an orphan, or descends
-    from one that is killed here. Returns the pids that were killed. No process leaves its session where setsid is refused.
+    from one that is killed here. Returns the pids that were killed. Where setsid is refused, none leaves its session.
     """
 
     def members() -> list[ProcessStat]:

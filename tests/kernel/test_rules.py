@@ -133,6 +133,17 @@ def test_paths() -> None:
     assert without_root.names("chmod", 0, 0o600) and without_root.names("utimensat", -100, 0, 0)
 
 
+def test_a_reader_cannot_truncate_where_landlock_does_not_see_it() -> None:
+    """O_RDONLY | O_TRUNC, which ABI 1 and 2 take for reading."""
+    old, new = Filter(ChildConfinement(**BASE | {"landlock": 2}, files="write")), Filter(OPEN)
+    truncate, create = 0o1000, 0o100
+    assert old.names("openat", -100, 0, truncate) and new.allows("openat", -100, 0, truncate)
+    for access in (1, 2):
+        assert old.allows("openat", -100, 0, access | truncate | create, 0o644)
+        assert old.names("openat", -100, 0, access | truncate | create, 0o4644)
+    assert old.allows("openat", -100, 0, 0) and old.names("truncate", 0, 0)
+
+
 def test_arguments() -> None:
     judge = Filter(OPEN)
     assert judge.allows("prlimit64", 0, 7, 0, 1)
