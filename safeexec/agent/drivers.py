@@ -127,8 +127,8 @@ async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | 
     else:
         import asyncio
 
-        session = await asyncio.to_thread(given.session)
+        blocking: Any = await asyncio.to_thread(given.session)
         try:
-            yield session, given.policy
+            yield blocking, given.policy
         finally:
-            await asyncio.to_thread(session.close)
+            await asyncio.to_thread(blocking.close)
