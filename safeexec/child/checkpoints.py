@@ -76,13 +76,15 @@ class Randomness:
 
     def restore(self) -> None:
         if self._state is not None:
-            sys.modules["random"]._inst.setstate(self._state)  # type: ignore[attr-defined]
+            sys.modules["random"]._inst.setstate(self._state)
 
 
 class Checkpoints:
     """Makes checkpoints of this process and, in the copies, waits to be thawed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, files: bool) -> None:
+        """`files`: whether the guest can have files open."""
+        self._files = files
         self._automatic: list[tuple[int, Leash]] = []
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -98,7 +100,8 @@ class Checkpoints:
         if automatic:
             self._make_room(step, hurry)
         self._settle_heap()
-        randomness, files = Randomness(), OpenFiles()
+        randomness = Randomness()
+        files = OpenFiles() if self._files else None
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
         try:
@@ -121,7 +124,7 @@ class Checkpoints:
                 if request.workspace is not None:
                     os.chdir(request.workspace)
                 randomness.restore()
-                return Thawed(runner, request, files.restore())
+                return Thawed(runner, request, files.restore(request.workspace) if files is not None else [])
             except BaseException:
                 # A copy that cannot park or wake must not go on as a second runner.
                 os._exit(71)

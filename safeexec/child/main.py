@@ -43,7 +43,7 @@ def become_child(
     lockdown.apply(workspace=spawn.home, keep_fds=(control,), lowered=spawn.lowered)
     tools.link = link
     guest.streams.install()
-    server = Server(link, guest, tools, idle=spawn.idle)
+    server = Server(link, guest, tools, idle=spawn.idle, files=spawn.workspace is not None)
     if spawn.rehearse:
         server.rehearse()
     link.send(m.Ready())

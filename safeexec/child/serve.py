@@ -17,7 +17,8 @@ import msgspec
 from safeexec.child.checkpoints import Checkpoints, Thawed
 from safeexec.child.execute import REHEARSAL, Guest
 from safeexec.child.link import Link
-from safeexec.child.tools import ToolCaller
+from safeexec.child.plugins import Plugin
+from safeexec.child.tools import ToolCaller, tool_functions
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import decode, encode
 
@@ -26,22 +27,26 @@ QUIET_SECONDS = 0.0005
 competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
 REHEARSALS = 3
 _REHEARSED_REQUEST = m.Execute(0, REHEARSAL.encode())
+_STEPS = frozenset({m.Execute, m.Invoke, m.Install, m.Proceed})
+"""Requests that run guest code, and change the state."""
 
 
 class Server:
     """Serves one guest: requests of the host in, answers out, checkpoints in between."""
 
-    def __init__(self, link: Link, guest: Guest, tools: ToolCaller, *, idle: bool) -> None:
+    def __init__(self, link: Link, guest: Guest, tools: ToolCaller, *, idle: bool, files: bool) -> None:
         self.link = link
         self.guest = guest
         self.tools = tools
-        self.checkpoints = Checkpoints()
+        self.checkpoints = Checkpoints(files=files)
         self._idle = idle
         self._lane: int | None = None
         self._step = 0
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
             m.Execute: self._execute,
             m.Invoke: self._invoke,
+            m.Install: self._install,
+            m.Proceed: self._proceed,
             m.Check: self._check,
             m.Fetch: self._fetch,
             m.Assign: self._assign,
@@ -62,7 +67,7 @@ class Server:
             if kind is m.Freeze:
                 self._freeze_named()
                 continue
-            if kind is m.Execute or kind is m.Invoke:
+            if kind in _STEPS:
                 if self._lane is not None and not self._freeze(hurry=True):
                     continue
                 self._step = request.step
@@ -153,7 +158,17 @@ class Server:
         return self._finish(self.guest.step(request)) if not self.tools.names else self._with_tools(self.guest.step, request)
 
     def _invoke(self, request: m.Invoke) -> m.StepDone:
-        return self._with_tools(self.guest.invoke, request)
+        return self._with_tools(self.plugin.invoke, request)
+
+    def _proceed(self, request: m.Proceed) -> m.StepDone:
+        return self._with_tools(self.plugin.proceed, request)
+
+    def _install(self, request: m.Install) -> m.StepDone:
+        functions = tool_functions(self.tools, request.tools)
+        self.tools.names |= functions.keys()
+        self.guest.namespace.update(functions)
+        self.guest.hidden |= functions.keys()
+        return self._with_tools(self.plugin.install, request)
 
     def _check(self, request: m.Check) -> m.StepDone:
         return self.guest.check(request)

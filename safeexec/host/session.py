@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Collection, Sequence
@@ -41,6 +42,7 @@ from safeexec.host.supervisor import Lineage, Place, Verdict, Watch
 from safeexec.host.waiting import CallTool, Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
 
@@ -67,7 +69,7 @@ class SessionCore:
         self.policy = policy
         self.checkpoints = Checkpoints(policy.limits.checkpoints)
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
-        self.mechanisms: list[m.Mechanism] = []
+        self.mechanisms: list[Mechanism] = []
         self.toolbox = sandbox.toolbox
         self.tool_records: list[ToolCallRecord] = []
         self.calls_of_step = 0
@@ -411,12 +413,12 @@ class SessionCore:
             yield from self._start_over()
             return notes
         missed = 0
-        for checkpoint in self.checkpoints.newest_first():
-            notes = yield from self._thaw_into_self(checkpoint)
-            if notes is not None:
-                if missed:
-                    notes.append(f"the state after step {checkpoint.step} is the newest that was left")
-                return notes
+        for checkpoint in self.checkpoints.newest_first(named=self.policy.checkpoints == "off"):
+            carried = yield from self._thaw_into_self(checkpoint)
+            if carried is not None:
+                if missed or (checkpoint.name is not None and checkpoint.step < self.step - 1):
+                    carried.append(f"the state of checkpoint {checkpoint.label!r} is the newest that was left")
+                return carried
             missed += 1
         yield from self._start_over()
         return ["no checkpoint was left: the session starts empty"] if self.step > 1 or missed else []
@@ -435,12 +437,13 @@ class SessionCore:
 
     def _thaw_into_self(self, checkpoint: Checkpoint) -> Core[list[str] | None]:
         """Go on from `checkpoint`. None if it is not there any more."""
+        if self.workspace is not None and checkpoint.snapshot is not None:
+            # First, for the copy opens its files again when it thaws.
+            self.workspace.restore(checkpoint.snapshot)
         thawed = yield from self._thaw(checkpoint, branch=False, workspace=None, fds=())
         if thawed is None:
             return None
         channel, ready = thawed
-        if self.workspace is not None and checkpoint.snapshot is not None:
-            self.workspace.restore(checkpoint.snapshot)
         self.checkpoints.thawed_from(checkpoint)
         self._adopt(channel, checkpoint)
         return list(ready.notes)
@@ -454,7 +457,7 @@ class SessionCore:
         channel, theirs = Channel.pair()
         try:
             with theirs:
-                yield from checkpoint.channel.send(m.Thaw(branch, workspace), (theirs.fileno(), *fds))
+                yield from checkpoint.channel.send(m.Thaw(branch, workspace, self._lost_names()), (theirs.fileno(), *fds))
             ready = yield from channel.receive(monotonic() + READY_SECONDS)
         except (Gone, ProtocolError):
             ready = None
@@ -463,6 +466,11 @@ class SessionCore:
             channel.close()
             return None
         return channel, ready
+
+    def _lost_names(self) -> list[str]:
+        """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it is gone."""
+        source = self._sources.get(f"<step {self.step}>", "")[:LOST_SOURCE]
+        return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
 
     def _living_runner(self) -> Core[Channel]:
         if self._runner is None:
@@ -590,7 +598,7 @@ class SessionCore:
             branch.mechanisms = self.mechanisms
             branch.checkpoints.base = checkpoint
             checkpoint.users += 1
-            branch._step = self.step
+            branch.step = self.step
             branch._sources = dict(self._sources)
             self.sandbox.session_opened(branch)
         except BaseException:
@@ -715,7 +723,7 @@ class SessionCore:
             else:
                 self.workspace.initial = snapshot
 
-    def self_test(self) -> Core[list[m.Mechanism]]:
+    def self_test(self) -> Core[list[Mechanism]]:
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was refused."""
         return list((yield from self._ask(m.SelfTest(), m.Tested)).rows)
 
@@ -812,6 +820,9 @@ class _Use:
         self._lock.release()
 
 
+LOST_SOURCE = 50_000
+NAMES_LOST = 200
+_BINDS = re.compile(r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)[^\n]*?(\w+)[ \t]*$)", re.M)
 STREAM_SECONDS = 0.003
 """How far behind the guest `on_output` may be."""
 STREAM_BYTES = 1 << 20
@@ -840,6 +851,6 @@ def death(pidfd: int) -> str:
     status = info.exit_status
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        name = signal.Signals(number).name if number in iter(signal.Signals) else str(number)
+        name = next((one.name for one in signal.Signals if one.value == number), str(number))
         return f"killed by signal {name}"
     return f"it exited with status {os.WEXITSTATUS(status)}"
