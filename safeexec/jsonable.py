@@ -71,7 +71,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "truncated": result.truncated,
         "state": result.state,
         "tool_calls": [asdict(call) for call in result.tool_calls],
-        "files": [jsonable(asdict(entry)) for entry in result.files],
+        "files": [asdict(entry) for entry in result.files],
         "refusals": [asdict(entry) for entry in result.refusals],
         "notes": list(result.notes),
     }

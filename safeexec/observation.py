@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from safeexec.text import head_and_tail, printable
 
 if TYPE_CHECKING:
-    from safeexec.results import Display, ErrorInfo, Result
+    from safeexec.results import Display, ErrorInfo, FileChange, Result
 
 Format = Literal["text", "markdown", "mistral", "openai", "anthropic", "mcp"]
 
@@ -234,9 +234,9 @@ def _name(name: str, description: str) -> str:
     return f"{_guest(name)} ({description})" if description else _guest(name)
 
 
-def _file(entry: Any) -> str:
-    name, size = getattr(entry, "name", entry), getattr(entry, "size", None)
-    return _guest(f"{name} ({size} bytes)" if size is not None else str(name))
+def _file(entry: FileChange) -> str:
+    told = "deleted" if entry.change == "deleted" else f"{entry.change}, {entry.size} bytes"
+    return f"{_guest(entry.name)} ({told})"
 
 
 def _guest(text: str) -> str:

@@ -57,7 +57,7 @@ class Changes:
 
 
 class Display(Mapping[str, "str | bytes"]):
-    """One rich result: MIME type → data, text as str, pictures as bytes. Guest code made it: show it, never run it."""
+    """One rich result: MIME type → data, text as str, pictures as bytes. Guest code made it: show it, do not run it."""
 
     __slots__ = ("_data", "truncated")
 
@@ -124,6 +124,16 @@ def _as_text(mime: str, item: str | bytes) -> str | bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """A file of the workspace that a step touched. `size` is in bytes, `type` the MIME type that its name suggests."""
+
+    name: str
+    change: Literal["created", "changed", "deleted"]
+    size: int = 0
+    type: str = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """One variable of a session. `size` is in bytes, as far as it is cheaply known; `text` is a short repr."""
 
@@ -163,7 +173,7 @@ class Result:
     truncated: bool = False
     """Whether anything of value, text, output or displays was cut; the texts say where and how much."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
-    files: tuple[Any, ...] = ()
+    files: tuple[FileChange, ...] = ()
     refusals: tuple[ErrorInfo, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader should know besides: what a restore could not carry, why there is no checkpoint."""

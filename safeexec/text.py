@@ -11,7 +11,7 @@ from typing import Any
 
 _ESCAPE_SEQUENCES = re.compile(
     "\x1b\\[[0-9;:<=>?]*[ -/]*[@-~]"  # CSI: colours, cursor, clear, window reports
-    "|(?:\x1b[\\]P^_X]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c|$)"  # OSC, DCS, APC: titles
+    "|(?:\x1b[\\]P^_X]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS, APC: titles
     "|\x9b[0-9;:<=>?]*[ -/]*[@-~]"  # CSI in its one-character form
     "|\x1b[ -/]*[0-~]"  # two-character escapes
 )

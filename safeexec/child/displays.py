@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from safeexec.child import figures
+from safeexec.child.on_import import after_import
 from safeexec.protocol.messages import Display
 
 MAX_DISPLAYS = 50
@@ -28,7 +29,6 @@ class Displays:
         self._shown: list[Display] = []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
-        self._owns_show = False
         figures.set_on_show(self.show_figures)
 
     def display(self, *values: Any, include: tuple[str, ...] | list[str] = ()) -> None:
@@ -41,8 +41,6 @@ class Displays:
 
     def collect(self, value: Any) -> list[Display]:
         """The displays of the step that ends with `value`; open figures are drawn and closed."""
-        if not self._owns_show and "matplotlib.backend_bases" in sys.modules:
-            self.prepare()
         drawn = self.show_figures() if "matplotlib._pylab_helpers" in sys.modules else ()
         if type(value) not in _PLAIN and not any(value is figure for figure in drawn):
             self._show_value(value)
@@ -57,9 +55,8 @@ class Displays:
         self._left_out = 0
 
     def prepare(self) -> None:
-        """Take over `plt.show()`. The zygote calls this after preloading, else the first step that loaded
-        matplotlib."""
-        self._owns_show = figures.take_over_show()
+        """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
+        after_import("matplotlib.backend_bases", figures.take_over_show)
 
     def show_figures(self) -> list[Any]:
         """Draw all open figures and close them."""

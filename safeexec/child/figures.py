@@ -62,18 +62,12 @@ def draw(figure: Any, *, svg: bool = False) -> dict[str, Any]:
     return data
 
 
-def take_over_show() -> bool:
-    """Make `plt.show()` and `figure.show()` call `on_show` on every backend. Returns whether matplotlib was there to
-    change.
+def take_over_show() -> None:
+    """Make `plt.show()` and `figure.show()` call `on_show` on every backend.
 
-    Both end in `show` of the figure's manager: `plt.show()` by way of `_Backend.show` (Agg, PDF, SVG of matplotlib
-    3.11).
+    Both end in `show` of the figure's manager: `plt.show()` by `_Backend.show` (Agg, PDF, SVG; matplotlib 3.11).
     """
-    bases = sys.modules.get("matplotlib.backend_bases")
-    if bases is None:
-        return False
-    bases.FigureManagerBase.show = lambda manager: on_show()
-    return True
+    sys.modules["matplotlib.backend_bases"].FigureManagerBase.show = lambda manager: on_show()
 
 
 def on_show() -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import pytest
+
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import Encoded, Opaque, decode, encode
 
@@ -54,7 +55,9 @@ def test_value_crosses_as_itself(value: Any) -> None:
     assert (type(back), back, encoded.truncated) == (type(value), value, False)
 
 
-@pytest.mark.parametrize("value", [-0.0, Decimal("-0"), Decimal("sNaN12"), Decimal("1.500"), {"x": -0.0}, [math.nan]], ids=repr)
+@pytest.mark.parametrize(
+    "value", [-0.0, Decimal("-0"), Decimal("sNaN12"), Decimal("1.500"), {"x": -0.0}, [math.nan]], ids=repr
+)
 def test_what_equality_does_not_see_is_kept(value: Any) -> None:
     assert repr(crossed(value)) == repr(value)
 
@@ -91,7 +94,10 @@ def test_subclasses_cross_as_their_base() -> None:
 
 def test_enum_members_functions_and_objects_are_opaque() -> None:
     assert crossed(Colour.RED) == Opaque(f"{__name__}.Colour", "<Colour.RED: 1>")
-    assert crossed([len, ...]) == [Opaque("builtin_function_or_method", "<built-in function len>"), Opaque("ellipsis", "Ellipsis")]
+    assert crossed([len, ...]) == [
+        Opaque("builtin_function_or_method", "<built-in function len>"),
+        Opaque("ellipsis", "Ellipsis"),
+    ]
     assert not written(len).truncated
 
 
@@ -256,7 +262,8 @@ class TestNumpy:
     numpy = pytest.importorskip("numpy")
 
     @pytest.mark.parametrize(
-        "dtype", ["?", "i1", "u2", "i4", "u8", ">i4", "f2", "f4", "f8", "c8", "c16", "M8[ns]", "M8[D]", "m8[s]", "U3", "S4"]
+        "dtype",
+        ["?", "i1", "u2", "i4", "u8", ">i4", "f2", "f4", "f8", "c8", "c16", "M8[ns]", "M8[D]", "m8[s]", "U3", "S4"],
     )
     def test_array_crosses_by_content(self, dtype: str) -> None:
         array = self.numpy.arange(6).astype(dtype).reshape(2, 3)
@@ -274,7 +281,13 @@ class TestNumpy:
 
     def test_scalars(self) -> None:
         np = self.numpy
-        for value in (np.float64(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), np.datetime64("2024-01-02T03:04:05", "ns")):
+        for value in (
+            np.float64(1.5),
+            np.int8(-3),
+            np.bool_(True),
+            np.complex64(1j),
+            np.datetime64("2024-01-02T03:04:05", "ns"),
+        ):
             back = crossed(value)
             assert type(back) is type(value) and back == value
         assert crossed(np.str_("x")) == "x" and type(crossed(np.str_("x"))) is str
@@ -283,7 +296,8 @@ class TestNumpy:
     def test_scalars_are_plain_without_numpy(self) -> None:
         np = self.numpy
         values = [np.float32(1.5), np.int64(7), np.bool_(True), np.complex128(2j), np.datetime64("2024-01-02"),
-                  np.datetime64("2024-01-02T03:04:05", "ns"), np.timedelta64(90, "s"), np.datetime64("NaT"), np.datetime64("2024-03")]  # fmt: skip
+                  np.datetime64("2024-01-02T03:04:05", "ns"), np.timedelta64(90, "s"), np.datetime64("NaT"),
+                  np.datetime64("2024-03")]  # fmt: skip
         code = "import sys; from safeexec.protocol.values import decode; print(decode(sys.stdin.buffer.read()))"
         out = subprocess.run([sys.executable, "-c", code], input=written(values).data, capture_output=True, check=True)
         assert out.stdout.decode().strip() == (
