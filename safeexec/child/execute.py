@@ -27,6 +27,8 @@ REHEARSED_CHARACTERS = 4000
 INLINE_BYTES = 64 << 10
 """Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a socket)."""
 TEXT_CHARACTERS = 20_000
+OUTPUT_CEILING = 16
+"""Times `output_bytes` that a step may print, or raise as a message, before it is ended."""
 KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
@@ -73,11 +75,11 @@ class Guest:
         try:
             compiled = self.language.compile(source, filename)
         except BaseException as error:
-            return self._refused(error, filename, source)
+            return self.refused(error, filename, source)
         finally:
             if collecting:
                 gc.enable()
-        self._remember(filename, source)
+        self.remember(filename, source)
         self._last_source = source
         return self._run(compiled.body, compiled.tail)
 
@@ -87,7 +89,7 @@ class Guest:
         try:
             self.language.compile(source, "<check>")
         except BaseException as error:
-            return self._refused(error, "<check>", source)
+            return self.refused(error, "<check>", source)
         return m.StepDone("ok")
 
     def _run(self, body: CodeType | None, tail: CodeType | None) -> m.StepDone:
@@ -101,17 +103,9 @@ class Guest:
                 value = eval(tail, namespace)
             done = self._done(value)
         except BaseException as error:
-            done = self._failed(error)
+            done = self.failed(error)
         done.changes = self.tracker.after(namespace, before)
         return done
-
-    def invoke(self, request: m.Invoke, call: Any) -> m.StepDone:
-        """Run `call()`, which is not compiled from a source, as a step."""
-        self.streams.begin(stream=request.stream)
-        try:
-            return self._done(call())
-        except BaseException as error:
-            return self._failed(error)
 
     def _done(self, value: Any) -> m.StepDone:
         displays = self.displays.collect(value)
@@ -173,7 +167,8 @@ class Guest:
         before = self.tracker.before(self.namespace, compiled.body, compiled.tail)
         self.tracker.after(self.namespace, before)
 
-    def _failed(self, error: BaseException) -> m.StepDone:
+    def failed(self, error: BaseException) -> m.StepDone:
+        """The answer of a step that raised."""
         from safeexec.child.errors import report
 
         displays = self.displays.collect(None)
@@ -187,23 +182,24 @@ class Guest:
         )
         self.streams.end()
         return m.StepDone(
-            outcome_of(error),
+            "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
             error=told,
             displays=displays,
             peak_kb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         )
 
-    def _refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
+    def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
         """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
         from safeexec.compiler.step import Rejection
 
         if isinstance(error, Rejection):
             self.streams.end()
             return m.StepDone("rejected", error=rejection_report(error))
-        self._remember(filename, source)
-        return self._failed(error)
+        self.remember(filename, source)
+        return self.failed(error)
 
-    def _remember(self, filename: str, source: str) -> None:
+    def remember(self, filename: str, source: str) -> None:
+        """Keep a source for tracebacks."""
         self.sources[filename] = source
         self._source_bytes += len(source)
         while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:
@@ -232,6 +228,11 @@ def shown(value: Any) -> str:
 
 
 _SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)
+
+
+def _message_size(error: BaseException) -> int:
+    """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
+    return sum(len(part) for part in error.args if type(part) in (str, bytes))
 
 
 def outcome_of(error: BaseException) -> Any:

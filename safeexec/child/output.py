@@ -49,8 +49,9 @@ class Streams:
 
     def install(self) -> None:
         """Put the streams into `sys`, whatever the last step left there."""
-        sys.stdout = sys.__stdout__ = self.stdout
-        sys.stderr = sys.__stderr__ = self.stderr
+        sys.stdout, sys.stderr = self.stdout, self.stderr
+        # What faulthandler, logging and a guest's own reset of sys.stdout fall back on.
+        vars(sys).update(__stdout__=self.stdout, __stderr__=self.stderr)
 
     def begin(self, *, stream: bool) -> None:
         """Before a step: open again what the guest closed; with `stream` every line is written at once."""
@@ -76,5 +77,5 @@ class Streams:
 def _stream(fd: int, errors: str) -> tuple[_Outlet, io.TextIOWrapper]:
     outlet = _Outlet(io.FileIO(fd, "w", closefd=False))
     text = io.TextIOWrapper(outlet, encoding="utf-8", errors=errors, newline="\n", line_buffering=True)
-    text.mode = "w"
+    setattr(text, "mode", "w")  # noqa: B010 - TextIOWrapper has the attribute, its stub does not
     return outlet, text

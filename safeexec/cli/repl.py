@@ -119,5 +119,5 @@ def _reader() -> Callable[[str], str]:
         return input
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     os.makedirs(os.path.join(state, "safeexec"), mode=0o700, exist_ok=True)
-    prompt: PromptSession[str] = PromptSession(history=FileHistory(os.path.join(state, "safeexec", "history")))
-    return prompt.prompt
+    prompt: Any = PromptSession(history=FileHistory(os.path.join(state, "safeexec", "history")))
+    return lambda text: str(prompt.prompt(text))

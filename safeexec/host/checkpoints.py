@@ -189,11 +189,11 @@ class Checkpoints:
         del self.named[name]
         checkpoint.release()
 
-    def newest_first(self) -> Iterator[Checkpoint]:
-        """Where a session could go on after a kill: the newest state first."""
+    def newest_first(self, *, named: bool = False) -> Iterator[Checkpoint]:
+        """Where a session could go on after a kill: the newest state first; `named`: checkpoints with a name count too."""
         yield from reversed(self.automatic)
-        if self.base is not None:
-            yield self.base
+        last = [*([self.base] if self.base is not None else []), *(self.named.values() if named else ())]
+        yield from sorted(last, key=lambda checkpoint: checkpoint.created, reverse=True)
 
     def living(self) -> list[Checkpoint]:
         """Every checkpoint this session holds, each once."""

@@ -15,6 +15,7 @@ from safeexec.host.launch import Launched
 from safeexec.host.waiting import Core, Wait
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.framing import FrameReader, frame
 
 START_SECONDS = 60.0
@@ -36,7 +37,7 @@ class Zygote:
         self._log = launched.log
         self._inner = -1
         self.reapers: tuple[int, ...] = ()
-        self.mechanisms: list[m.Mechanism] = []
+        self.mechanisms: list[Mechanism] = []
         self._problem: dict[int, str] = {}
         self._reader = FrameReader()
         self.socket.setblocking(False)
@@ -56,7 +57,7 @@ class Zygote:
             raise ProtectionError(f"the zygote could not start: {reason}")
         self.mechanisms = message.mechanisms
 
-    def spawn(self, request: m.Spawn, fds: tuple[int, int, int]) -> None:
+    def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
         try:
             socket.send_fds(self.socket, [frame(_encode(request))], fds)

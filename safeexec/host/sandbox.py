@@ -23,6 +23,7 @@ from safeexec.host.waiting import Core
 from safeexec.host.workspace import Snapshot, Workspace, WorkspaceRoot
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -222,7 +223,7 @@ class SandboxCore:
         return self._zygote.reapers if self._zygote is not None else ()
 
     @property
-    def mechanisms(self) -> list[m.Mechanism]:
+    def mechanisms(self) -> list[Mechanism]:
         return self._zygote.mechanisms if self._zygote is not None else []
 
     def check_usable(self) -> None:

@@ -43,6 +43,7 @@ from safeexec.host.waiting import CallTool, Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
 
@@ -195,14 +196,20 @@ class SessionCore:
         self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, atomic: bool = False
     ) -> Core[Result]:
         """Call an object of the namespace with values of the host, as a step."""
-        limit = self._timeout(timeout)
         limits = self.policy.limits
-        payload = encode((args, kwargs), max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+        payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
         if payload.truncated:
-            raise SandboxError(f"an argument of {path}() is too large, or of a type that cannot cross into the sandbox")
+            raise TypeError(f"an argument of {path}() is too large, or of a type that cannot cross into the sandbox")
+        return (yield from self.perform(lambda step: m.Invoke(step, path, payload.data), timeout=timeout, atomic=atomic))
+
+    def perform(
+        self, make: Callable[[int], m.Invoke | m.Install | m.Proceed], *, timeout: float | None = None, atomic: bool = False
+    ) -> Core[Result]:
+        """Send the request that `make` builds for the number of the next step, and give its result."""
+        limit = self._timeout(timeout)
         with self._use():
             self.step += 1
-            return (yield from self._act(m.Invoke(self.step, path, payload.data), limit, atomic, None))
+            return (yield from self._act(make(self.step), limit, atomic, None))
 
     def _timeout(self, timeout: float | None) -> float:
         limits = self.policy.limits
@@ -228,7 +235,7 @@ class SessionCore:
             step=self.step,
         )
 
-    def _act(self, request: m.Execute | m.Invoke | m.Check, timeout: float, atomic: bool, on_output: OnOutput | None) -> Core[Result]:
+    def _act(self, request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Check, timeout: float, atomic: bool, on_output: OnOutput | None) -> Core[Result]:
         runner = yield from self._living_runner()
         fds, lane = self._grant(self.step) if type(request) is not m.Check else ((), None)
         self._out.begin()
@@ -283,6 +290,10 @@ class SessionCore:
             if on_output is not None:
                 self._stream(on_output)
             if isinstance(message, m.StepDone):
+                # A flood may end itself at RLIMIT_FSIZE, with an OSError about a full file, before a look finds it.
+                if message.outcome == "output" or (message.outcome == "error" and watch.flooded()):
+                    self._verdict = self._verdict or watch.flood()
+                    return self._verdict
                 return message
             if isinstance(message, m.ToolCall):
                 yield from self._tool_call(runner, message, watch)

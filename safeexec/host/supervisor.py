@@ -125,17 +125,25 @@ class Watch:
             return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s")
         if (cpu := self.cpu_seconds()) > limits.cpu_seconds:
             return Verdict("cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}")
-        ceiling = limits.output_kb * 1024 * OUTPUT_CEILING
-        if (size := max(output.size() for output in self._outputs)) > ceiling:
-            return Verdict(
-                "output", f"the step printed {size >> 10} KiB; {ceiling >> 10} KiB ({OUTPUT_CEILING} x limits.output_kb) end it"
-            )
+        if self.flooded():
+            return self.flood()
         grown = self._memory() >> 20
         if grown > limits.memory_mb:
             return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
         if self._workspace is not None and (over := self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)):
             return Verdict("output", over)
         return None
+
+    def flooded(self) -> bool:
+        """Whether one of the streams is past the ceiling."""
+        return max(output.size() for output in self._outputs) > self._limits.output_kb * 1024 * OUTPUT_CEILING
+
+    def flood(self) -> Verdict:
+        """The verdict on a step that printed too much, or raised an exception with a message as long as that."""
+        size = max(output.size() for output in self._outputs) >> 10
+        ceiling = self._limits.output_kb * OUTPUT_CEILING
+        printed = f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"
+        return Verdict("output", f"{printed}; {ceiling} KiB ({OUTPUT_CEILING} x limits.output_kb) end a step")
 
     def _memory(self) -> int:
         pid = self._runner.pid

@@ -74,7 +74,7 @@ def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:
         wanted = next(core)
         while True:
             try:
-                if type(wanted) is Wait:
+                if isinstance(wanted, Wait):
                     answer: Any = wait(wanted)
                 else:
                     answer = call(wanted) if call is not None else wanted.call()

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 if TYPE_CHECKING:
+    import os
     from pathlib import Path
 
     from safeexec.policy.diff import Difference
@@ -222,7 +223,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
     # Reading and writing
 
     @classmethod
-    def load(cls, name: str | Path | Policy) -> Policy:
+    def load(cls, name: str | os.PathLike[str] | Policy) -> Policy:
         """The policy of a shipped profile, of one in `SAFEEXEC_POLICY_PATH`, or of a YAML file.
 
         Raises `PolicyError`, which lists every mistake with file, line, column and dotted path.

@@ -80,7 +80,7 @@ def find(name: str | Path, *, relative_to: Path | None = None) -> Path:
     raise PolicyError(f"no policy is called {text!r}{hint or ''}{'' if hint else '; known are ' + ', '.join(known)}")
 
 
-def load(name: str | Path) -> Policy:
+def load(name: str | os.PathLike[str]) -> Policy:
     """The resolved policy of a name or path. Raises `PolicyError`."""
     path = find(name)
     policy = _cached(path)

@@ -56,6 +56,20 @@ class ToolSignature(msgspec.Struct, array_like=True):
     doc: str = ""
 
 
+class Export(msgspec.Struct, kw_only=True):
+    """What a plugin's child says about one of its exports. Hostile input: it is shown and compared, nothing depends on it."""
+
+    name: str
+    kind: Literal["function", "class", "other", "missing"]
+    line: int | None = None
+    is_async: bool = False
+    is_generator: bool = False
+    parameters: list[tuple[str, str, str, str]] = []
+    """As `ToolSignature.parameters`."""
+    returns: str = ""
+    doc: str = ""
+
+
 class Variable(msgspec.Struct, array_like=True):
     """One name of a session's namespace, described without its value. `size` is in bytes, as far as it is cheaply known."""
 
@@ -149,6 +163,32 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
     step: int
     path: str
     arguments: bytes
+    stream: bool = False
+
+
+class Install(msgspec.Struct, tag="install", array_like=True):
+    """Load a plugin: its main module runs in the session's namespace, the others when they are imported. Answered like a step.
+
+    The value of the answer is a list of dicts, one `Export` each.
+    """
+
+    step: int
+    name: str
+    modules: list[tuple[str, bytes]]
+    """Module name (dotted) and source; the first one is the main module."""
+    exports: list[str] | None = None
+    """Names (dotted) to describe; None: every public function and class that the main module defines."""
+    tools: tuple[ToolSignature, ...] = ()
+    """Tools of this plugin alone."""
+    stream: bool = False
+
+
+class Proceed(msgspec.Struct, tag="proceed", array_like=True):
+    """The next item of the generator that the last `Invoke` returned; answered like a step."""
+
+    step: int
+    close: bool = False
+    """End the generator instead."""
     stream: bool = False
 
 
@@ -247,7 +287,7 @@ class Parked(msgspec.Struct, tag="parked", array_like=True):
 class StepDone(msgspec.Struct, tag="done", array_like=True):
     """The end of a step as the child tells it. A value over the inline limit is announced by `pending` bytes and fetched by `Deliver`."""
 
-    outcome: Literal["ok", "error", "rejected", "violation", "memory"]
+    outcome: Literal["ok", "error", "rejected", "violation", "memory", "output"]
     value: bytes = b""
     text: bytes = b""
     error: ErrorReport | None = None
@@ -257,6 +297,8 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     displays: list[Display] = []
     notes: list[str] = []
     pending: int = 0
+    more: bool = False
+    """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed` continues."""
 
 
 class ToolCall(msgspec.Struct, tag="tool-call", array_like=True):
@@ -321,5 +363,5 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 
 ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
-ToChild = Execute | Invoke | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
+ToChild = Execute | Invoke | Install | Proceed | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
 FromChild = Ready | Exited | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done

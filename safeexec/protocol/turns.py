@@ -26,6 +26,8 @@ ENDED: Final = "ended"
 HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Execute): RUNNING,
     (IDLE, m.Invoke): RUNNING,
+    (IDLE, m.Install): RUNNING,
+    (IDLE, m.Proceed): RUNNING,
     (IDLE, m.Check): RUNNING,
     (CALLING, m.ToolReply): RUNNING,
     (IDLE, m.Fetch): ANSWERING,

@@ -11,6 +11,7 @@ import msgspec
 
 from safeexec.child.link import Link
 from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote.preload import COMMON, OWN, import_modules
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def run(fd: int) -> NoReturn:
     zygote.serve()
 
 
-def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[m.Mechanism]]:
+def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:
     """Confinement first, so that no library of the policy is imported with more rights than it needs; then the preloading."""
     from safeexec.child.lockdown import Lockdown
     from safeexec.zygote import preload
