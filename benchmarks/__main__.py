@@ -19,7 +19,9 @@ def questions() -> list[str]:
 
 def main() -> int:
     """0 when every script ran; each skips, and says, what this machine does not have."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What safeexec costs, beside a reference.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="What safeexec costs, beside a reference."
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of {', '.join(questions())}")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     options = parser.parse_args()

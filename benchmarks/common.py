@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-PROGRAM = '''\
+PROGRAM = """\
 import math
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ except ZeroDivisionError:
     ratio = math.nan
 text = ", ".join(f"{months}: {payment:.2f}" for months, payment in rows)
 total = compound(1000, 0.05, 10)
-'''
+"""
 """30 lines as a model writes them: imports, a class, a function, comprehensions, formatting."""
 
 
@@ -64,22 +64,31 @@ def options(description: str | None, arguments: Sequence[str] | None = None) -> 
     return parser.parse_args(arguments)
 
 
-def timed(call: Callable[[], object], rounds: int, pause: float = 0.0) -> float:
-    """The median of `rounds` calls, seconds; `pause` seconds of rest before each."""
-    return interleaved(call, rounds=rounds, pause=pause)[0]
+def timed(call: Callable[[], object], rounds: int) -> float:
+    """The median of `rounds` calls, seconds."""
+    return statistics.median(_seconds(call) for _ in range(rounds))
 
 
-def interleaved(*calls: Callable[[], object], rounds: int, pause: float = 0.0) -> list[float]:
-    """The median of each call, seconds. The calls take turns, so that drift of the machine hits all of them."""
-    times: list[list[float]] = [[] for _ in calls]
+def in_turn(
+    ours: Callable[[], object], theirs: Callable[[], object], *, rounds: int, pause: float = 0.0
+) -> tuple[float, float]:
+    """The medians of two calls, seconds. They take turns, so that drift of the machine hits both.
+
+    `pause` is rest before each call, seconds: the think time of whoever writes the next step.
+    """
+    times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
-        for call, taken in zip(calls, times, strict=True):
+        for call, taken in zip((ours, theirs), times, strict=True):
             if pause:
                 time.sleep(pause)
-            start = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - start)
-    return [statistics.median(taken) for taken in times]
+            taken.append(_seconds(call))
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def in_new_process(source: str, *, rounds: int = 1, isolated: bool = False) -> float:
@@ -94,7 +103,7 @@ def in_new_process(source: str, *, rounds: int = 1, isolated: bool = False) -> f
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """Everything that starts inside stays on one core: a wake-up across cores costs ten times one on the same, at random."""
+    """All that starts inside stays on one core: a wake-up across cores costs ten times one on the same, at random."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -196,7 +205,7 @@ class Table:
 
     def row(self, what: str, ours: float, reference: float, against: str, *, unit: str = "s") -> None:
         """One line. Seconds (`unit="s"`) are shown as us, ms or s; other units as they are."""
-        ratio = f"{ours / reference:.2f}" if reference else "-"
+        ratio = f"{ours / reference:.3g}" if reference else "-"
         print(f"  {what:58} {shown(ours, unit):>11} {shown(reference, unit):>11} {ratio:>7}  {against}", flush=True)
 
     @staticmethod

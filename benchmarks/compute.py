@@ -1,6 +1,6 @@
 """How fast guest code computes, against the same code in plain CPython.
 
-    python -m benchmarks.compute [--quick]
+python -m benchmarks.compute [--quick]
 """
 
 from __future__ import annotations

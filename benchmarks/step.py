@@ -1,13 +1,14 @@
 """What one step costs: with and without checkpoints, by what it prints and returns, and with host tools.
 
-    python -m benchmarks.step [--quick]
+python -m benchmarks.step [--quick]
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 
-from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, interleaved, one_core, options, timed
+from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Sandbox, Session
 
 LINES = 10_000
@@ -20,23 +21,20 @@ def steps(session: Session, undoable: Session, before: Session, floor: BareChild
     for child in (session, undoable, before, floor):
         child.run("x = 0")
 
-    def ours() -> None:
-        session.run(step)
-
-    def bare() -> None:
-        floor.run(step)
-
-    table.row(f"{step}, checkpoints off", *interleaved(ours, bare, rounds=rounds), "bare forked child")
-    times = interleaved(lambda: undoable.run(step), bare, rounds=rounds // 2, pause=0.01)
+    bare, fork = partial(floor.run, step), "bare fork and wait"
+    table.row(
+        f"{step}, checkpoints off", *in_turn(partial(session.run, step), bare, rounds=rounds), "bare forked child"
+    )
+    times = in_turn(partial(undoable.run, step), bare, rounds=rounds // 2, pause=0.01)
     table.row(f"{step}, undoable, 10 ms of think time", *times, "bare forked child, same pause")
-    times = interleaved(lambda: undoable.run(step), fork_and_wait, rounds=rounds)
-    table.row(f"{step}, undoable, back to back", *times, "bare fork and wait")
-    times = interleaved(lambda: before.run(step), fork_and_wait, rounds=rounds)
-    table.row(f"{step}, checkpoints: before-step", *times, "bare fork and wait")
-    times = interleaved(lambda: session.run(PROGRAM), lambda: floor.run(PROGRAM), rounds=rounds // 2)
+    table.row(
+        f"{step}, undoable, back to back", timed(partial(undoable.run, step), rounds), timed(fork_and_wait, 50), fork
+    )
+    table.row(f"{step}, before-step", timed(partial(before.run, step), rounds), fork, "bare fork and wait")
+    times = in_turn(partial(session.run, PROGRAM), partial(floor.run, PROGRAM), rounds=rounds // 2)
     table.row("a program of 30 lines, compiled and run", *times, "bare forked child")
     lines = f"for i in range({LINES}): print(i)"
-    times = interleaved(lambda: session.run(lines), lambda: floor.run(lines), rounds=max(5, rounds // 20))
+    times = in_turn(partial(session.run, lines), partial(floor.run, lines), rounds=max(5, rounds // 20))
     table.row(f"{LINES} printed lines", *times, "bare forked child")
 
 
@@ -50,7 +48,7 @@ def large_value(session: Session, rounds: int) -> None:
         os.pwrite(fd, data, 0)
         os.pread(fd, MEGABYTE, 0)
 
-    table.row("session.get", *interleaved(lambda: session.get("big"), copy, rounds=rounds), "write and read of a memfd")
+    table.row("session.get", *in_turn(partial(session.get, "big"), copy, rounds=rounds), "write and read of a memfd")
     os.close(fd)
 
 
@@ -62,7 +60,7 @@ def tool_calls(floor: BareChild, rounds: int) -> None:
 
     with Sandbox("calculator", tools=[add]) as sandbox, sandbox.session(checkpoints="off") as session:
         session.run("def many(n):\n    for i in range(n):\n        add(i, 1)").check()
-        ours = timed(lambda: session.run("many(200)").check(), rounds) / 200
+        ours = timed(partial(session.run, "many(200)"), rounds) / 200
         table.row("add(i, 1)", ours, floor.round_trips(200 * rounds), "a bare message round trip")
 
 
@@ -71,7 +69,7 @@ def timeouts(rounds: int) -> None:
     with Sandbox("calculator") as sandbox, sandbox.session() as session:
         session.run("import re").check()
         for source in ("while True: pass", "sum(range(10 ** 12))", "re.match('(a+)+$', 'a' * 60 + 'b')"):
-            late = timed(lambda source=source: session.run(source, timeout=0.1), rounds) - 0.1
+            late = timed(partial(session.run, source, timeout=0.1), rounds) - 0.1
             table.row(source, late, 0.1, "the time limit")
 
 
