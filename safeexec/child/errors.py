@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child import tracebacks
+from safeexec.child.rules import group_of
+from safeexec.child.violations import explain, rule_of
 from safeexec.protocol.messages import ErrorReport
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ def report(
 
     `sources` maps the file name of every step (``<step 3>``) to its source: frames of those files are the guest's.
     `line` and the columns are those of the innermost frame in the step that was running, which is the outermost guest
-    frame's. `lost_names` are names that a restore took away, `workspace_files` lists the relative paths there are.
+    frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names
+    that a restore took away, `workspace_files` lists the relative paths there are.
     Never raises: what cannot be told is left empty. The local variables of the frames in the traceback are dropped.
     """
     lines = tracebacks.SourceLines(sources)
@@ -42,11 +45,18 @@ def report(
     hint = _text_or_empty(
         lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
     )
+    kind, rule = tracebacks.type_name(type(exc)), None
+    if (refusal := explain(exc)) is not None:
+        shown = f"{kind}: {message}"
+        call, message, hint = refusal
+        kind, rule = "PermissionError", rule_of(group_of(call))
+        if text.endswith(shown + "\n"):
+            text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
     source_line = lines.line(filename, position.line) if position else ""
     frames.clear()
     tracebacks.release_frames(exc)
     return ErrorReport(
-        type=tracebacks.type_name(type(exc)),
+        type=kind,
         message=_encode(message),
         line=position.line if position else None,
         column=position.column if position else None,
@@ -54,6 +64,7 @@ def report(
         end_column=position.end_column if position else None,
         source_line=_encode(tracebacks.shorten(source_line, tracebacks.MAX_LINE)),
         traceback=_encode(text),
+        rule=rule,
         hint=_encode(tracebacks.shorten(hint, MAX_HINT)) if hint else None,
     )
 
