@@ -255,7 +255,7 @@ def _of_array(value: Any, kind: type) -> Any:
 
 
 def _checksum(array: Any) -> tuple[Any, ...]:
-    """Shape, dtype, address and a checksum of the bytes of an array, or of a sample of them."""
+    """Shape, dtype, address and a checksum of the bytes of an array, or of a sample; of objects these are addresses."""
     if array.flags.c_contiguous:
         flat = array.reshape(-1)
     elif array.flags.f_contiguous:
@@ -263,9 +263,6 @@ def _checksum(array: Any) -> tuple[Any, ...]:
     else:
         flat = array.flat
     size = array.size
-    if array.dtype.hasobject:
-        items = [flat[position] for position in range(0, size, max(size // _ITEMS, 1))]
-        return (array.shape, *map(id, items))
     sample = flat[:: max(size // _ELEMENTS, 1)] if array.nbytes > _BYTES else flat[:]
     return array.shape, array.dtype.str, array.ctypes.data if size else 0, crc32(sample.tobytes())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from safeexec.protocol import messages as m
@@ -72,9 +73,7 @@ def build_result(
         stdout=printed.text,
         stderr=warned.text,
         error=error_info(done.error) if done.error is not None else None,
-        changes=_NO_CHANGES
-        if changes is None
-        else Changes(tuple(changes.created[:NAMES]), tuple(changes.changed[:NAMES]), tuple(changes.deleted[:NAMES])),
+        changes=_NO_CHANGES if changes is None else told_changes(changes),
         usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
         step=session.step,
         displays=displays(done.displays) if done.displays else (),
@@ -117,6 +116,16 @@ def build_killed(
         truncated=printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
         notes=tuple(notes),
+    )
+
+
+def told_changes(report: m.ChangesReport) -> Changes:
+    """The names that a step touched, a thousand of each kind at most."""
+    return Changes(
+        tuple(report.created[:NAMES]),
+        tuple(report.changed[:NAMES]),
+        tuple(report.deleted[:NAMES]),
+        {name: told[:200] for name, told in islice(report.descriptions.items(), NAMES)},
     )
 
 

@@ -296,7 +296,7 @@ class TestNumpy:
     def test_scalars_are_plain_without_numpy(self) -> None:
         np = self.numpy
         values = [np.float32(1.5), np.int64(7), np.bool_(True), np.complex128(2j), np.datetime64("2024-01-02"),
-                  np.datetime64("2024-01-02T03:04:05", "ns"), np.timedelta64(90, "s"), np.datetime64("NaT"),
+                  np.datetime64("2024-01-02T03:04:05", "ns"), np.timedelta64(90, "s"), np.datetime64("NaT", "s"),
                   np.datetime64("2024-03")]  # fmt: skip
         code = "import sys; from safeexec.protocol.values import decode; print(decode(sys.stdin.buffer.read()))"
         out = subprocess.run([sys.executable, "-c", code], input=written(values).data, capture_output=True, check=True)
