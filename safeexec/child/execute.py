@@ -239,12 +239,10 @@ def outcome_of(error: BaseException) -> Any:
     """The outcome word for an exception that the guest did not catch."""
     if isinstance(error, MemoryError):
         return "memory"
-    if isinstance(error, OSError):
-        from safeexec.child.violations import explain
+    from safeexec.child.violations import explain
 
-        if explain(error) is not None:
-            return "violation"
-    return "error"
+    # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
+    return "violation" if explain(error) is not None else "error"
 
 
 def rejection_report(rejection: Any) -> m.ErrorReport:

@@ -40,6 +40,7 @@ def become_child(
     reseed(seed)
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
+        os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
     lockdown.apply(workspace=spawn.home, keep_fds=(control,), lowered=spawn.lowered)
     tools.link = link
     guest.streams.install()

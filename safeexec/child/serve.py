@@ -75,7 +75,11 @@ class Server:
             elif kind is m.Assign or kind is m.Remove or kind is m.Load:
                 # The state moves on without a step: the checkpoint of this step will be one that has the change.
                 self._grant()
-            self.link.send(self._acts[kind](request))
+            pid = os.getpid()
+            answer = self._acts[kind](request)
+            if os.getpid() != pid:
+                _end_copy(answer)
+            self.link.send(answer)
             if self._lane is not None and self._idle and self.link.quiet(QUIET_SECONDS):
                 self._freeze(hurry=False)
 
@@ -165,9 +169,10 @@ class Server:
 
     def _install(self, request: m.Install) -> m.StepDone:
         functions = tool_functions(self.tools, request.tools)
-        self.tools.names |= functions.keys()
+        names = frozenset(functions)
+        self.tools.names |= names
         self.guest.namespace.update(functions)
-        self.guest.hidden |= functions.keys()
+        self.guest.hidden |= names
         return self._with_tools(self.plugin.install, request)
 
     def _check(self, request: m.Check) -> m.StepDone:
@@ -269,3 +274,14 @@ class Server:
                 return m.Done(problem=f"{type(error).__name__}: {error}"[:500])
         guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
         return m.Done()
+
+
+def _end_copy(answer: msgspec.Struct) -> NoReturn:
+    """Guest code forked, and this is the copy, at the end of the step: it ends here as a Python program would.
+
+    Only the process that got the request may answer it. A traceback goes to standard error, as CPython prints it.
+    """
+    error = answer.error if isinstance(answer, m.StepDone) else None
+    if error is not None and error.type != "SystemExit":
+        os.write(2, error.traceback)
+    os._exit(0 if error is None else 1)

@@ -24,6 +24,8 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "LANG": "C.UTF-8",
     "HOME": "/tmp",
+    # Process pools need semaphores and programs, and joblib warns at import where it finds none.
+    "JOBLIB_MULTIPROCESSING": "0",
     "MPLBACKEND": "Agg",
     # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before loading).
     "OPENBLAS_NUM_THREADS": "1",
