@@ -123,6 +123,7 @@ class Checkpoints:
                     _take_output(runner)
                 if request.workspace is not None:
                     os.chdir(request.workspace)
+                    os.environ["HOME"] = os.environ["TMPDIR"] = request.workspace
                 randomness.restore()
                 return Thawed(runner, request, files.restore(request.workspace) if files is not None else [])
             except BaseException:
