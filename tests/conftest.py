@@ -1,0 +1,160 @@
+"""Fixtures for tests of the running system: sandboxes that a worker keeps, a watch for leaks, skips that say why.
+
+``SAFEEXEC_TESTS_NO_SKIP=1`` turns every skip into a failure: for a machine that is meant to have everything.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from safeexec import Policy, Result, Sandbox, Session
+from safeexec.linux.probe import Probe, probe
+from tests.footprint import Footprint, difference, footprint, leaks
+
+OpenSandbox = Callable[[str], Sandbox]
+OpenSession = Callable[..., Session]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.linux.probe`)")
+    config.addinivalue_line("markers", "modules(*names): skip where one of these libraries is not installed")
+    config.addinivalue_line("markers", "profile(name): the policy of the fixtures `session` and `run`; default: standard")
+
+
+# Skips
+
+NO_SKIP = bool(os.environ.get("SAFEEXEC_TESTS_NO_SKIP"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what this machine cannot do, with the probe's own reason."""
+    for mark in item.iter_markers("modules"):
+        for name in mark.args:
+            if find_spec(name) is None:
+                pytest.skip(f"{name} is not installed (pip install 'safeexec[data]')")
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            answer = getattr(probe(), name)
+            if not answer.works:
+                pytest.skip(f"this machine gives no {name}: {answer.reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    return _failed_if_skipped(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    return _failed_if_skipped(report)
+
+
+def _failed_if_skipped(report: Any) -> Any:
+    if NO_SKIP and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and SAFEEXEC_TESTS_NO_SKIP is set: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def machine() -> Probe:
+    """What this machine can enforce, as the product itself finds it."""
+    return probe()
+
+
+# Sandboxes
+
+_resting: dict[str, Footprint] = {}
+"""What each sandbox that is kept for the whole run holds when it rests."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_temporary_directory() -> Iterator[None]:
+    """A directory per worker, so that what one leaves behind is not taken for another's. Guests of another uid pass through."""
+    before = tempfile.tempdir
+    directory = tempfile.mkdtemp(prefix="tests-")
+    os.chmod(directory, 0o711)
+    tempfile.tempdir = directory
+    yield
+    tempfile.tempdir = before
+    shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def sandbox_for(_own_temporary_directory: None) -> Iterator[OpenSandbox]:
+    """A sandbox per profile, opened at first use and kept by the worker: ``sandbox_for("calculator")``."""
+    opened: dict[str, Sandbox] = {}
+
+    def get(profile: str) -> Sandbox:
+        if profile not in opened:
+            before = footprint()
+            # No spare child: a sandbox at rest always holds the same.
+            opened[profile] = Sandbox(profile, spare=0).open()
+            _resting[profile] = difference(footprint(), before)
+        return opened[profile]
+
+    yield get
+    for sandbox in opened.values():
+        sandbox.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_leaks(_own_temporary_directory: None) -> Iterator[None]:
+    """After each module: no descriptor, thread, process or temporary directory of its own is left."""
+    before, known = footprint(), set(_resting)
+    yield
+    left = leaks(before, allowed=[held for profile, held in _resting.items() if profile not in known])
+    assert not left, f"left behind by this module: {left}"
+
+
+@pytest.fixture
+def profile(request: pytest.FixtureRequest) -> str:
+    mark = request.node.get_closest_marker("profile")
+    return str(mark.args[0]) if mark is not None else "standard"
+
+
+@pytest.fixture
+def sandbox(sandbox_for: OpenSandbox, profile: str) -> Sandbox:
+    """The worker's sandbox of the test's profile."""
+    return sandbox_for(profile)
+
+
+@pytest.fixture
+def open_session(sandbox_for: OpenSandbox, profile: str) -> Iterator[OpenSession]:
+    """Sessions that are closed after the test: ``open_session(memory_mb=64)``, ``open_session(profile="calculator")``."""
+    opened: list[Session] = []
+
+    def get(profile: str = profile, **tightened: Any) -> Session:
+        opened.append(sandbox_for(profile).session(**tightened))
+        return opened[-1]
+
+    yield get
+    for session in opened:
+        session.close()
+
+
+@pytest.fixture
+def session(open_session: OpenSession) -> Session:
+    """A new session under the test's profile."""
+    return open_session()
+
+
+@pytest.fixture
+def run(session: Session) -> Callable[..., Result]:
+    """Run a step in `session`."""
+    return session.run
+
+
+@pytest.fixture
+def policy(profile: str) -> Policy:
+    """The policy of the test's profile, to be changed for a sandbox of the test's own."""
+    return Policy.load(profile)

@@ -1,0 +1,85 @@
+"""What callers and models get wrong: one clear error each, and everything goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Session
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture(params=["standard", "confined-python"])
+def either(request: pytest.FixtureRequest, open_session: Callable[..., Session]) -> Session:
+    """A session with the language layer, and one without."""
+    session = open_session(profile=request.param)
+    session.run("kept = 1").check()
+    return session
+
+
+@pytest.mark.parametrize("source", [b"1", None, 3, ["1"]])
+def test_source_that_is_not_text(session: Session, source: object) -> None:
+    with pytest.raises(TypeError, match="source must be str"):
+        session.run(source)  # type: ignore[arg-type]
+    assert session.run("1").value == 1
+
+
+BROKEN = {
+    "a NUL byte": ("x = 1\0", {"SyntaxError", "ValueError"}),
+    "a lone surrogate": ("x = '\udcff", {"SyntaxError", "UnicodeEncodeError"}),
+    "a missing bracket": ("x = (1,\ny = 2", {"SyntaxError"}),
+    "bad indentation": ("if True:\nx = 1", {"IndentationError"}),
+    "tabs and spaces": ("if True:\n    x = 1\n\ty = 2", {"TabError", "IndentationError"}),
+    "Markdown": ("```python\nprint(1)\n```", {"SyntaxError"}),
+    "Python 2": ("print 1", {"SyntaxError"}),
+    "return outside a function": ("return 1", {"SyntaxError"}),
+    "a wrong coding line": ("# coding: utf-9\nx = 1", {"SyntaxError", "LookupError"}),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_source_that_is_not_python(either: Session, what: str) -> None:
+    source, types = BROKEN[what]
+    result = either.run(source)
+    if what == "a wrong coding line" and result.ok:
+        return  # text has been decoded already: compile() ignores the line
+    assert (result.outcome, result.state) == ("error", "kept")
+    assert result.error is not None
+    assert result.error.type in types
+    assert result.error.message
+    assert either.run("kept").value == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["(" * 100_000, "[" * 100_000 + "]" * 100_000, "x = " + "-" * 100_000 + "1", "1" + "+1" * 50_000, "x" + ".a" * 50_000, "f(" * 5_000 + ")" * 5_000],
+    ids=["open", "brackets", "minus", "sum", "attributes", "calls"],
+)
+def test_nesting_that_exhausts_a_parser(either: Session, source: str) -> None:
+    result = either.run(source, timeout=20)
+    assert not result.ok or source.startswith("1+")
+    assert result.outcome in ("ok", "error", "rejected", "memory", "crashed")
+    assert either.run("kept").value == 1
+
+
+def test_ten_megabytes_of_source(either: Session) -> None:
+    result = either.run("x = 1\n" * (10_000_000 // 6))
+    assert result.outcome == "rejected"
+    assert result.error is not None
+    assert "limits.step_source_kb" in result.error.message and result.error.hint
+    assert either.run("kept").value == 1
+
+
+def test_a_large_source_within_the_limit_runs(session: Session) -> None:
+    assert session.run("x = 0\n" + "x += 1\n" * 5000 + "x").value == 5000
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_every_newline_ends_a_line(run: Run, newline: str) -> None:
+    assert run(newline.join(["if True:", "    x = 5", "x"])).value == 5
+
+
+def test_names_in_any_script(run: Run) -> None:
+    assert run("größe = 3\nπ = 4\ngröße * π").value == 12

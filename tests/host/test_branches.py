@@ -1,0 +1,139 @@
+"""Branches: sessions that go on from one state and know nothing of each other."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import CheckpointError, Sandbox, Session
+
+OpenSession = Callable[..., Session]
+
+
+def test_branches_start_equal_and_go_their_own_ways(session: Session) -> None:
+    session.run("x = [0]").check()
+    left, right = session.branch(2)
+    with left, right:
+        left.run("x.append('left')").check()
+        right.run("x.append('right')").check()
+        session.run("x.append('root')").check()
+        assert [s.run("x").value for s in (session, left, right)] == [[0, "root"], [0, "left"], [0, "right"]]
+
+
+def test_a_branch_may_branch_checkpoint_and_roll_back(session: Session) -> None:
+    session.run("x = 1").check()
+    (child,) = session.branch()
+    child.run("x = 2").check()
+    child.checkpoint("two")
+    (grandchild,) = child.branch()
+    child.run("x = 3").check()
+    assert grandchild.run("x").value == 2
+    assert grandchild.run("x = 4\nwhile True: pass", timeout=0.1).state == "restored"
+    assert grandchild.run("x").value == 2
+    child.rollback("two")
+    assert child.run("x").value == 2
+    with pytest.raises(CheckpointError):
+        session.rollback("two")
+    for branch in (child, grandchild):
+        branch.close()
+    assert session.run("x").value == 1
+
+
+def test_a_branch_outlives_the_session_that_it_came_from(sandbox: Sandbox) -> None:
+    session = sandbox.session()
+    session.run("x = 1").check()
+    (branch,) = session.branch()
+    session.close()
+    with branch:
+        assert branch.run("x + 1").value == 2
+        assert branch.run("while True: pass", timeout=0.1).state == "restored"
+        assert branch.run("x").value == 1
+
+
+def test_a_branch_is_killed_without_harm_to_the_others(session: Session) -> None:
+    session.run("x = 1").check()
+    left, right = session.branch(2)
+    with left, right:
+        assert left.run("while True: pass", timeout=0.1).outcome == "timeout"
+        assert [s.run("x = x + 1\nx").value for s in (session, left, right)] == [2, 2, 2]
+        for s in (right, session):
+            assert s.run("while True: pass", timeout=0.1).state == "restored"
+            assert s.run("x").value == 2
+
+
+def test_each_branch_has_its_own_output(session: Session) -> None:
+    left, right = session.branch(2)
+    with left, right:
+        assert left.run("print('l')").stdout == "l\n"
+        assert right.run("print('r')").stdout == "r\n"
+        assert session.run("1").stdout == ""
+
+
+def test_branches_run_at_the_same_time(session: Session) -> None:
+    """Each waits for the other's start before it ends: both make it only if they really run side by side."""
+    started = [threading.Event(), threading.Event()]
+    branches = session.branch(2)
+    outcomes: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        outcomes[number] = branches[number].run(
+            "print('on')\nwhile True: pass",
+            timeout=60,
+            on_output=lambda _: (started[number].set(), started[1 - number].wait(30), branches[number].cancel()),
+        ).outcome
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for branch in branches:
+        branch.close()
+    assert outcomes == {0: "cancelled", 1: "cancelled"}
+
+
+def test_a_tree_search_keeps_the_best_of_sixteen(session: Session) -> None:
+    session.run("from statistics import mean\ndata = [3, 1, 4, 1, 5, 9, 2, 6]\nscore = None").check()
+    candidates = [f"score = -abs(mean(data) - {n} / 4)" for n in range(16)]
+    branches = session.branch(len(candidates))
+    for branch, candidate in zip(branches, candidates, strict=True):
+        branch.run(candidate).check()
+    best = max(branches, key=lambda branch: branch.get("score"))
+    for branch in branches:
+        if branch is not best:
+            branch.close()
+    with best:
+        # The mean is 3.875; of the quarters 15/4 = 3.75 is nearest among those below 4.
+        assert best.run("score").value == -0.125
+        assert best.run("data.append(0)\nlen(data)").value == 9
+    assert session.run("score").value is None
+
+
+def test_there_is_a_limit_to_living_branches(open_session: OpenSession) -> None:
+    session = open_session(branches=2)
+    with pytest.raises(CheckpointError, match=r"limits\.branches allows 2"):
+        session.branch(3)
+    branches = session.branch(2)
+    with pytest.raises(CheckpointError, match=r"limits\.branches"):
+        branches[0].branch()
+    branches.pop().close()
+    branches += session.branch()
+    for branch in branches:
+        branch.close()
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2"])
+def test_a_number_of_branches_that_is_none(session: Session, count: object) -> None:
+    with pytest.raises(ValueError, match="branch"):
+        session.branch(count)  # type: ignore[arg-type]
+
+
+def test_random_is_the_same_in_every_branch(session: Session) -> None:
+    session.run("import random\nrandom.seed(2)").check()
+    branches = session.branch(3)
+    values = {str(s.run("random.random()").value) for s in (session, *branches)}
+    for branch in branches:
+        branch.close()
+    assert len(values) == 1

@@ -1,0 +1,373 @@
+"""Every step can be undone: what a restore brings back, and what `checkpoint`, `rollback`, `drop` promise."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from safeexec import CheckpointError, PolicyError, Result, Sandbox, Session
+from tests.footprint import pause
+
+OpenSession = Callable[..., Session]
+FOREVER = "while True: pass"
+
+
+def kill(session: Session) -> Result:
+    """Lose a step to a timeout."""
+    result = session.run("lost = 1\n" + FOREVER, timeout=0.1)
+    assert (result.outcome, result.state) == ("timeout", "restored")
+    return result
+
+
+# What survives
+
+SURVIVORS = {
+    "containers and their identity": ("a = [1]\nb = {'a': a}\nc = a", "b['a'] is a is c and a == [1]"),
+    "an open generator": ("def count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()\nnext(g)\nnext(g)", "next(g) == 3"),
+    "a closure": ("def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\nf = make()\nf()", "f() == 2"),
+    "instances and their class": ("class A:\n    made = 0\n    def __init__(self):\n        A.made += 1\na = A()", "type(a) is A and A.made == 1"),
+    "an iterator": ("i = iter(range(5))\nnext(i)", "next(i) == 1"),
+    "a lambda with a cycle": ("d = {}\nd['self'] = d\nf = lambda: d['self']", "f() is d"),
+    "a StringIO": ("import io\nb = io.StringIO()\nb.write('ab')", "b.write('c') and b.getvalue() == 'abc'"),
+    "random's place": ("import random\nrandom.seed(5)\nrandom.random()\ns = random.getstate()", "random.getstate() == s"),
+}
+
+
+@pytest.mark.parametrize("what", SURVIVORS)
+@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
+def test_live_objects_survive_a_kill(open_session: OpenSession, what: str, checkpoints: str) -> None:
+    make, check = SURVIVORS[what]
+    session = open_session(checkpoints=checkpoints)
+    session.run(make).check()
+    kill(session)
+    assert session.run(check).check().value is True
+    assert "lost" not in session.namespace
+
+
+@pytest.mark.modules("numpy", "pandas", "sklearn")
+@pytest.mark.profile("data-analysis")
+def test_frames_arrays_and_fitted_models_survive_a_kill(session: Session) -> None:
+    session.run(
+        "import numpy as np, pandas as pd\nfrom sklearn.linear_model import LinearRegression\n"
+        "frame = pd.DataFrame({'x': [1, 2, 3, 4, 5], 'y': [2, 4, 5, 4, 5]})\n"
+        "model = LinearRegression().fit(frame[['x']].to_numpy(), frame['y'])\narray = np.arange(10)\nview = array[::2]"
+    ).check()
+    kill(session)
+    value = session.run("view[0] = 7\n[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]").check().value
+    assert value == [0.6, 2.2, 7, (5, 2)]
+
+
+def test_random_goes_on_where_it_was(session: Session) -> None:
+    """A plain fork reseeds `random` in the copy."""
+    session.run("import random\nrandom.seed(1)\nrandom.random()").check()
+    session.checkpoint("here")
+    expected = session.run("[random.random() for _ in range(3)]").value
+    session.rollback("here")
+    assert session.run("[random.random() for _ in range(3)]").value == expected
+    session.rollback("here")
+    kill(session)
+    assert session.run("[random.random() for _ in range(3)]").value == expected
+
+
+@pytest.mark.modules("numpy")
+@pytest.mark.profile("data-analysis")
+def test_numpys_generators_go_on_where_they_were(session: Session) -> None:
+    session.run("import numpy as np\nrng = np.random.default_rng(3)\nrng.random()\nnp.random.seed(4)\nnp.random.random()").check()
+    session.checkpoint("here")
+    draw = "[float(rng.random()), float(np.random.random())]"
+    expected = session.run(draw).value
+    session.rollback("here")
+    assert session.run(draw).value == expected
+
+
+@pytest.mark.profile("data-analysis")
+def test_open_files_keep_their_own_offsets(session: Session) -> None:
+    """A copy of a process shares its offsets with the original."""
+    session.run("with open('f.txt', 'w') as f: f.write('0123456789')\nf = open('f.txt')\nf.seek(3)\nf.tell()").check()
+    session.checkpoint("at 3")
+    assert session.run("f.seek(8)\nf.read(1)").value == "8"
+    session.rollback("at 3")
+    assert session.run("f.read(2)").value == "34"
+    session.rollback("at 3")
+    assert session.run("f.read(2)").value == "34"
+
+
+@pytest.mark.profile("data-analysis")
+def test_what_cannot_be_carried_is_named(session: Session) -> None:
+    session.run("f = open('f.txt', 'w')\nf.write('x')\nf.flush()").check()
+    session.checkpoint("open")
+    session.run("import os\nos.remove('f.txt')").check()
+    session.rollback("open")
+    assert session.run("f.write('y')\nf.flush()\nopen('f.txt').read()").check().value == "xy"
+
+
+# When
+
+@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit", "x = 2\nundefined"])
+def test_atomic_undoes_a_step_that_raises(session: Session, change: str) -> None:
+    session.run("x = 1").check()
+    result = session.run(change, atomic=True)
+    assert (result.outcome, result.state) == ("error", "restored")
+    assert session.run("x").value == 1
+    assert session.run("x = 3", atomic=True).state == "kept"
+    assert session.run("x").value == 3
+
+
+def test_on_error_restore_undoes_it_by_policy(open_session: OpenSession) -> None:
+    session = open_session(on_error="restore")
+    session.run("x = [1]").check()
+    assert session.run("x.append(2)\n1 / 0").state == "restored"
+    assert session.run("x").value == [1]
+
+
+def test_the_first_step_can_be_undone(session: Session) -> None:
+    kill(session)
+    assert list(session.namespace) == []
+    assert session.run("1 + 1").value == 2
+
+
+def test_many_kills_in_a_row(session: Session) -> None:
+    session.run("x = [0]").check()
+    for n in range(12):
+        session.run("x.append(len(x))").check()
+        for _ in range(2):
+            kill(session)
+        assert session.run("len(x)").value == n + 2
+
+
+def test_without_checkpoints_a_kill_says_that_the_state_is_gone(open_session: OpenSession) -> None:
+    session = open_session(checkpoints="off")
+    session.run("x = 1").check()
+    result = session.run(FOREVER, timeout=0.1)
+    assert result.state == "restored"
+    assert any("checkpoints are off" in note for note in result.notes)
+    assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
+
+
+def test_what_the_host_set_after_the_last_step_survives(session: Session) -> None:
+    session.run("x = 1").check()
+    session.set("x", 2)
+    session.set("y", 3)
+    kill(session)
+    assert session.run("[x, y]").value == [2, 3]
+
+
+def test_the_observation_tells_what_was_lost(session: Session) -> None:
+    session.run("x = 1").check()
+    told = session.run("y = 2\nwhile True: pass", timeout=0.1).observation()
+    assert isinstance(told, str) and "restored" in told
+
+
+@pytest.mark.profile("standard")
+def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Session) -> None:
+    session.run("import threading\nx = 1").check()
+    result = session.run("gate = threading.Event()\nt = threading.Thread(target=gate.wait)\nt.start()\nx = 2")
+    assert any("thread" in note for note in result.notes), result.notes
+    with pytest.raises(CheckpointError, match="thread"):
+        session.checkpoint("now")
+    killed = session.run(FOREVER, timeout=0.1)
+    assert killed.state == "restored"
+    assert session.run("x").value == 1
+    assert any("step 1" in note for note in killed.notes), killed.notes
+
+
+def test_a_thread_that_has_ended_is_no_hindrance(session: Session) -> None:
+    session.run("import threading\nt = threading.Thread(target=print)\nt.start()\nt.join()\nx = 1").check()
+    kill(session)
+    assert session.run("x").value == 1
+
+
+# Names
+
+def test_rollback_to_a_name_and_forward_again(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("one")
+    session.run("x = 2").check()
+    session.checkpoint("two")
+    for name, value in (("one", 1), ("two", 2), ("one", 1), ("two", 2)):
+        session.rollback(name)
+        assert session.run("x").value == value
+
+
+def test_rollback_without_a_name_undoes_the_last_step(session: Session) -> None:
+    session.run("x = [1]").check()
+    session.run("x.append(2)").check()
+    session.rollback()
+    assert session.run("x").value == [1]
+
+
+def test_rollback_right_after_steps_back_to_back(open_session: OpenSession) -> None:
+    session = open_session(checkpoints="before-step")
+    for n in range(5):
+        session.run(f"x = {n}").check()
+    session.rollback()
+    assert session.run("x").value == 3
+
+
+def test_the_list_is_a_tree(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("root")
+    session.run("x = 2").check()
+    session.checkpoint("left")
+    session.rollback("root")
+    session.run("x = 3").check()
+    session.checkpoint("right")
+    rows = {row.name: row for row in session.checkpoints()}
+    assert {"root", "left", "right"} <= set(rows)
+    assert rows["right"].parent == "root"
+    assert (rows["root"].step, rows["left"].step) == (1, 2)
+    assert not rows["root"].automatic
+    assert all(row.age >= 0 and row.memory_mb >= 0 for row in rows.values())
+
+
+def test_a_name_used_again_is_replaced(session: Session) -> None:
+    for n in range(3):
+        session.run(f"x = {n}").check()
+        session.checkpoint("best")
+    session.run("x = 'other'").check()
+    session.rollback("best")
+    assert session.run("x").value == 2
+
+
+def test_mistakes_with_names(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("here")
+    with pytest.raises(CheckpointError, match="here"):
+        session.rollback("there")
+    with pytest.raises(CheckpointError, match="here"):
+        session.drop("there")
+    for name in ("", None, 3):
+        with pytest.raises(CheckpointError, match="name"):
+            session.checkpoint(name)  # type: ignore[arg-type]
+    session.drop("here")
+    with pytest.raises(CheckpointError, match="none"):
+        session.rollback("here")
+    assert session.run("x").value == 1
+
+
+def test_there_is_nothing_to_roll_back_before_the_first_step(session: Session) -> None:
+    with pytest.raises(CheckpointError, match="no step"):
+        session.rollback()
+
+
+def test_the_number_of_names_is_limited(sandbox: Sandbox) -> None:
+    with sandbox.session(limits={"checkpoints": 2}) as session:
+        session.checkpoint("a")
+        session.checkpoint("b")
+        with pytest.raises(CheckpointError, match=r"limits\.checkpoints allows 2.*a, b"):
+            session.checkpoint("c")
+        session.checkpoint("a")
+        session.drop("b")
+        session.checkpoint("c")
+
+
+def test_a_checkpoint_survives_kills_and_rollbacks(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("start")
+    for n in range(10):
+        session.run(f"x = {n + 2}").check()
+        kill(session)
+        session.rollback("start")
+        assert session.run("x").value == 1
+
+
+def test_deep_chains_of_named_restores_end_in_a_clear_error_or_stay_fast(session: Session) -> None:
+    """Each restore on top of a living restore makes forks slower; past the limit the way out is said."""
+    session.run("x = 0").check()
+    with pytest.raises(CheckpointError, match="drop one"):
+        for n in range(20):
+            session.checkpoint(f"c{n}")
+            session.rollback(f"c{n}")
+            session.run("x = x + 1").check()
+    depth = session.run("x").value
+    assert 4 <= depth <= 12
+    session.drop("c0")
+    session.checkpoint("again")
+
+
+# Stopping from outside
+
+@pytest.mark.profile("confined-python")
+def test_cancel_from_another_thread_restores(session: Session) -> None:
+    session.run("x = 1").check()
+    assert session.cancel() is False
+    started = threading.Event()
+    thread = threading.Thread(target=lambda: started.wait(30) and session.cancel())
+    thread.start()
+    result = session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: started.set())
+    thread.join()
+    assert (result.outcome, result.state) == ("cancelled", "restored")
+    assert session.run("x").value == 1
+
+
+def test_ctrl_c_cancels_the_step_and_restores(session: Session) -> None:
+    """KeyboardInterrupt arrives in the thread that drives the step."""
+    import signal
+
+    session.run("x = 1").check()
+
+    def interrupt(_: str) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=interrupt)
+    assert session.run("x").value == 1
+
+
+def test_ctrl_c_while_the_host_waits(session: Session) -> None:
+    import os
+    import signal
+
+    session.run("x = 1").check()
+    timer = threading.Thread(target=lambda: (running.wait(30), os.kill(os.getpid(), signal.SIGINT)))
+    running = threading.Event()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: running.set())
+    timer.join()
+    assert session.run("x").value == 1
+
+
+# Tools
+
+def test_a_rollback_lists_the_tool_calls_that_cannot_be_undone(profile: str) -> None:
+    sent: list[str] = []
+
+    def send(text: str) -> int:
+        """Send a text."""
+        sent.append(text)
+        return len(sent)
+
+    with Sandbox(profile, tools=[send]) as sandbox, sandbox.session() as session:
+        session.run("send('a')").check()
+        session.checkpoint("after a")
+        session.run("send('b')").check()
+        session.run("send('c')").check()
+        undone = session.rollback("after a")
+        assert [(record.tool, record.outcome) for record in undone] == [("send", "ok")] * 2
+        assert sent == ["a", "b", "c"]
+
+
+# Files
+
+@pytest.mark.profile("data-analysis")
+def test_files_follow_a_rollback(session: Session) -> None:
+    session.run("open('kept.txt', 'w').write('1')\nopen('gone.txt', 'w').write('x')").check()
+    session.checkpoint("two files")
+    session.run("import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\nos.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')").check()
+    session.rollback("two files")
+    assert session.run("import os\nsorted(os.listdir()), open('kept.txt').read(), open('gone.txt').read()").value == (
+        ["gone.txt", "kept.txt"],
+        "1",
+        "x",
+    )
+
+
+@pytest.mark.profile("data-analysis")
+def test_files_follow_a_kill(session: Session) -> None:
+    session.run("open('a.txt', 'w').write('1')").check()
+    session.run("open('a.txt', 'w').write('2')\nopen('b.txt', 'w').write('2')\n" + FOREVER, timeout=0.3)
+    assert session.run("import os\nos.listdir(), open('a.txt').read()").value == (["a.txt"], "1")

@@ -1,0 +1,213 @@
+"""The crash matrix: every way for a child to die, at every point of a step. The state is as promised, and nothing leaks.
+
+Guests run without the language layer here: they can do to their process what a broken-out guest could.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from safeexec import CheckpointError, Result, Sandbox, SandboxClosed, SandboxError, Session, SessionClosed
+from tests.footprint import footprint, leaks, pause
+
+pytestmark = pytest.mark.profile("confined-python")
+
+WAYS = {
+    "SIGKILL": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "SIGSEGV": "import ctypes; ctypes.string_at(0)",
+    "exit": "import os; os._exit(3)",
+    "stack": (
+        "import sys, threading; sys.setrecursionlimit(10**9); threading.stack_size(64 << 10); "
+        "f = lambda n: [*map(f, [n + 1])]; t = threading.Thread(target=f, args=(0,)); t.start(); t.join()"
+    ),
+    "memory": "blocks = []\n    while True: blocks.append(bytearray(64 << 20))",
+}
+DIE = "def die(*_):\n    {way}\n"
+DEADLY = [way for way in WAYS if way != "memory"]
+
+
+def tool() -> str:
+    """A host tool that a dying guest waits for."""
+    return "answered"
+
+
+@pytest.fixture(scope="module")
+def with_tools() -> Iterator[Sandbox]:
+    with Sandbox("confined-python", tools={"call": tool, "signalled": lambda: signalled()}, spare=0) as sandbox:
+        yield sandbox
+
+
+victims: list[Session] = []
+
+
+def signalled() -> str:
+    """Send SIGUSR2 to the guest that called this tool: it dies while it waits for the answer."""
+    pid = victims[-1]._core.runner_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGUSR2)
+    deadline_of(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE or survived(pid))
+    return "answered"
+
+
+def survived(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}/cwd/survived")
+
+
+def deadline_of(condition: Callable[[], bool]) -> None:
+    """Wait until something is so; it is, or the test's own deadline comes."""
+    while not condition():
+        pause()
+
+
+@pytest.fixture
+def victim(with_tools: Sandbox) -> Iterator[Session]:
+    """A session with a state worth keeping, and a function that dies in one of the ways."""
+    with with_tools.session(memory_mb=512) as session:
+        session.run("kept = [1, 2]\nsteps = 0").check()
+        victims.append(session)
+        yield session
+        victims.pop()
+        # A guest may have arranged to die after every step; what it reports before that counts.
+        assert next(value for _ in range(3) if (value := session.run("kept").value)) == [1, 2]
+        assert with_tools.run("1 + 1").value == 2
+
+
+def define(session: Session, way: str) -> None:
+    session.run(DIE.format(way=WAYS[way])).check()
+
+
+def died(result: Result, way: str) -> None:
+    if way == "memory":
+        assert result.outcome in ("memory", "crashed"), result
+    elif way == "stack" and result.outcome == "error":
+        assert sys.version_info >= (3, 12)  # C recursion is counted there
+    else:
+        assert (result.outcome, result.state) == ("crashed", "restored"), result
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_while_executing(victim: Session, way: str) -> None:
+    define(victim, way)
+    result = victim.run("steps = 1\nkept.append(3)\ntry:\n    die()\nfinally:\n    kept.remove(3)", timeout=60)
+    died(result, way)
+    if result.state == "restored":
+        assert victim.run("steps").value == 0
+    if way in ("SIGKILL", "SIGSEGV"):
+        assert result.error is not None and way in result.error.message
+
+
+@pytest.mark.parametrize("way", DEADLY)
+def test_in_a_tool_call(victim: Session, way: str) -> None:
+    define(victim, way)
+    victim.run("import signal, pathlib\nsignal.signal(signal.SIGUSR2, lambda *_: (die(), pathlib.Path('survived').touch()))").check()
+    result = victim.run("steps = 1\nanswer = signalled()", timeout=60)
+    if result.outcome != "ok":
+        died(result, way)
+        assert [call.tool for call in result.tool_calls] == ["signalled"]
+        assert victim.run("steps").value == 0
+
+
+@pytest.mark.parametrize("point", ["before", "after_in_child", "after_in_parent"])
+@pytest.mark.parametrize("way", DEADLY)
+def test_while_freezing(victim: Session, way: str, point: str) -> None:
+    """The automatic checkpoint is made in think time: the death shows at the next step, which finds an older state."""
+    define(victim, way)
+    victim.run(f"import os\narmed = True\nos.register_at_fork({point}=lambda: armed and die())").check()
+    result = victim.run("steps = 1", timeout=60)
+    if result.outcome == "crashed":
+        assert result.state == "restored"
+    assert victim.run("steps", timeout=60).outcome in ("ok", "crashed")
+
+
+@pytest.mark.parametrize("way", DEADLY)
+def test_while_a_named_checkpoint_is_made(victim: Session, way: str) -> None:
+    define(victim, way)
+    victim.run("import os\narmed = False\nos.register_at_fork(before=lambda: armed and die())").check()
+    victim.set("armed", True)
+    try:
+        victim.checkpoint("here")
+    except (CheckpointError, SandboxError) as error:
+        assert "restored" in str(error) or "checkpoint" in str(error)
+
+
+HALF_REPLY = """\
+import os, sys
+def send(self, message):
+    os.write(self.socket.fileno(), {data!r})
+    die()
+frame = sys._getframe()
+while not hasattr(frame.f_locals.get("self"), "link"):
+    frame = frame.f_back
+type(frame.f_locals["self"].link).send = send
+steps = 1
+"""
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\x00", b"\x10\x00\x00\x00half", b"\xff" * 64, b"\x01\x00\x00\x00\xc1"], ids=["nothing", "half a header", "half a frame", "a flood", "no message"])
+@pytest.mark.parametrize("way", ["SIGKILL", "exit"])
+def test_while_replying(victim: Session, way: str, data: bytes) -> None:
+    define(victim, way)
+    result = victim.run(HALF_REPLY.format(data=data), timeout=60)
+    assert (result.outcome, result.state) == ("crashed", "restored")
+    assert victim.run("steps").value == 0
+
+
+@pytest.mark.parametrize("way", DEADLY)
+def test_while_the_checkpoint_is_being_thawed(victim: Session, way: str) -> None:
+    """The copy lives, but each runner that it forks dies at once: an older state is taken, and said to be."""
+    define(victim, way)
+    victim.run("import os\nforks = 0\ndef count():\n    global forks\n    forks += 1\n    if forks == 2: die()\nos.register_at_fork(after_in_child=count)").check()
+    result = victim.run("while True: pass", timeout=0.5)
+    assert (result.outcome, result.state) == ("timeout", "restored")
+
+
+def test_a_parked_checkpoint_that_was_killed(victim: Session) -> None:
+    victim.run("steps = 1").check()
+    victim.checkpoint("here")
+    pids = {pid for pid in victim._core.pids() if pid != victim._core.runner_pid()}
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    deadline_of(lambda: all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in pids))
+    with pytest.raises(CheckpointError, match="gone"):
+        victim.rollback("here")
+    assert victim.run("steps").value == 1
+
+
+def test_the_runner_that_was_killed_between_steps(victim: Session) -> None:
+    victim.run("steps = 1").check()
+    pid = victim._core.runner_pid()
+    assert pid is not None
+    victim.run("1").check()
+    victim.checkpoint("now")
+    os.kill(pid, signal.SIGKILL)
+    result = victim.run("steps")
+    assert (result.outcome, result.state) == ("crashed", "restored")
+    assert victim.run("steps").value == 1
+
+
+def test_when_the_zygote_dies_sessions_end_with_a_clear_error_and_the_sandbox_can_be_opened_again(profile: str) -> None:
+    before = footprint()
+    sandbox = Sandbox(profile).open()
+    session = sandbox.session()
+    session.run("x = 1").check()
+    zygote = sandbox._core._zygote
+    assert zygote is not None
+    os.kill(zygote.pid, signal.SIGKILL)
+    deadline_of(lambda: not sandbox._core.alive)
+    with pytest.raises((SessionClosed, SandboxClosed), match="zygote"):
+        for _ in range(3):
+            session.run("while True: pass", timeout=0.2)
+    with pytest.raises(SandboxClosed, match="reopen"):
+        sandbox.session()
+    session.close()
+    sandbox.close()
+    assert not leaks(before)
+    with Sandbox(profile) as again:
+        assert again.run("1 + 1").value == 2

@@ -1,0 +1,182 @@
+"""Every limit ends the step with its own outcome; the host is unharmed, the session and the sandbox serve on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from safeexec import PolicyError, Result, Session
+
+OpenSession = Callable[..., Session]
+
+FOREVER = "while True: pass"
+C_CALL = "sum(range(10**12))"
+
+
+def killed(session: Session, source: str, **options: Any) -> Result:
+    """Run a step that is killed, between two that show that nothing but it was lost."""
+    session.run("before = ['kept']\nbefore.append(len(before))").check()
+    result = session.run(source, **options)
+    assert result.state == "restored"
+    assert session.run("before").value == ["kept", 1]
+    return result
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard", "plugin", "data-analysis", "confined-python"])
+def test_a_timeout_restores_the_session(open_session: OpenSession, profile: str) -> None:
+    result = killed(open_session(profile=profile), FOREVER, timeout=0.2)
+    assert result.outcome == "timeout"
+    assert result.error is not None and "0.2 s" in result.error.message
+
+
+def test_the_default_timeout_is_the_policys(open_session: OpenSession) -> None:
+    result = killed(open_session(wall_seconds=0.2), FOREVER)
+    assert result.outcome == "timeout"
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), 10_000])
+def test_a_timeout_out_of_bounds_is_the_callers_error(session: Session, timeout: float) -> None:
+    with pytest.raises(PolicyError, match="max_wall_seconds"):
+        session.run("1", timeout=timeout)
+    assert session.run("1").value == 1
+
+
+@pytest.mark.parametrize("source", [FOREVER, C_CALL, "import re\nre.match('(a+)+$', 'a' * 60 + 'b')", "[0] * 3 and max(iter(int, 1))"])
+def test_nothing_that_guest_code_calls_outlasts_its_deadline(session: Session, source: str) -> None:
+    assert killed(session, source, timeout=0.2).outcome == "timeout"
+
+
+def test_catching_everything_does_not_stop_a_kill(session: Session) -> None:
+    source = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    assert killed(session, source, timeout=0.2).outcome == "timeout"
+
+
+WHERE = """\
+def inner(n):
+    return {call}
+
+def outer():
+    value = inner(3)
+    return value
+
+outer()
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sum(range(10**12))",
+        "[i for i in iter(int, 1)]",
+        "__import__('re').match('(a+)+$', 'a' * 60 + 'b')",
+        "pow(7, 10**9)",
+    ],
+)
+@pytest.mark.profile("confined-python")
+def test_a_timeout_says_where_also_inside_a_c_call(session: Session, call: str) -> None:
+    error = session.run(WHERE.format(call=call), timeout=0.3).error
+    assert error is not None
+    assert (error.line, error.source_line.strip()) == (2, f"return {call}")
+    for shown in ('line 8, in <module>', "outer()", "line 5, in outer", "value = inner(3)", "line 2, in inner"):
+        assert shown in error.traceback, error.traceback
+    assert "at line 2" in error.message
+
+
+@pytest.mark.modules("numpy")
+@pytest.mark.profile("data-analysis")
+def test_a_timeout_says_where_inside_a_numpy_loop(session: Session) -> None:
+    session.run("import numpy as np\na = np.ones((2000, 2000))").check()
+    error = session.run("def work():\n    while True:\n        b = a @ a\nwork()", timeout=0.5).error
+    assert error is not None
+    assert error.line in (2, 3)
+    assert "in work" in error.traceback
+
+
+def test_where_shows_functions_of_earlier_steps(session: Session) -> None:
+    session.run("def slow():\n    while True:\n        pass").check()
+    error = session.run("x = 1\nslow()", timeout=0.2).error
+    assert error is not None
+    assert error.line == 2
+    assert 'File "<step 1>", line' in error.traceback
+
+
+def test_cpu_is_counted_over_all_threads(open_session: OpenSession) -> None:
+    result = killed(open_session(cpu_seconds=0.3), FOREVER, timeout=30)
+    assert result.outcome == "cpu"
+    assert result.error is not None and "limits.cpu_seconds is 0.3" in result.error.message
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard", "confined-python"])
+def test_too_much_memory_is_a_memory_error_of_the_guest(open_session: OpenSession, profile: str) -> None:
+    session = open_session(profile=profile, memory_mb=64)
+    result = session.run("kept = 1\nx = bytearray(1 << 30)")
+    assert (result.outcome, result.state) == ("memory", "kept")
+    assert result.error is not None and result.error.type == "MemoryError"
+    assert session.run("kept").value == 1
+
+
+def test_memory_in_small_pieces_ends_the_step_too(open_session: OpenSession) -> None:
+    session = open_session(memory_mb=64)
+    session.run("kept = [1]").check()
+    result = session.run("rows = []\nwhile True: rows.append([len(rows)] * 100)", timeout=30)
+    assert result.outcome == "memory"
+    assert session.run("kept").value == [1]
+
+
+def test_a_guest_may_catch_its_memory_error_and_go_on(open_session: OpenSession) -> None:
+    session = open_session(memory_mb=64)
+    result = session.run("try:\n    x = bytearray(1 << 30)\nexcept MemoryError:\n    x = 'too much'\nx")
+    assert (result.outcome, result.value) == ("ok", "too much")
+
+
+def test_output_past_the_ceiling_ends_the_step(open_session: OpenSession) -> None:
+    session = open_session(output_kb=4)
+    result = killed(session, "while True: print('x' * 1000)", timeout=30)
+    assert result.outcome == "output"
+    assert result.truncated
+    assert len(result.stdout) < 5000
+
+
+def test_recursion_is_an_ordinary_error(session: Session) -> None:
+    result = session.run("def f(n): return f(n + 1)\nf(0)")
+    assert (result.outcome, result.state) == ("error", "kept")
+    assert result.error is not None and result.error.type == "RecursionError"
+    assert len(result.error.traceback) < 60_000
+    assert session.run("1").value == 1
+
+
+@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
+def test_threads_beyond_the_limit_are_an_error(open_session: OpenSession, profile: str) -> None:
+    session = open_session(profile=profile, threads=4)
+    source = (
+        "import threading\ngate = threading.Event()\nthreads = []\ntry:\n"
+        "    for _ in range(400):\n        t = threading.Thread(target=gate.wait)\n        t.start()\n        threads.append(t)\n"
+        "finally:\n    gate.set()\n    for t in threads: t.join()"
+    )
+    result = session.run(source)
+    assert not result.ok
+    assert session.run("len(threads) < 100").value is True
+
+
+@pytest.mark.profile("confined-python")
+def test_descriptors_beyond_the_limit_are_an_error(open_session: OpenSession) -> None:
+    session = open_session(open_files=32)
+    result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
+    assert result.error is not None and result.error.type == "OSError"
+    assert session.run("n = len(files)\nfiles.clear()\nn < 64").value is True
+
+
+@pytest.mark.profile("confined-python")
+def test_workspace_bytes_and_files_are_limited(open_session: OpenSession) -> None:
+    session = open_session(workspace_mb=1)
+    big = "for i in range(1000):\n    with open(f'f{i}', 'wb') as f: f.write(bytes(1 << 20))\nimport time\ntime.sleep(3600)"
+    result = session.run(big, timeout=60)
+    assert result.outcome in ("output", "error", "violation")
+    assert session.run("1").ok
+    session = open_session(workspace_files=20)
+    result = session.run("for i in range(10_000): open(f'f{i}', 'w').close()\nimport time\ntime.sleep(3600)", timeout=60)
+    assert result.outcome == "output"
+    assert result.error is not None and "workspace_files" in result.error.message
+    assert session.run("import os\nos.listdir()").value == []

@@ -1,0 +1,144 @@
+"""The session's variables as the host sees them: values cross, objects do not."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import uuid
+from decimal import Decimal
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from safeexec import Opaque, Session
+
+VALUES = [
+    None,
+    True,
+    0,
+    -(2**70),
+    10**5000,
+    1.5,
+    math.inf,
+    -0.0,
+    "text",
+    "lone \udcff surrogate",
+    "\0",
+    b"\x00\xff",
+    [1, [2, [3]]],
+    (1, (2,)),
+    {1, 2},
+    frozenset({"a"}),
+    {1: "a", (1, 2): {"b": None}, frozenset({3}): 4},
+    2j,
+    Decimal("1.10"),
+    Fraction(1, 3),
+    dt.date(2024, 2, 29),
+    dt.time(1, 2, 3, 4),
+    dt.datetime(2024, 1, 1, 12, tzinfo=dt.UTC),
+    dt.datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Europe/Paris")),
+    dt.timedelta(days=-1, microseconds=5),
+    uuid.UUID(int=7),
+    range(1, 10, 3),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}")
+def test_a_value_goes_in_and_comes_back_the_same(session: Session, value: object) -> None:
+    session.namespace["value"] = value
+    back = session.namespace["value"]
+    assert (type(back), back) == (type(value), value)
+    result = session.run("value")
+    assert (type(result.value), result.value) == (type(value), value)
+
+
+def test_nan_comes_back_as_nan(session: Session) -> None:
+    assert math.isnan(session.run("float('nan')").value)
+
+
+def test_it_is_a_mapping(session: Session) -> None:
+    names = session.namespace
+    assert len(names) == 0
+    names["rate"] = 0.08
+    session.run("total = rate * 2\ndef f(): pass")
+    assert set(names) == {"rate", "total", "f"}
+    assert "total" in names and "missing" not in names
+    assert names["total"] == 0.16
+    assert dict(names)["rate"] == 0.08
+    del names["rate"]
+    assert session.run("rate").error.type == "NameError"  # type: ignore[union-attr]
+    with pytest.raises(KeyError):
+        names["rate"]
+    with pytest.raises(KeyError):
+        del names["rate"]
+
+
+def test_get_and_set(session: Session) -> None:
+    session.set("x", [1])
+    assert session.get("x") == [1]
+    assert session.get("y") is None
+    assert session.get("y", 3) == 3
+
+
+def test_what_is_no_value_arrives_as_type_and_repr(session: Session) -> None:
+    session.run("class Thing:\n    def __repr__(self): return 'a thing'\nthing = Thing()\nthings = [thing, 1]")
+    thing = session.get("thing")
+    assert isinstance(thing, Opaque)
+    assert "a thing" in repr(thing)
+    assert session.get("things")[1] == 1
+    assert isinstance(session.run("lambda: 1").value, Opaque)
+
+
+def test_a_repr_that_raises_hurts_nobody(session: Session) -> None:
+    session.run("class Bad:\n    def __repr__(self): raise ValueError('no')\nbad = Bad()")
+    assert isinstance(session.get("bad"), Opaque)
+    assert session.run("bad").outcome in ("ok", "error")
+    assert session.run("1").value == 1
+
+
+def test_too_much_or_too_deep_is_opaque_and_never_an_exception(session: Session) -> None:
+    session.run("big = 'x' * (20 << 20)\ndeep = []\nfor _ in range(100_000): deep = [deep]\nown = []\nown.append(own)")
+    for name in ("big", "deep", "own"):
+        session.get(name)
+        result = session.run(name)
+        assert result.truncated, name
+    assert session.run("len(big)").value == 20 << 20
+
+
+def test_a_value_that_cannot_cross_is_a_type_error(session: Session) -> None:
+    with pytest.raises(TypeError, match="thing"):
+        session.set("thing", object())
+    with pytest.raises(ValueError, match="not a variable name"):
+        session.set("not a name", 1)
+    assert list(session.namespace) == []
+
+
+@pytest.mark.parametrize("name", ["__builtins__", "print", "__import__"])
+def test_the_hosts_writes_cannot_take_the_language_away(session: Session, name: str) -> None:
+    try:
+        session.namespace[name] = 3
+    except KeyError:
+        pass
+    assert session.run("import math\nmath.floor(1.5)").value == 1
+
+
+def test_variables_are_described(session: Session) -> None:
+    session.run("rows = [1, 2, 3]\nname = 'x' * 10_000")
+    described = {variable.name: variable for variable in session.variables()}
+    assert set(described) == {"rows", "name"}
+    assert described["rows"].type == "list"
+    assert described["rows"].text == "[1, 2, 3]"
+    assert len(described["name"].text) < 1000
+
+
+@pytest.mark.modules("numpy", "pandas")
+@pytest.mark.profile("data-analysis")
+def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session) -> None:
+    import numpy
+    import pandas
+
+    session.run("import numpy as np, pandas as pd\na = np.arange(6).reshape(2, 3)\nf = pd.DataFrame({'x': [1, 2]})\ns = np.float64(2.5)")
+    numpy.testing.assert_array_equal(session.get("a"), numpy.arange(6).reshape(2, 3))
+    pandas.testing.assert_frame_equal(session.get("f"), pandas.DataFrame({"x": [1, 2]}))
+    assert session.run("s").value == 2.5

@@ -1,0 +1,124 @@
+"""What guest code prints: in order, as it happens, bounded, and whatever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Session
+
+Run = Callable[..., Result]
+
+
+def test_streams_are_apart_and_complete(run: Run) -> None:
+    result = run("import sys\nprint('out')\nprint('err', file=sys.stderr)\nprint('no newline', end='')")
+    assert (result.stdout, result.stderr) == ("out\nno newline", "err\n")
+
+
+def test_each_step_has_its_own_output(run: Run) -> None:
+    run("print('first')")
+    assert run("print('second')").stdout == "second\n"
+    assert run("1").stdout == ""
+
+
+def test_print_has_all_its_arguments(run: Run) -> None:
+    assert run("print(1, 2, sep='-', end='!', flush=True)").stdout == "1-2!"
+    assert run("import io\nb = io.StringIO()\nprint('into', file=b)\nb.getvalue()").value == "into\n"
+
+
+def test_text_is_utf8_whatever_the_hosts_locale(run: Run) -> None:
+    assert run("print('naïve 日本語 🎈')").stdout == "naïve 日本語 🎈\n"
+
+
+def test_a_lone_surrogate_is_the_guests_error(run: Run) -> None:
+    result = run("print('\\udcff')")
+    assert result.error is not None and result.error.type == "UnicodeEncodeError"
+    assert run("print('next')").stdout == "next\n"
+
+
+def test_output_before_an_error_and_before_a_kill_is_kept(run: Run) -> None:
+    assert run("print('seen')\n1 / 0").stdout == "seen\n"
+    assert run("print('seen')\nwhile True: pass", timeout=0.2).stdout == "seen\n"
+
+
+def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: Callable[..., Session]) -> None:
+    session = open_session(output_kb=4)
+    result = session.run("for i in range(3000): print('line', i)")
+    assert result.ok and result.truncated
+    lines = result.stdout.splitlines()
+    assert lines[0] == "line 0" and lines[-1] == "line 2999"
+    assert "bytes left out" in result.stdout
+    assert len(result.stdout) < 5000
+    assert result.usage.output_bytes == sum(len(f"line {i}\n") for i in range(3000))
+
+
+def test_streaming_gives_lines_in_order_and_everything_once(run: Run) -> None:
+    pieces: list[str] = []
+    result = run("for i in range(500): print('line', i)\nprint('end', end='')", on_output=pieces.append)
+    assert "".join(pieces) == result.stdout
+
+
+@pytest.mark.profile("confined-python")
+def test_streaming_happens_while_the_step_runs(session: Session) -> None:
+    """The step ends only after the host has seen its first line: what it waits for is made when that line arrives."""
+    import pathlib
+
+    signal = pathlib.Path(str(session.workspace)) / "seen"
+    source = "import os, time\nprint('first')\nwhile not os.path.exists('seen'): time.sleep(0.01)\nprint('second')"
+    seen: list[str] = []
+
+    def on_output(text: str) -> None:
+        seen.append(text)
+        signal.touch()
+
+    assert session.run(source, timeout=60, on_output=on_output).ok
+    assert seen[0] == "first\n" and "".join(seen) == "first\nsecond\n"
+
+
+def test_a_callback_that_raises_ends_the_step_and_restores(session: Session) -> None:
+    session.run("x = 1").check()
+
+    def fail(text: str) -> None:
+        raise KeyError(text)
+
+    with pytest.raises(KeyError):
+        session.run("x = 2\nprint('line')\nwhile True: pass", timeout=60, on_output=fail)
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os\nos.write(1, b'raw out\\n')\nos.write(2, b'raw err\\n')",
+        "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.write(1, b'raw out\\n', 8)\nlibc.dprintf(2, b'raw err\\n')",
+        "import sys\nsys.__stdout__.buffer.write(b'raw out\\n')\nsys.__stderr__.buffer.write(b'raw err\\n')",
+    ],
+)
+def test_what_c_code_writes_is_output_too(session: Session, source: str) -> None:
+    result = session.run("print('python')\n" + source)
+    assert (result.outcome, result.stdout, result.stderr) == ("ok", "python\nraw out\n", "raw err\n")
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sys\nsys.stdout.close()",
+        "import sys\nsys.stdout = None\nsys.stderr = 3",
+        "import os\nos.close(1)\nos.close(2)",
+        "import os\nos.ftruncate(1, 0)",
+        "import sys\nsys.stdout = open('elsewhere', 'w')",
+    ],
+)
+def test_a_guest_that_breaks_its_streams_hurts_one_step_at_most(session: Session, source: str) -> None:
+    session.run(source)
+    session.run("1")
+    assert session.run("1 + 1").value == 2
+
+
+def test_input_is_refused_with_a_hint(run: Run) -> None:
+    result = run("name = input('Name? ')")
+    assert not result.ok
+    assert result.error is not None and result.error.hint

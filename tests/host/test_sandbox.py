@@ -1,0 +1,123 @@
+"""A sandbox: what opening, closing and misusing one does."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from safeexec import PolicyError, Sandbox, SandboxClosed, ToolError
+from tests.footprint import footprint, leaks
+
+
+def test_one_step_in_a_session_of_its_own(sandbox: Sandbox) -> None:
+    assert sandbox.run("import math; math.sqrt(2)").value == 2**0.5
+
+
+def test_two_runs_share_no_state(sandbox: Sandbox) -> None:
+    assert sandbox.run("x = 1").ok
+    assert sandbox.run("x").error.type == "NameError"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["calculator", "standard", "plugin", "data-analysis", "confined-python"])
+def test_every_profile_that_runs_statements_opens(name: str, sandbox_for) -> None:  # type: ignore[no-untyped-def]
+    assert sandbox_for(name).run("total = sum(range(10))\ntotal").value == 45
+
+
+def test_the_expression_profile_runs_expressions(sandbox_for) -> None:  # type: ignore[no-untyped-def]
+    sandbox = sandbox_for("expression")
+    assert sandbox.run("2 ** 10").value == 1024
+    assert sandbox.run("x = 1").outcome == "rejected"
+
+
+def test_spare_children_are_new_sessions(profile: str) -> None:
+    """A session that gets a child made ahead sees nothing of the session before it, nor of the rehearsals."""
+    with Sandbox(profile, spare=2) as sandbox:
+        for _ in range(6):
+            with sandbox.session() as session:
+                assert list(session.namespace) == []
+                assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
+                assert session.run("x = 1").ok
+
+
+def test_nothing_is_left_after_exit(profile: str) -> None:
+    before = footprint()
+    with Sandbox(profile, spare=2) as sandbox:
+        sessions = [sandbox.session() for _ in range(3)]
+        for session in sessions:
+            session.run("x = 1")
+            session.checkpoint("here")
+        sessions[0].branch(2)
+    assert not leaks(before)
+
+
+def test_nothing_is_left_when_opening_fails() -> None:
+    before = footprint()
+    with pytest.raises(PolicyError):
+        Sandbox("no-such-policy").open()
+    assert not leaks(before)
+
+
+def test_close_twice_is_harmless_and_run_after_it_is_not(profile: str) -> None:
+    sandbox = Sandbox(profile).open()
+    sandbox.close()
+    sandbox.close()
+    with pytest.raises(SandboxClosed, match="closed"):
+        sandbox.run("1")
+
+
+def test_a_sandbox_that_was_never_opened_says_so() -> None:
+    with pytest.raises(SandboxClosed, match="not open"):
+        Sandbox().run("1")
+
+
+def test_unknown_policy_names_what_there_is() -> None:
+    with pytest.raises(PolicyError, match="calculator"):
+        Sandbox("calculater").open()
+
+
+def test_a_policy_file_with_a_typo_names_file_line_and_the_name_that_was_meant(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(textwrap.dedent("""\
+        extends: standard
+        limits:
+          memory_md: 64
+    """))
+    with pytest.raises(PolicyError, match=r"mine\.yaml:3(?s:.)*memory_mb"):
+        Sandbox(path).open()
+
+
+def test_tools_that_cannot_be_tools_are_refused_at_once() -> None:
+    with pytest.raises(ToolError, match="not a name|cannot be the name"):
+        Sandbox(tools={"not a name": print})
+    with pytest.raises(ToolError):
+        Sandbox(tools=[3])  # type: ignore[list-item]
+
+
+def test_files_need_a_workspace() -> None:
+    with pytest.raises(PolicyError, match=r"filesystem\.workspace"):
+        Sandbox("calculator", files={"a.txt": b"x"}).open()
+
+
+def test_a_session_may_be_held_tighter_never_looser(sandbox: Sandbox) -> None:
+    with pytest.raises(PolicyError, match="memory_mb can only be lowered"):
+        sandbox.session(memory_mb=1 << 15)
+    with pytest.raises(PolicyError, match="another policy"):
+        sandbox.session(imports={"random": "none"})
+
+
+def test_a_fork_of_the_host_is_told_to_open_its_own(sandbox: Sandbox) -> None:
+    """A worker that was forked shares the sockets of its parent; two users of one conversation would break both."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sandbox.run("1")
+        except SandboxClosed:
+            os._exit(7)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    assert sandbox.run("1 + 1").value == 2

@@ -1,0 +1,149 @@
+"""A session: steps in order, one user at a time, and what a step's result tells."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result, Session, SessionBusy, SessionClosed, StepFailed
+
+Run = Callable[..., Result]
+
+
+def test_names_live_from_step_to_step(run: Run) -> None:
+    run("def double(n):\n    return 2 * n")
+    run("class Point:\n    def __init__(self, x):\n        self.x = double(x)")
+    assert run("Point(4).x").value == 8
+
+
+def test_the_last_expression_is_the_value(run: Run) -> None:
+    result = run("a = 3\na + 1")
+    assert (result.value, result.text, result.stdout) == (4, "4", "")
+    assert run("a = 4").value is None
+    assert run("").ok
+
+
+def test_an_error_keeps_what_the_step_did_before_it(run: Run) -> None:
+    result = run("a = 1\nb = 1 / 0\nc = 3")
+    assert (result.outcome, result.state) == ("error", "kept")
+    assert run("a").value == 1
+    assert run("c").error.type == "NameError"  # type: ignore[union-attr]
+
+
+def test_the_traceback_shows_the_guests_frames_only(run: Run) -> None:
+    run("def inner(n):\n    return 1 / n")
+    result = run("def outer():\n    return inner(0)\nouter()")
+    error = result.error
+    assert error is not None
+    assert (error.type, error.message, error.line) == ("ZeroDivisionError", "division by zero", 2)
+    for shown in ('File "<step 2>", line 3', "outer()", 'File "<step 1>", line 2, in inner', "return 1 / n"):
+        assert shown in error.traceback
+    assert "safeexec" not in error.traceback
+    assert result.stderr == ""
+
+
+def test_a_syntax_error_has_line_and_column(run: Run) -> None:
+    error = run("x = 1\ny = (2 +").error
+    assert error is not None
+    assert (error.type, error.line) == ("SyntaxError", 2)
+
+
+def test_a_refusal_names_rule_and_way_out_and_runs_nothing(run: Run) -> None:
+    result = run("print('first')\nimport os\nos.remove('x')")
+    assert (result.outcome, result.stdout, result.state) == ("rejected", "", "kept")
+    assert result.error is not None
+    assert result.error.line == 2
+    assert ".yaml" in (result.error.rule or "") and result.error.hint
+
+
+def test_changes_name_what_a_step_touched(run: Run) -> None:
+    run("a = [1]\nb = 2\nc = 3")
+    changes = run("a.append(2)\nb = 5\ndel c\nd = 1").changes
+    assert (changes.created, set(changes.changed), changes.deleted) == (("d",), {"a", "b"}, ("c",))
+
+
+def test_usage_is_the_hosts_own_measure(run: Run) -> None:
+    usage = run("for _ in range(200_000): pass").usage
+    assert usage.wall_ms > 0
+    assert usage.cpu_ms >= 0
+    assert usage.peak_memory_mb > 1
+
+
+def test_check_returns_the_result_or_raises(run: Run) -> None:
+    assert run("1").check().value == 1
+    with pytest.raises(StepFailed, match="division") as caught:
+        run("1 / 0").check()
+    assert caught.value.result.outcome == "error"
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "float('nan')", "{(1, 2): {3j}}", "object()", "b'\\xff'", "'\\udcff'", "import os"])
+def test_every_result_is_json(run: Run, source: str) -> None:
+    assert json.loads(json.dumps(run(source).to_dict()))["outcome"]
+
+
+def test_exit_ends_the_step_and_not_the_session(run: Run) -> None:
+    run("x = 1")
+    result = run("import sys\nsys.exit(3)")
+    assert (result.outcome, result.state) == ("error", "kept")
+    assert result.error is not None and result.error.type == "SystemExit"
+    assert run("x").value == 1
+
+
+def test_closing_twice_is_harmless_and_using_it_after_is_not(session: Session) -> None:
+    session.close()
+    session.close()
+    for use in (
+        lambda: session.run("1"),
+        lambda: session.get("x"),
+        lambda: session.checkpoint("a"),
+        lambda: session.rollback(),
+        lambda: session.branch(),
+        lambda: session.variables(),
+    ):
+        with pytest.raises(SessionClosed):
+            use()
+
+
+@pytest.mark.profile("confined-python")
+def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Session) -> None:
+    started = threading.Event()
+    results: list[Result] = []
+    thread = threading.Thread(
+        target=lambda: results.append(
+            session.run("import time\nprint('started')\ntime.sleep(3600)", timeout=60, on_output=lambda _: started.set())
+        )
+    )
+    thread.start()
+    assert started.wait(30)
+    try:
+        with pytest.raises(SessionBusy):
+            session.run("1")
+        with pytest.raises(SessionBusy):
+            session.get("x")
+    finally:
+        session.cancel()
+        thread.join(30)
+    assert [result.outcome for result in results] == ["cancelled"]
+    assert session.run("1 + 1").value == 2
+
+
+def test_sessions_in_threads_run_side_by_side(sandbox_for) -> None:  # type: ignore[no-untyped-def]
+    sandbox = sandbox_for("calculator")
+    values: dict[int, object] = {}
+
+    def work(number: int) -> None:
+        with sandbox.session() as session:
+            session.run(f"x = {number}")
+            for _ in range(20):
+                session.run("x = x + 1")
+            values[number] = session.get("x")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert values == {number: number + 20 for number in range(6)}
