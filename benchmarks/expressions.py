@@ -10,8 +10,10 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import math
+import os
 import subprocess
 import sys
+import tempfile
 import time
 import timeit
 from collections.abc import Callable
@@ -103,11 +105,17 @@ def cold() -> None:
         "asteval": "from asteval import Interpreter; Interpreter(user_symbols={'x': 4})('2 * (3 + x)')",
     }
     print("\nnew process: import and first evaluation, ms")
-    empty = best(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 1)
-    for name, script in scripts.items():
-        if importlib.util.find_spec(name):
-            spent = best(lambda script=script: subprocess.run([sys.executable, "-c", script], check=True), 1)
-            print(f"  {name:12} {(spent - empty) / 1e6:7.1f}")
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        empty = _process("pass", environment)
+        for name, script in scripts.items():
+            if importlib.util.find_spec(name):
+                print(f"  {name:12} {(_process(script, environment) - empty) / 1e6:7.1f}")
+
+
+def _process(script: str, environment: dict[str, str]) -> float:
+    return best(lambda: subprocess.run([sys.executable, "-c", script], check=True, env=environment), 1)
 
 
 if __name__ == "__main__":

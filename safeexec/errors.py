@@ -21,8 +21,7 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checkers know the name
 if TYPE_CHECKING:
     from safeexec.results import Result
 

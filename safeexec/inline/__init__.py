@@ -1,7 +1,7 @@
 """Expressions evaluated in the host's own process: a language small enough to bound by construction.
 
     evaluate("2 * (3 + x)", {"x": 4})                   # 14
-    area = compile_expression("pi * r ** 2", functions={})
+    area = compile_expression("math.pi * r ** 2")       # area({"r": 2})
     evaluate("max(prices) * rate", {"prices": [3, 4], "rate": 1.2})
 
 There are arithmetic, comparisons, `and`/`or`/`not`, `if`/`else`, displays, subscripts and slices, comprehensions,
@@ -10,24 +10,25 @@ statement, no lambda, no assignment, no method, no attribute of a value.
 
 Two properties hold for whatever text is evaluated:
 
-- *No reach.* Values are of a fixed set of exact types (`safeexec.inline.costs.WEIGHTS`); subclasses are refused, so no
-  operator runs code of the caller's. Functions can only be called, never held.
-- *No unbounded cost.* Every operation costs at most what its guard has taken from an account of `max_steps` units before
-  it ran (at most about 100 ns or 100 bytes each). Plain code without guards runs only where the operands are proven to be
-  small numbers.
+- *No reach.* Values are of a fixed set of exact types (`safeexec.inline.costs.WEIGHTS`); subclasses are refused, so
+  no operator runs code of the caller's. Functions can only be called, never held.
+- *No unbounded cost.* Every operation costs at most what its guard has taken from an account of `max_steps` units
+  before it ran (at most about 100 ns or 100 bytes each). Plain code without guards runs only where the operands are
+  proven to be small numbers or short texts.
 
-`grammar` checks and rewrites the tree, `compile` makes functions of it, `quick` evaluates an expression that is seen for the
-first time, `operators`, `functions`, `subscripts`, `text` and `exact` are the guards, `costs` the accounts.
+`grammar` checks and rewrites the tree by the `kinds` of its values, `compile` makes functions of it, `quick` evaluates
+an expression that is seen for the first time; `operators`, `functions` (with `containers` and `numeric`),
+`subscripts`, `text` and `exact` are the guards, `costs` the accounts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from safeexec.inline.compile import Expression, Functions, Names, parse
+from safeexec.inline.compile import Expression, parse
 from safeexec.inline.quick import Unfinished, walk
 
+TYPE_CHECKING = False  # what `typing` would say, without importing it: 2 ms
 if TYPE_CHECKING:
+    from safeexec.inline.compile import Functions, Names
     from safeexec.policy.model import Policy
 
 MAX_STEPS = 1_000_000
@@ -48,18 +49,18 @@ def evaluate(
 ) -> object:
     """The value of an expression over the given names, computed in this process.
 
-    Names hold numbers, strings, None, lists, tuples, dicts, sets, ranges, Decimals, Fractions, dates and times, of exactly
-    these types. `functions` are further functions that the expression may call; they see its values as arguments, their
-    results must be values of these types, and what they cost is the caller's affair. `max_steps` bounds the work.
+    Names hold numbers, strings, None, lists, tuples, dicts, sets, ranges, Decimals, Fractions, dates and times, of
+    exactly these types. `functions` are further functions that the expression may call; they see its values as
+    arguments, their results must be values of these types, and what they cost is the caller's affair. `max_steps`
+    bounds the work. A policy may allow less than the profile `expression`: the functions that it leaves out are
+    refused.
 
-    Raises `ExpressionError` (a ValueError) with column and caret, for what is refused before or while it runs and for what
-    fails; the exception that Python raised, say a ZeroDivisionError, is its `__cause__`. Raises `PolicyError` for a policy
-    that allows more than expressions: such code belongs in a `Sandbox`.
+    Raises `ExpressionError` (a ValueError) with column and caret, for what is refused before or while it runs and for
+    what fails; the exception that Python raised, say a ZeroDivisionError, is its `__cause__`. Raises `PolicyError` for
+    a policy that allows more than expressions: such code belongs in a `Sandbox`.
     """
-    if policy != "expression":
-        _require_expressions_only(policy)
-    if functions:
-        return Expression(expression, functions, max_steps, names)(names)
+    if functions or policy != "expression":
+        return Expression(expression, functions, max_steps, _withheld(policy), names)(names)
     key = (expression, max_steps)
     compiled = _seen.get(key)
     if compiled is None:
@@ -72,7 +73,7 @@ def evaluate(
                 return walk(tree, names or {}, max_steps)
             except Unfinished:
                 pass
-        compiled = Expression(expression, None, max_steps, names)
+        compiled = Expression(expression, None, max_steps, frozenset(), names)
         _seen[key] = compiled
     return compiled(names)
 
@@ -89,16 +90,16 @@ def compile_expression(
     functions: Functions | None = None,
     max_steps: int = MAX_STEPS,
 ) -> Expression:
-    """The expression as a callable that takes the names: `compile_expression("2 * x")({"x": 4})`. Errors as in `evaluate`."""
-    if policy != "expression":
-        _require_expressions_only(policy)
-    return Expression(expression, functions, max_steps)
+    """The expression as a callable of the names: `compile_expression("2 * x")({"x": 4})`; else as `evaluate`."""
+    return Expression(expression, functions, max_steps, _withheld(policy))
 
 
-def _require_expressions_only(policy: str | Policy) -> None:
-    from safeexec.inline.permit import require_expressions_only
+def _withheld(policy: str | Policy) -> frozenset[str]:
+    if policy == "expression":
+        return frozenset()
+    from safeexec.inline.permit import withheld  # loads the policy package, and with it YAML
 
-    require_expressions_only(policy)
+    return withheld(policy)
 
 
 __all__ = ["MAX_STEPS", "Expression", "compile_expression", "evaluate", "forget"]

@@ -1,8 +1,8 @@
 """Compiled expressions: a function per combination of kinds of names, entered through one check of the names.
 
-The first code is made for small integers and floats. Its entry reads the names, checks their exact types and magnitudes,
-and then runs the operators as CPython would. Values of other kinds lead to `_dispatch`, which compiles the expression for
-them (at most MAX_VARIANTS times, then once for any values) and makes that code the entry.
+The first code is made for small integers and floats. Its entry reads the names, checks their exact types and
+magnitudes, and then runs the operators as CPython would. Values of other kinds lead to `_dispatch`, which compiles the
+expression for them (at most MAX_VARIANTS times, then once for any values) and makes that code the entry.
 
     def expression(names=None):
         try:
@@ -18,24 +18,30 @@ Guards and fuel are globals and locals of that function under names with a `<`, 
 
 from __future__ import annotations
 
-import ast
+import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
 
 from safeexec.errors import ExpressionError
 from safeexec.inline.costs import SMALL, WEIGHTS, Refused, admit, bounded_numbers
-from safeexec.inline.grammar import FUEL, NAME_BITS, NAME_TEXT, Kind, Numbers, Text, Translator
-from safeexec.inline.report import FILENAME, at_node, at_runtime, at_syntax_error, failure
+from safeexec.inline.grammar import FUEL, Translator
+from safeexec.inline.kinds import NAME_BITS, NAME_TEXT, Numbers, Text
+from safeexec.inline.report import FILENAME, at_node, at_runtime, at_syntax_error, described, failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, NoReturn
+
+    from safeexec.inline.kinds import Kind
+
+    Names = Mapping[str, object]
+    Functions = Mapping[str, Callable[..., object]]
 
 MAX_SOURCE = 4096
 """The longest expression, in characters: the parser of the host's interpreter reads it."""
 MAX_VARIANTS = 4
 _ONLY_AST = 0x400
 _OF_NUMBERS, _OF_TEXT = Numbers(NAME_BITS), Text(NAME_TEXT)
-
-Names = Mapping[str, object]
-Functions = Mapping[str, Callable[..., object]]
 
 
 def parse(source: str) -> ast.expr:
@@ -52,7 +58,7 @@ def parse(source: str) -> ast.expr:
 
 
 def kind_of(value: object, scanned: bool) -> Kind:
-    """What the entry of compiled code can check about a value; scanned: the expression looks at all items of it anyway."""
+    """What the entry of compiled code can check about a value; scanned: the expression visits all its items anyway."""
     if type(value) is int:
         return NAME_BITS if -SMALL < value < SMALL else None
     if type(value) is float:
@@ -72,15 +78,23 @@ class Expression:
     ZeroDivisionError, KeyError, TypeError … that Python raised.
     """
 
-    __slots__ = ("__call__", "_functions", "_max_steps", "_scanned", "_variants", "names", "source")
+    __slots__ = ("__call__", "_functions", "_max_steps", "_scanned", "_variants", "_withheld", "names", "source")
 
     __call__: Callable[..., object]
     names: tuple[str, ...]
 
-    def __init__(self, source: str, functions: Functions | None, max_steps: int, sample: Names | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        functions: Functions | None,
+        max_steps: int,
+        withheld: frozenset[str] = frozenset(),
+        sample: Names | None = None,
+    ) -> None:
         self.source = source
         self._functions = dict(functions or {})
         self._max_steps = max_steps
+        self._withheld = withheld
         self._variants: dict[tuple[Kind, ...] | None, Callable[..., object]] = {}
         kinds = None
         if sample is not None:
@@ -98,7 +112,7 @@ class Expression:
 
     def _compile(self, kinds: Mapping[str, Kind], default: Kind) -> tuple[tuple[str, ...], Callable[..., object]]:
         source = self.source.lstrip(" \t")
-        translator = Translator(source, kinds, default, self._functions)
+        translator = Translator(source, kinds, default, self._functions, self._withheld)
         try:
             body, _ = translator.visit(parse(self.source))
             definition = _entry(body, translator, self._max_steps)
@@ -132,7 +146,7 @@ class Expression:
         kinds = tuple(kind_of(names[name], name in self._scanned) for name in self.names)
         function = self._variants.get(kinds)
         if function is None and len(self._variants) < MAX_VARIANTS:
-            _, function = self._compile(dict(zip(self.names, kinds)), None)
+            _, function = self._compile(dict(zip(self.names, kinds, strict=True)), None)
             self._variants[kinds] = function
         elif function is None:
             function = self._variants.get(None)
@@ -148,13 +162,14 @@ class Expression:
             raise error
         missing = [name for name in self.names if names is None or name not in names]
         if missing:
-            node = Translator(source, {}, None, self._functions)
-            node.visit(parse(self.source))
+            checked = Translator(source, {}, None, self._functions, self._withheld)
+            checked.visit(parse(self.source))
             given = ", ".join(sorted(map(str, names or ()))[:12]) or "none"
-            raise at_node(f"the name {missing[0]} is not given; names are: {given}", source, node.names[missing[0]]) from None
+            node = checked.names[missing[0]]
+            raise at_node(f"the name {missing[0]} is not given; names are: {given}", source, node) from None
         if isinstance(error, Refused):
             raise at_runtime(error, str(error), source) from None
-        raise at_runtime(error, f"{type(error).__name__}: {error}", source) from error
+        raise at_runtime(error, described(error), source) from error
 
 
 def _is_numbers(value: object) -> bool:
@@ -215,5 +230,7 @@ def _entry(body: ast.expr, translator: Translator, max_steps: int) -> ast.Functi
     handler = ast.ExceptHandler(_name("Exception"), "<error>", [fail], **_HERE)
     guarded = ast.Try(steps, [handler], [], [], **_HERE)
     names = ast.arguments([], [ast.arg("<names>", **_HERE)], None, [], [], None, [ast.Constant(None, **_HERE)])
-    definition: dict[str, Any] = {"decorator_list": [], **_HERE, **({"type_params": []} if sys.version_info >= (3, 12) else {})}
+    definition: dict[str, Any] = {"decorator_list": [], **_HERE}
+    if sys.version_info >= (3, 12):
+        definition["type_params"] = []
     return ast.FunctionDef("<expression>", names, [guarded], **definition)

@@ -12,9 +12,13 @@ hashing and printing visit it a thousand times (`[[0] * 1000] * 1000` is a milli
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, NoReturn
+
+    Weigh = Callable[["Fuel", Any, int], int]
 
 Fuel = list[int]
 """One account: a list that holds what is left. A list because it is the cheapest mutable cell to make and to pass."""
@@ -36,14 +40,12 @@ class Refused(Exception):
     """An operation was refused before it ran; becomes an `ExpressionError` with a column."""
 
 
-Weigh = Callable[[Fuel, Any, int], int]
-
 WEIGHTS: dict[type, Weigh] = {}
-"""The exact types that an expression may hold. The value weighs an object of that type: (fuel, object, depth) to units."""
+"""The exact types that an expression may hold, with what weighs an object of it: (fuel, object, depth) to units."""
 
 
 def known(kind: type) -> bool:
-    """Whether values of exactly this type may take part; loads the rules of Decimal, Fraction and datetime when first met."""
+    """Whether values of exactly this type may take part; loads `exact` when a type of its modules is first met."""
     if kind in WEIGHTS:
         return True
     if kind.__module__ in OPTIONAL_MODULES:
@@ -75,7 +77,7 @@ def spend(fuel: Fuel, units: int) -> None:
 
 
 def weight(number: int) -> int:
-    """The bound for one linear or quadratic operation (printing, conversion, comparison with a Decimal) on an integer."""
+    """The bound for printing or converting an integer, or comparing it with a Decimal: quadratic in its bits."""
     bits = number.bit_length()
     return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
 
@@ -128,7 +130,8 @@ def _set(fuel: Fuel, value: set[Any] | frozenset[Any], depth: int) -> int:
 
 
 def _dict(fuel: Fuel, value: dict[Any, Any], depth: int) -> int:
-    return _sequence(fuel, tuple(value.values()), depth) + _sequence(fuel, tuple(value), depth) + collisions(fuel, value)
+    units = _sequence(fuel, tuple(value.values()), depth) + _sequence(fuel, tuple(value), depth)
+    return units + collisions(fuel, value)
 
 
 WEIGHTS.update(
@@ -170,17 +173,18 @@ _EVENLY_HASHED = frozenset({str, float, bool, type(None), complex})
 def collisions(fuel: Fuel, keys: Iterable[Any]) -> int:
     """Spends the bound on what equal hashes cost when a table is made of these keys, whose weight is spent already.
 
-    Strings are hashed with a secret key, and at most some 70 floats share a hash. Integers collide modulo 2**61 - 1, and
-    tuples, frozensets, Fractions and Decimals can be made to. n keys of one hash cost n**2 / 2 comparisons.
+    Strings are hashed with a secret key, and at most some 70 floats share a hash. Integers collide modulo 2**61 - 1,
+    and tuples, frozensets, Fractions and Decimals can be made to. n keys of one hash cost n**2 / 2 comparisons.
     """
     kinds = set(map(type, keys))
     if kinds <= _EVENLY_HASHED:
         return 0
     if kinds == {int} and max(keys) < HASH_MODULUS and min(keys) > -HASH_MODULUS:
         return 0
-    units = 0
-    for count in Counter(map(hash, keys)).values():
-        if count > 1:
-            units += count * count >> 2
+    counts: dict[int, int] = {}
+    for key in keys:
+        hashed = hash(key)
+        counts[hashed] = counts.get(hashed, 0) + 1
+    units = sum(count * count >> 2 for count in counts.values() if count > 1)
     spend(fuel, units)
     return units

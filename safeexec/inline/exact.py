@@ -1,20 +1,25 @@
 """Decimal, Fraction, dates and times: their weights and operators. Loaded when the first such value is met.
 
-A Decimal is cheap to hold and dear to expand: `int(Decimal("1e999999999"))` is one C call of hours. Its arithmetic costs
-by the precision of the caller's decimal context. A Fraction costs by the bits of numerator and denominator.
+A Decimal is cheap to hold and dear to expand: `int(Decimal("1e999999999"))` is one C call of hours. Its arithmetic
+costs by the precision of the caller's decimal context. A Fraction costs by the bits of numerator and denominator.
 """
 
 from __future__ import annotations
 
-import ast
+import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import sys
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, getcontext
 from fractions import Fraction
-from typing import Any
 
 from safeexec.inline.costs import MAX_DIGITS, SMALL, WEIGHTS, Fuel, Refused, spend, weight
-from safeexec.inline.operators import BINARY, INTEGERS, Cost, limit_bits, power_bits
+from safeexec.inline.operators import BINARY, INTEGERS, limit_bits, power_bits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from safeexec.inline.operators import Cost
 
 MAX_PRECISION = 2000
 """The largest precision of a decimal context under which arithmetic is done here, in digits."""
@@ -56,7 +61,8 @@ def _weigh_clock(fuel: Fuel, value: datetime | time, depth: int) -> int:
 
 def check_zone(zone: object) -> None:
     """A time zone may be None, a `timezone` or a `ZoneInfo`; any other class would run code of the host's."""
-    if zone is None or type(zone) is timezone or type(zone) is getattr(sys.modules.get("zoneinfo"), "ZoneInfo", timezone):
+    zone_info = getattr(sys.modules.get("zoneinfo"), "ZoneInfo", timezone)
+    if zone is None or type(zone) is timezone or type(zone) is zone_info:
         return
     raise Refused(f"a time zone of type {type(zone).__qualname__} may not take part; use datetime.timezone or ZoneInfo")
 
@@ -153,7 +159,8 @@ BINARY[ast.Lt].update(_ORDERINGS)  # the four orderings share one table
 
 _TIMEDELTA_SCALES = {(timedelta, int), (timedelta, float), (timedelta, bool)}
 BINARY[ast.Add].update(
-    {pair: _zones for kind in (date, datetime) for pair in ((kind, timedelta), (timedelta, kind))} | {(timedelta, timedelta): 2}
+    {pair: _zones for kind in (date, datetime) for pair in ((kind, timedelta), (timedelta, kind))}
+    | {(timedelta, timedelta): 2}
 )
 BINARY[ast.Sub].update(
     {(kind, other): _zones for kind in (date, datetime) for other in (kind, timedelta)} | {(timedelta, timedelta): 2}

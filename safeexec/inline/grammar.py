@@ -1,81 +1,65 @@
 """The language of expressions: checks a syntax tree node by node and puts guards where a cost is not bounded.
 
-An allow list of node kinds: what has no method here is refused. Attributes exist only as `math.sqrt(...)`, `math.pi` and
-their like, functions only in the place where they are called, so no computation can walk from a value to its class.
+An allow list of node kinds: what has no method here is refused. Attributes exist only as `math.sqrt(...)`, `math.pi`
+and their like, functions only in the place where they are called, so no computation can walk from a value to its
+class.
 
-Each visit returns the tree to compile and the *kind* of its value, as far as it is known before it runs:
-
-- an integer b: a float or a complex number, or an integer (or bool) of at most b bits;
-- `Numbers(b, depth)`: a container of such numbers (depth 2: of rows of them);
-- `Text(n)`: a text of at most n characters;
-- None: any value.
-
-Operators over bounded numbers and texts are compiled as they are. All others become calls of their guard, `<fuel>` first. The kinds
-of names are given: the code that is compiled checks them once when it is entered. A comprehension pays in advance for all
-its rounds: its container has a length, and its body a number of nodes.
+Each visit returns the tree to compile and the kind of its value (`safeexec.inline.kinds`), as far as it is known
+before it runs. Operators over bounded numbers and texts are compiled as they are. All others become calls of their
+guard, `<fuel>` first. The kinds of names are given: the code that is compiled checks them once when it is entered. A
+comprehension pays in advance for all its rounds: its container has a length, and its body a number of nodes.
 """
 
 from __future__ import annotations
 
-import ast
-import math
-import re
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
-from safeexec.errors import ExpressionError
-from safeexec.inline import functions, subscripts, text
+from safeexec.inline import containers, functions, natives, subscripts, text
+from safeexec.inline.kinds import (
+    FLOAT_BITS,
+    NATIVE_BITS,
+    NATIVE_TEXT,
+    RESULT_BITS,
+    Numbers,
+    Text,
+    constant_power_bits,
+    container_of,
+    join,
+)
 from safeexec.inline.operators import GUARDS
-from safeexec.inline.report import at_node
+from safeexec.inline.report import at_node, located
 
-NAME_BITS = 63
-"""Integers of names are below 2**63 in code compiled for numbers."""
-NATIVE_BITS = 4096
-"""Up to here an operation on integers takes less than 10 us and needs no guard."""
-NAME_TEXT = 256
-"""Texts of names have at most so many characters in code compiled for texts."""
-NATIVE_TEXT = 4096
-"""Up to here texts are joined and compared without a guard."""
-FLOAT_BITS = 1024
-"""int(), round(), floor() of a float have at most so many bits."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
+
+    from safeexec.errors import ExpressionError
+    from safeexec.inline.kinds import Kind
+
+    Typed = tuple[ast.expr, Kind]
+
 MAX_DEPTH = 150
 """The deepest nesting of an expression."""
 
-
-class Numbers(NamedTuple):
-    """A container of numbers of so many bits; depth 2: of rows of such numbers."""
-
-    bits: int
-    depth: int = 1
-
-
-class Text(NamedTuple):
-    """A text of at most so many characters."""
-
-    length: int
-
-
-Kind = int | Numbers | Text | None
-Typed = tuple[ast.expr, Kind]
 
 FUEL = "<fuel>"
 HELPERS: dict[str, Callable[..., Any]] = {
     "<item>": subscripts.item,
     "<part>": subscripts.part,
-    "<items>": functions.items,
-    "<each>": functions.each,
-    "<unpacked>": functions.unpacked,
-    "<rows>": functions.rows,
-    "<spread>": functions.spread,
-    "<pairs>": functions.pairs,
-    "<set>": functions.to_set,
-    "<dict>": functions.to_dict,
+    "<items>": containers.items,
+    "<each>": containers.each,
+    "<unpacked>": containers.unpacked,
+    "<rows>": containers.rows,
+    "<spread>": containers.spread,
+    "<pairs>": containers.pairs,
+    "<set>": containers.to_set,
+    "<dict>": containers.to_dict,
     "<interpolated>": text.interpolated,
     "<host>": functions.from_host,
     **{f"<{kind.__name__}>": guard for kind, guard in GUARDS.items()},
 }
 
-_DIRECT_REALS = frozenset(functions.OF_REALS.split()) - {"frexp", "modf"}
 HINTS: dict[str, str] = {
     "Attribute": "attributes are not available in expressions; only functions and constants of math and statistics are",
     "Lambda": "lambda is not available in expressions; write a comprehension",
@@ -90,13 +74,21 @@ HINTS: dict[str, str] = {
 
 
 class Translator:
-    """Checks one tree and rewrites it for names of the given kinds; `names` and `globals` collect what the code needs."""
+    """Checks and rewrites one tree for names of the given kinds; `names` and `globals` collect what the code needs."""
 
-    def __init__(self, source: str, kinds: Mapping[str, Kind], default: Kind, host: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        source: str,
+        kinds: Mapping[str, Kind],
+        default: Kind,
+        host: Collection[str] = (),
+        withheld: Collection[str] = (),
+    ) -> None:
         self.source = source
         self.kinds = kinds
         self.default = default
         self.host = host
+        self.withheld = withheld
         self.names: dict[str, ast.Name] = {}
         self.globals: dict[str, Any] = {}
         self.metered = False
@@ -127,12 +119,12 @@ class Translator:
         self.metered = True
         if helper in HELPERS:
             self.globals[helper] = HELPERS[helper]
-        fuel = ast.copy_location(ast.Name(FUEL, _LOAD), node)
+        fuel = located(ast.Name(FUEL, _LOAD), node)
         return self.direct(node, helper, fuel, *args, keywords=keywords)
 
     def direct(self, node: ast.expr, name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
-        function = ast.copy_location(ast.Name(name, _LOAD), node)
-        return ast.copy_location(ast.Call(function, list(args), keywords or []), node)
+        function = located(ast.Name(name, _LOAD), node)
+        return located(ast.Call(function, list(args), keywords or []), node)
 
     # values
 
@@ -163,11 +155,13 @@ class Translator:
             module = node.value.id
             value = functions.CONSTANTS.get(module, {}).get(node.attr)
             if value is not None:
-                return ast.copy_location(ast.Constant(value), node), 0
+                return located(ast.Constant(value), node), 0
             if node.attr in functions.MODULES.get(module, ()):
                 raise self.error(f"{module}.{node.attr} is a function: it can only be called", node)
             if module in functions.MODULES:
-                raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, functions.MODULES[module]), node)
+                raise self.error(
+                    _unknown(f"{module} has no {node.attr} here", node.attr, functions.MODULES[module]), node
+                )
         raise self.error(HINTS["Attribute"], node)
 
     def sequence(self, node: ast.List | ast.Tuple) -> Typed:
@@ -193,20 +187,20 @@ class Translator:
 
     def set_display(self, node: ast.Set) -> Typed:
         elements, kind = self.elements(node.elts)
-        return self.call(node, "<set>", ast.copy_location(ast.List(elements, _LOAD), node)), kind
+        return self.call(node, "<set>", located(ast.List(elements, _LOAD), node)), kind
 
     def dict_display(self, node: ast.Dict) -> Typed:
         if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
             node.values = [self.visit(value)[0] for value in node.values]
             return node, None
         rows: list[ast.expr] = []
-        for key, value in zip(node.keys, node.values):
+        for key, value in zip(node.keys, node.values, strict=True):
             right = self.visit(value)[0]
             if key is None:
-                rows.append(ast.copy_location(ast.Starred(self.call(value, "<pairs>", right), _LOAD), value))
+                rows.append(located(ast.Starred(self.call(value, "<pairs>", right), _LOAD), value))
             else:
-                rows.append(ast.copy_location(ast.Tuple([self.visit(key)[0], right], _LOAD), value))
-        return self.call(node, "<dict>", ast.copy_location(ast.List(rows, _LOAD), node)), None
+                rows.append(located(ast.Tuple([self.visit(key)[0], right], _LOAD), value))
+        return self.call(node, "<dict>", located(ast.List(rows, _LOAD), node)), None
 
     def joined(self, node: ast.JoinedStr) -> Typed:
         parts: list[ast.expr] = []
@@ -216,11 +210,11 @@ class Translator:
                 value, kind = self.visit(part.value)
                 length += self.printed(part, kind)
                 part.value = value
-                spec: ast.expr = ast.copy_location(ast.Constant(""), part)
+                spec: ast.expr = located(ast.Constant(""), part)
                 if part.format_spec is not None:
                     spec = self.visit(part.format_spec)[0]
-                conversion = ast.copy_location(ast.Constant(part.conversion), part)
-                parts.append(ast.copy_location(ast.Tuple([value, conversion, spec], _LOAD), part))
+                conversion = located(ast.Constant(part.conversion), part)
+                parts.append(located(ast.Tuple([value, conversion, spec], _LOAD), part))
             else:
                 constant, kind = self.visit(part)
                 length += self.printed(part, kind)
@@ -231,13 +225,13 @@ class Translator:
         return self.call(node, "<interpolated>", *parts), None
 
     def printed(self, part: ast.expr, kind: Kind) -> int:
-        """The longest text that a part of an f-string makes of its value, if it needs no guard; else more than allowed."""
+        """The longest text that a part of an f-string makes, if it needs no guard; else more than allowed."""
         spec = part.format_spec if isinstance(part, ast.FormattedValue) else None
         widths = 0
         if isinstance(spec, ast.JoinedStr) and spec.values:
             if len(spec.values) > 1 or not isinstance(spec.values[0], ast.Constant):
                 return NATIVE_TEXT + 1
-            digits = re.findall(r"\d+", spec.values[0].value)
+            digits = text.numbers_in(str(spec.values[0].value))
             if any(len(number) > 3 for number in digits):
                 return NATIVE_TEXT + 1
             widths = sum(map(int, digits)) + FLOAT_BITS
@@ -252,10 +246,10 @@ class Translator:
         node.right, right = self.visit(node.right)
         operator = type(node.op)
         if isinstance(left, int) and isinstance(right, int):
-            rule = _RESULT_BITS.get(operator)
-            bits = _power_bits(left, node.right) if operator is ast.Pow else rule(left, right) if rule else None
+            rule = RESULT_BITS.get(operator)
+            bits = constant_power_bits(left, node.right) if operator is ast.Pow else rule(left, right) if rule else None
             if bits is not None and bits <= NATIVE_BITS:
-                self._nodes += bits >> 9
+                self._nodes += bits >> 7
                 return node, bits
         elif operator is ast.Add and isinstance(left, Text) and isinstance(right, Text):
             length = left.length + right.length
@@ -280,13 +274,13 @@ class Translator:
     def boolean(self, node: ast.BoolOp) -> Typed:
         typed = [self.visit(value) for value in node.values]
         node.values = [value for value, _ in typed]
-        return node, _join([kind for _, kind in typed])
+        return node, join([kind for _, kind in typed])
 
     def conditional(self, node: ast.IfExp) -> Typed:
         node.test, _ = self.visit(node.test)
         node.body, body = self.visit(node.body)
         node.orelse, orelse = self.visit(node.orelse)
-        return node, _join([body, orelse])
+        return node, join([body, orelse])
 
     def compare(self, node: ast.Compare) -> Typed:
         typed = [self.visit(operand) for operand in (node.left, *node.comparators)]
@@ -302,7 +296,8 @@ class Translator:
             node.left, *node.comparators = operands
             return node, 1
         if len(node.ops) == 1:
-            if isinstance(node.ops[0], (ast.In, ast.NotIn)) and isinstance(typed[0][1], (int, Text)) and _is_table(operands[1]):
+            scalar = isinstance(typed[0][1], (int, Text))
+            if scalar and isinstance(node.ops[0], (ast.In, ast.NotIn)) and _is_table(operands[1]):
                 node.left, node.comparators = operands[0], operands[1:]
                 return node, 1
             return self.link(node, node.ops[0], operands[0], operands[1]), 1
@@ -310,31 +305,31 @@ class Translator:
 
     def link(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
         if isinstance(operator, (ast.Is, ast.IsNot)):
-            return ast.copy_location(ast.Compare(left, [operator], [right]), node)
+            return located(ast.Compare(left, [operator], [right]), node)
         return self.guarded(node, type(operator), left, right)
 
     def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
-        """`a < b < c` as `(lambda a, b: a < b and b < c)(a, b)`: each operand is computed once, the last ones if needed."""
+        """`a < b < c` as `(lambda a, b: a < b and b < c)(a, b)`: each operand is computed once, if needed."""
         self._temporaries += 2
         names = [f"<{self._temporaries - 1}>", f"<{self._temporaries}>"]
-        left, right = (ast.copy_location(ast.Name(name, _LOAD), node) for name in names)
+        left, right = (located(ast.Name(name, _LOAD), node) for name in names)
         first = self.link(node, node.ops[0], left, right)
         if len(operands) > 3:
-            later = ast.copy_location(ast.Compare(right, node.ops[1:], operands[2:]), node)
+            later = located(ast.Compare(right, node.ops[1:], operands[2:]), node)
             rest = self.chain(later, [right, *operands[2:]])
         else:
             rest = self.link(node, node.ops[1], right, operands[2])
-        body = ast.copy_location(ast.BoolOp(ast.And(), [first, rest]), node)
-        parameters = [ast.copy_location(ast.arg(name), node) for name in names]
+        body = located(ast.BoolOp(ast.And(), [first, rest]), node)
+        parameters = [located(ast.arg(name), node) for name in names]
         function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), body)
-        return ast.copy_location(ast.Call(ast.copy_location(function, node), operands[:2], []), node)
+        return located(ast.Call(located(function, node), operands[:2], []), node)
 
     def subscript(self, node: ast.Subscript) -> Typed:
         value, kind = self.visit(node.value)
         if isinstance(node.slice, ast.Slice):
             window = node.slice
             bounds = [
-                self.visit(bound)[0] if bound is not None else ast.copy_location(ast.Constant(None), node)
+                self.visit(bound)[0] if bound is not None else located(ast.Constant(None), node)
                 for bound in (window.lower, window.upper, window.step)
             ]
             return self.call(node, "<part>", value, *bounds), kind
@@ -353,7 +348,7 @@ class Translator:
         kind = self.rounds(node.generators, node, lambda: self._element(node))
         numbers = Numbers(kind) if isinstance(kind, int) else None
         if isinstance(node, ast.SetComp):
-            rows = ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+            rows = located(ast.ListComp(node.elt, node.generators), node)
             return self.call(node, "<set>", rows), numbers
         return node, numbers
 
@@ -362,8 +357,8 @@ class Translator:
         return kind
 
     def dict_comprehension(self, node: ast.DictComp) -> Typed:
-        pair = ast.copy_location(ast.Tuple([node.key, node.value], _LOAD), node.key)
-        rows = ast.copy_location(ast.ListComp(pair, node.generators), node)
+        pair = located(ast.Tuple([node.key, node.value], _LOAD), node.key)
+        rows = located(ast.ListComp(pair, node.generators), node)
         self.rounds(node.generators, node, lambda: self._element(rows))
         return self.call(node, "<dict>", rows), None
 
@@ -374,7 +369,7 @@ class Translator:
             if generator.is_async:
                 raise self.error("async is not available in expressions", node)
             iterable, kind = self.visit(generator.iter)
-            price = ast.copy_location(ast.Constant(0), iterable)
+            price = located(ast.Constant(0), iterable)
             prices.append((price, self._nodes))
             self._bound.append(self.targets(generator.target, kind))
             generator.iter = self.paid(iterable, kind, generator.target, price)
@@ -387,9 +382,9 @@ class Translator:
 
     def paid(self, iterable: ast.expr, kind: Kind, target: ast.expr, price: ast.expr) -> ast.expr:
         """The container of a loop behind the guard that takes the price of its rounds."""
-        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and not iterable.keywords:
-            if iterable.func.id == "<call zip>":
-                return self.call(iterable, "<rows>", price, *iterable.args[1:])
+        callee = iterable.func if isinstance(iterable, ast.Call) and not iterable.keywords else None
+        if isinstance(iterable, ast.Call) and isinstance(callee, ast.Name) and callee.id == "<call zip>":
+            return self.call(iterable, "<rows>", price, *iterable.args[1:])
         if isinstance(iterable, ast.Name):
             self.scanned.add(iterable.id)
         if isinstance(kind, Numbers):
@@ -411,6 +406,8 @@ class Translator:
 
     def calling(self, node: ast.Call) -> Typed:
         name, guard, table = self.callee(node.func)
+        if self.withheld and guard is not None and f"{table.removeprefix('call ')}{name}" in self.withheld:
+            raise self.error(f"{name} is not allowed by the policy", node)
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error("** is not available in the calls of an expression", keyword)
@@ -424,20 +421,20 @@ class Translator:
             args = [arg[0] if isinstance(arg, list) else arg for arg, _ in typed]
             kinds = [kind for _, kind in typed]
         if guard is None:
-            self.metered = True
-            function = ast.copy_location(ast.Name(f"<host {name}>", _LOAD), node)
+            function = located(ast.Name(f"<host {name}>", _LOAD), node)
             if generator is not None:
-                args = [ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)]
+                args = [located(ast.ListComp(generator.elt, generator.generators), generator)]
             return self.call(node, "<host>", function, *args, keywords=node.keywords), None
         self.scanned.update(arg.id for arg in args if isinstance(arg, ast.Name))
         native = None if node.keywords else self.native(node, name, args, kinds, generator is not None)
         if native is not None:
             return native
         if generator is not None and name not in ("any", "all"):
-            args = [ast.copy_location(ast.ListComp(generator.elt, generator.generators), generator)]
+            args = [located(ast.ListComp(generator.elt, generator.generators), generator)]
         helper = f"<{table}{name}>"
         self.globals[helper] = guard
-        return self.call(node, helper, *args, keywords=node.keywords), None if node.keywords else _container(name, kinds)
+        result = None if node.keywords else container_of(name, kinds)
+        return self.call(node, helper, *args, keywords=node.keywords), result
 
     def callee(self, node: ast.expr) -> tuple[str, Callable[..., Any] | None, str]:
         """Name, guard (None for a function of the host) and the prefix that makes the name unique."""
@@ -455,52 +452,25 @@ class Translator:
                 return node.attr, table[node.attr], node.value.id + "."
             raise self.error(_unknown(f"{node.value.id} has no {node.attr} here", node.attr, table), node)
         if isinstance(node, ast.Attribute):
-            raise self.error("methods are not available in expressions; call a function with the value as its argument", node)
+            raise self.error("methods are not available in expressions; pass the value to a function", node)
         raise self.error("only a function named here can be called", node)
 
-    def native(self, node: ast.Call, name: str, args: list[ast.expr], kinds: list[Kind], generator: bool) -> Typed | None:
+    def native(
+        self, node: ast.Call, name: str, args: list[ast.expr], kinds: list[Kind], generator: bool
+    ) -> Typed | None:
         """The function itself, without a guard, where its arguments are bounded numbers."""
-        bounds = [kind for kind in kinds if isinstance(kind, int)]
-        function: Callable[..., Any] | None = None
-        bits: Kind = None
-        if isinstance(node.func, ast.Attribute):
-            if node.func.value.id == "math" and len(bounds) == len(args):  # type: ignore[attr-defined]
-                if name in _DIRECT_REALS:
-                    function, bits = getattr(math, name), max(bounds, default=0)
-                elif name in ("floor", "ceil", "trunc"):
-                    function, bits = getattr(math, name), max(FLOAT_BITS, *bounds, 0)
-        elif bounds and len(bounds) == len(args):
-            if (name in ("min", "max") and len(args) > 1) or (name in ("abs", "float") and len(args) == 1):
-                function, bits = _PLAIN[name], max(bounds)
-            elif name in ("int", "round") and len(args) == 1:
-                function, bits = _PLAIN[name], max(FLOAT_BITS, *bounds)
-            elif name == "round" and len(args) == 2 and _small_constant(args[1]):
-                function, bits = round, max(FLOAT_BITS, *bounds) + NAME_BITS
-            elif name == "bool" and len(args) == 1:
-                function, bits = bool, 1
-        elif name == "len" and len(args) == 1 and isinstance(kinds[0], (Numbers, Text)):
-            function, bits = len, NAME_BITS
-        elif name in ("sum", "min", "max") and len(args) == 1 and isinstance(kinds[0], Numbers) and kinds[0].depth == 1:
-            function, bits = _PLAIN[name], kinds[0].bits + (NAME_BITS if name == "sum" else 0)
-            if not generator:
-                args = [self.call(node, "<items>", args[0], ast.copy_location(ast.Constant(1 + bits // 512), node))]
-        if function is None or (isinstance(bits, int) and bits > NATIVE_BITS):
+        module = node.func.value.id if isinstance(node.func, ast.Attribute) else ""  # type: ignore[attr-defined]
+        function, bits = natives.choose(module, name, args, kinds)
+        if function is None or bits > NATIVE_BITS:
             return None
+        if isinstance(kinds[0], Numbers) and not generator and name != "len":
+            price = located(ast.Constant(1 + (bits >> 9)), node)
+            args = [self.call(node, "<items>", args[0], price)]
         self.globals[f"<plain {name}>"] = function
         return self.direct(node, f"<plain {name}>", *args), bits
 
 
 _LOAD = ast.Load()
-_PLAIN: dict[str, Callable[..., Any]] = {
-    "abs": abs,
-    "bool": bool,
-    "float": float,
-    "int": int,
-    "max": max,
-    "min": min,
-    "round": round,
-    "sum": sum,
-}
 _METHODS: dict[type[ast.AST], Callable[[Translator, Any], Typed]] = {
     ast.Constant: Translator.constant,
     ast.Name: Translator.name,
@@ -521,33 +491,6 @@ _METHODS: dict[type[ast.AST], Callable[[Translator, Any], Typed]] = {
     ast.SetComp: Translator.comprehension,
     ast.DictComp: Translator.dict_comprehension,
 }
-_RESULT_BITS: dict[type[ast.AST], Callable[[int, int], int]] = {
-    ast.Add: lambda left, right: max(left, right) + 1,
-    ast.Sub: lambda left, right: max(left, right) + 1,
-    ast.Mult: lambda left, right: left + right,
-    ast.Div: lambda left, right: 0,
-    ast.FloorDiv: lambda left, right: left + 1,
-    ast.Mod: lambda left, right: right,
-    ast.RShift: lambda left, right: left,
-    ast.BitAnd: lambda left, right: max(left, right) + 1,
-    ast.BitOr: lambda left, right: max(left, right) + 1,
-    ast.BitXor: lambda left, right: max(left, right) + 1,
-}
-
-
-def _power_bits(left: int, exponent: ast.expr) -> int | None:
-    """Bits of a power with a constant exponent; None if it needs a guard."""
-    if isinstance(exponent, ast.Constant):
-        if type(exponent.value) in (float, complex):
-            return 0
-        return left * exponent.value + 1 if type(exponent.value) is int else None
-    if isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub) and isinstance(exponent.operand, ast.Constant):
-        return 0
-    return None
-
-
-def _small_constant(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int and node.value < NAME_BITS
 
 
 def _is_singleton(node: ast.expr) -> bool:
@@ -559,32 +502,10 @@ def _is_table(node: ast.expr) -> bool:
     return isinstance(node, (ast.List, ast.Tuple)) and all(isinstance(element, ast.Constant) for element in node.elts)
 
 
-def _join(kinds: list[Kind]) -> Kind:
-    """The kind of a value that is one of several."""
-    bounds = [kind for kind in kinds if isinstance(kind, int)]
-    if len(bounds) == len(kinds):
-        return max(bounds)
-    texts = [kind for kind in kinds if isinstance(kind, Text)]
-    if len(texts) == len(kinds):
-        return max(texts)
-    return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
-
-
-def _container(name: str, kinds: list[Kind]) -> Kind:
-    """The kind of what a guarded builtin returns."""
-    bounds = [kind for kind in kinds if isinstance(kind, int)]
-    if name == "range" and bounds and len(bounds) == len(kinds) and max(bounds) <= NAME_BITS + 1:
-        return Numbers(max(bounds) + 1)
-    containers = [kind for kind in kinds if isinstance(kind, Numbers) and kind.depth == 1]
-    if name in ("list", "tuple", "sorted", "reversed") and len(containers) == len(kinds) == 1:
-        return containers[0]
-    if name in ("zip", "enumerate") and containers and len(containers) == len(kinds):
-        return Numbers(max(NAME_BITS, *(kind.bits for kind in containers)), 2)
-    return None
-
-
 def _unknown(message: str, name: str, known: Collection[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, known, 1)
-    return f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"
+    return (
+        f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"
+    )

@@ -1,22 +1,25 @@
 """The operators: for each one, the exact operand types that it accepts and what it may cost for them.
 
-`BINARY[operator][left type, right type]` is the cost in units: a number, or a function of fuel and operands which returns
-one or raises `Refused`. A pair that is not in the table is a TypeError in CPython's words. `GUARDS` holds, per AST
-operator, the function that looks up, spends and then runs it.
+`BINARY[operator][left type, right type]` is the cost in units: a number, or a function of fuel and operands which
+returns one or raises `Refused`. A pair that is not in the table is a TypeError in CPython's words. `GUARDS` holds, per
+AST operator, the function that looks up, spends and then runs it.
 """
 
 from __future__ import annotations
 
-import ast
+import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import operator
-from collections.abc import Callable, Iterable
-from typing import Any
 
 from safeexec.inline.costs import MAX_BITS, Fuel, Refused, admit, collisions, known, measure, spend, weight
 from safeexec.inline.text import printf
 
-Cost = int | Callable[[Fuel, Any, Any], int]
-Guard = Callable[[Fuel, Any, Any], Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    Cost = int | Callable[[Fuel, Any, Any], int]
+    Guard = Callable[[Fuel, Any, Any], Any]
 
 INTEGERS = (int, bool)
 REALS = (int, bool, float)
@@ -26,7 +29,8 @@ NUMBERS = (int, bool, float, complex)
 def limit_bits(total: int) -> int:
     """The cost of a product of that many bits; refuses one past the limit."""
     if total > MAX_BITS:
-        raise Refused(f"the result would have about {total} bits; integers are limited to {MAX_BITS} bits")
+        size = f"about {total}" if total < 10**15 else "more than 10**15"
+        raise Refused(f"the result would have {size} bits; integers are limited to {MAX_BITS} bits")
     return 1 + (total * total >> 17)
 
 
@@ -40,7 +44,8 @@ def _linear(fuel: Fuel, left: int, right: int) -> int:
 
 
 def _product(fuel: Fuel, left: int, right: int) -> int:
-    return limit_bits(left.bit_length() + right.bit_length())
+    bits = left.bit_length() + right.bit_length()
+    return 1 if bits < 512 else limit_bits(bits)
 
 
 def _quotient(fuel: Fuel, left: int, right: int) -> int:
@@ -125,7 +130,10 @@ BINARY: dict[type[ast.AST], dict[tuple[type, type], Cost]] = {
     ast.Mult: {**_numeric(_product, NUMBERS), **_REPEATED},
     ast.Div: _numeric(_linear, NUMBERS),
     ast.FloorDiv: _numeric(_quotient),
-    ast.Mod: {**_numeric(_quotient), **{(str, other): printf for other in (*REALS, str, tuple, list, dict, type(None))}},
+    ast.Mod: {
+        **_numeric(_quotient),
+        **{(str, other): printf for other in (*REALS, str, tuple, list, dict, type(None))},
+    },
     ast.Pow: _numeric(power_cost, NUMBERS),
     ast.LShift: _numeric(_shift, INTEGERS),
     ast.RShift: _numeric(_linear, INTEGERS),
@@ -204,7 +212,7 @@ def unequal(fuel: Fuel, left: Any, right: Any) -> Any:
 
 
 def contains(fuel: Fuel, item: Any, container: Any) -> bool:
-    """`in`. Text is searched in at most length * 128 steps; a range holds a non-integer only after a walk through it."""
+    """`in`. Text is searched in at most length * 128 steps; a range is walked for what is no integer."""
     kind = type(container)
     if kind is str:
         if type(item) is str:
@@ -213,7 +221,8 @@ def contains(fuel: Fuel, item: Any, container: Any) -> bool:
         spend(fuel, measure(fuel, item) + (1 if type(item) in INTEGERS else span(container)))
     elif kind is list or kind is tuple:
         if type(item) in _FLAT and _FLAT.issuperset(map(type, container)):
-            spend(fuel, len(container) * measure(fuel, item))
+            units = 1 + (len(item) >> 4) if type(item) is str else weight(item) if type(item) is int else 1
+            spend(fuel, units * (1 + len(container)))
         else:
             measure(fuel, container)
             spend(fuel, measure(fuel, item))
@@ -231,7 +240,8 @@ def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
 def key(fuel: Fuel, item: Any, table: Any) -> None:
     """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash."""
     if type(item) is str:
-        return  # hashed when it was made or looked up first, at less than a unit per 16 characters
+        spend(fuel, len(item) >> 6)  # hashed once, but compared with an equal key each time
+        return
     units = measure(fuel, item)
     if type(item) is int and units == 1:
         return
@@ -253,6 +263,8 @@ def _unary(symbol: str, apply: Callable[[Any], Any], kinds: tuple[str, ...]) -> 
 
     return guard
 
+
+absolute = _unary("abs()", abs, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta"))
 
 GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     **{kind: _guard(kind) for kind in BINARY},

@@ -3,40 +3,59 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from safeexec.errors import PolicyError
-from safeexec.inline.functions import MODULES
+from safeexec.inline.functions import BUILTINS, MODULES
 from safeexec.policy.model import Policy
 
-_MODULES = frozenset(MODULES) | {"cmath", "datetime", "decimal", "fractions"}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _CONSTRUCTS = frozenset({"attribute", "comprehension"})
+_HOMES = {"Decimal": "decimal", "Fraction": "fractions"} | dict.fromkeys(
+    ("date", "datetime", "time", "timedelta"), "datetime"
+)
+"""The module that a policy must allow for a function that expressions call by its bare name."""
 
 
 @lru_cache(maxsize=64)
-def require_expressions_only(policy: str | Policy) -> None:
-    """Raises `PolicyError` with the first reason why code of this policy must not run in the process of the host."""
-    loaded = Policy.load(policy)
-    for path, reason in _reasons(loaded):
+def withheld(policy: str | Policy) -> frozenset[str]:
+    """The functions (`pow`, `math.factorial`) that the profile `expression` gives and this policy does not.
+
+    Raises `PolicyError` with the first reason why code of this policy must not run in the process of the host.
+    """
+    loaded, base = Policy.load(policy), Policy.load("expression")
+    for path, reason in _excesses(loaded, base):
         rule = loaded.origin(path)
         raise PolicyError(
             f"evaluate runs in your own process and takes policies for expressions only; {loaded.name!r} {reason}"
             f"{f' ({rule})' if rule else ''}. Run its code with Sandbox({loaded.name!r}), or leave policy= out."
         )
+    refused = set(base.builtins) - set(loaded.builtins)
+    for module, names in MODULES.items():
+        refused |= {f"{module}.{name}" for name in names if not _allows(loaded, module, name)}
+    refused |= {name for name, module in _HOMES.items() if not _allows(loaded, module, name)}
+    return frozenset(refused & {*BUILTINS, *(f"{module}.{name}" for module in MODULES for name in MODULES[module])})
 
 
-def _reasons(policy: Policy) -> list[tuple[str, str]]:
+def _allows(policy: Policy, module: str, name: str) -> bool:
+    return module in policy.imports and name in policy.imports[module]
+
+
+def _excesses(policy: Policy, base: Policy) -> Iterator[tuple[str, str]]:
     """What the policy allows beyond expressions: dotted path of the setting, and a clause that says it."""
-    reasons = []
     if policy.language.mode != "restricted":
-        reasons.append(("language.mode", f"allows the language mode {policy.language.mode!r}"))
+        yield "language.mode", f"allows the language mode {policy.language.mode!r}"
     if policy.language.constructs.names is None:
-        reasons.append(("language.constructs", "allows all constructs of the language"))
+        yield "language.constructs", "allows all constructs of the language"
     else:
         extra = sorted(set(policy.language.constructs.names) - _CONSTRUCTS)
         if extra:
-            reasons.append(("language.constructs", f"allows {', '.join(extra[:4])}"))
-    for module in sorted(set(policy.imports) - _MODULES):
-        reasons.append((f"imports.{module}", f"allows the module {module}"))
+            yield "language.constructs", f"allows {', '.join(extra[:4])}"
+    for module in sorted(set(policy.imports) - set(base.imports)):
+        yield f"imports.{module}", f"allows the module {module}"
+    for name in sorted(set(policy.builtins) - set(base.builtins) - set(BUILTINS)):
+        yield "builtins", f"allows the builtin {name}"
     if policy.filesystem.workspace != "none" or policy.filesystem.read:
-        reasons.append(("filesystem", "gives access to files"))
-    return reasons
+        yield "filesystem", "gives access to files"

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-import ast
+import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 from itertools import islice
 
 from safeexec.errors import ExpressionError
 
 FILENAME = "<expression>"
+MAX_MESSAGE = 300
+"""Characters of a message of Python's that an error repeats: the key of a KeyError may be long."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Node = TypeVar("Node", bound=ast.expr | ast.arg)
+
+
+def located(new: Node, old: ast.expr) -> Node:
+    """The new node at the place of the old one."""
+    new.lineno, new.col_offset = old.lineno, old.col_offset
+    new.end_lineno, new.end_col_offset = old.end_lineno, old.end_col_offset
+    return new
 
 
 def failure(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
@@ -42,6 +57,17 @@ def at_syntax_error(error: Exception, source: str) -> ExpressionError:
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
     return failure(f"not an expression: {error}", source, 1, 0, 1)
+
+
+def described(error: Exception) -> str:
+    """Type and message of what Python raised, without a message that cannot be printed (KeyError of a wide integer)."""
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]} …"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def at_runtime(error: Exception, message: str, source: str) -> ExpressionError:

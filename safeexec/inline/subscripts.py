@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from safeexec.inline.costs import WEIGHTS, Fuel, admit, spend, weight
 from safeexec.inline.operators import INTEGERS, key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _INDEXED = (list, tuple, str, range)
 

@@ -7,20 +7,25 @@ there is no `str.format` here, and a `strftime` template holds plain directives 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 from safeexec.inline.costs import Fuel, Refused, measure, spend, weight
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 MAX_WIDTH = 1000
 """The largest width or precision in a format, in characters."""
 
-_NUMBER = re.compile(r"\d+")
-_DIRECTIVE = re.compile(r"%(?:\([^()]*\))?[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?")
-_TIME_DIRECTIVE = re.compile(r"%[aAbBdHIjmMpSUwWxXyYzZfGuVcDFTR%]")
+_DIRECTIVE = r"%(?:\([^()]*\))?[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?"
+_TIME_DIRECTIVES = frozenset("aAbBdHIjmMpSUwWxXyYzZfGuVcDFTR%")
 ESCAPED = 10
 """The most characters that repr() makes of one."""
+
+
+def numbers_in(spec: str) -> list[str]:
+    """The runs of digits in a format spec: its width and precision."""
+    return "".join(character if character.isdecimal() else " " for character in spec).split()
 
 
 def width(digits: str) -> None:
@@ -31,15 +36,19 @@ def width(digits: str) -> None:
 
 def printf(fuel: Fuel, template: str, values: Any) -> int:
     """The cost of `template % values`."""
+    import re
+
     units = 1 + (len(template) >> 4)
     spend(fuel, units)
     directives = 0
-    for match in _DIRECTIVE.finditer(template):
+    for match in re.finditer(_DIRECTIVE, template):
         directives += 1
         for number in (match["width"], match["precision"] or ""):
             if number == "*":
                 raise Refused("'*' as a width in a format is not available in expressions; write the number")
             width(number)
+    for value in values if type(values) is tuple else values.values() if type(values) is dict else (values,):
+        _expandable(fuel, value)  # '%d' makes an integer of it
     return units + _printed(fuel, values) * max(1, directives) + directives * (MAX_WIDTH >> 4)
 
 
@@ -77,18 +86,24 @@ def formatted(fuel: Fuel, value: Any, spec: str = "") -> str:
     if type(value).__module__ == "datetime":
         _check_time_template(spec)
     else:
-        for digits in _NUMBER.findall(spec):
+        for digits in numbers_in(spec):
             width(digits)
         spend(fuel, MAX_WIDTH >> 4)
-        if type(value).__module__ in ("decimal", "fractions"):
-            from safeexec.inline.exact import check_digits
-
-            check_digits(fuel, value)
+        _expandable(fuel, value)
     return format(value, spec)
 
 
+def _expandable(fuel: Fuel, value: Any) -> None:
+    """Refuses a Decimal with too many digits where a format may write them all out."""
+    if type(value).__module__ in ("decimal", "fractions"):
+        from safeexec.inline.exact import check_digits
+
+        check_digits(fuel, value)
+
+
 def _check_time_template(spec: str) -> None:
-    if len(spec) > MAX_WIDTH or "%" in _TIME_DIRECTIVE.sub("", spec):
+    directives = spec.replace("%%", "").split("%")[1:]
+    if len(spec) > MAX_WIDTH or any(text[:1] not in _TIME_DIRECTIVES or not text for text in directives):
         raise Refused("a template for dates may hold plain directives such as %Y-%m-%d only")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import resource
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,17 @@ COST = {
     "given Decimal": "int(d)",
     "given Decimal raised": "[d ** d for i in range(10 ** 6)]",
     "linked dicts": "{1: {2: [[[0] * 1000] * 1000] * 1000}} == {1: {2: [[[0] * 1000] * 1000] * 1000}}",
+    "Decimal in a tuple by percent": "'%d' % (Decimal('1e999999999'),)",
+    "Decimal in a dict by percent": "'%(a)d' % {'a': Decimal('1e999999999')}",
+    "long keys looked up": "[k in t for t in [{'a' * 10 ** 6: 1}] for k in ['a' * 10 ** 6] for i in range(10 ** 5)]",
+    "long keys subscripted": "[t[k] for t in [{'a' * 10 ** 6: 1}] for k in ['a' * 10 ** 6] for i in range(10 ** 5)]",
+    "long texts compared": "[a == b for a in ['a' * 10 ** 6] for b in ['a' * 10 ** 6] for i in range(10 ** 5)]",
+    "missing key of a wide integer": "{}[2 ** 60000]",
+    "exponent of many digits": "2 ** (10 ** 15000)",
+    "modulo of a Decimal": "Decimal('1e999999') % 7",
+    "multiplications": "[x * y * x * y * x * y * (x + i) for i in range(10 ** 6)]",
+    "numbers of 1000 bits": "[i * int(1e300) * int(1e300) for i in range(10 ** 6)]",
+    "f-strings in a loop": "[f'{i:>999}' for i in range(10 ** 6)]",
     "dict merge": "[{**t, **t} for i in range(10 ** 6)]",
     "a list that holds itself": "loop == loop2",
     "str of a list that holds itself": "str(loop)",
@@ -137,6 +149,18 @@ PARSE = {
     "wide literal": "9" * 4090,
     "lambda": "lambda: " * 400 + "0",
     "f-strings": "f'{" * 5 + "1",
+    "nested dicts": "{0:" * 60 + "0" + "}" * 60,
+    "nested dicts, open": "{0:" * 90,
+    "nested calls": "f(" * 90 + "0" + ")" * 90,
+    "nested keywords, open": "f(a=" * 90,
+    "nested comprehensions, open": "[a for a in " * 90,
+    "nested subscripts": "a[" * 90 + "0" + "]" * 90,
+    "nested pairs, open": "(a, " * 90,
+    "nested lambdas, open": "lambda a=(" * 40,
+    "nested conditions, open": "(a if " * 90,
+    "nested stars": "(*" * 90,
+    "f-strings nested": "f'{f\"{1}\"}' " * 300,
+    "comparisons": " < ".join("1" * 1900),
     "null": "1 + \0 1",
     "surrogate": "'\ud800' + é",
     "nothing": "",
@@ -203,16 +227,16 @@ REACH = {
 }
 
 
-# Known escapes of Python sandboxes (walks over attributes, format strings, exhausted resources), written as expressions.
+# Known escapes of sandboxes (walks over attributes, format strings, exhausted resources), written as expressions.
 ESCAPES = {
-    "annotation": "[k for k in ().__class__.__base__.__subclasses__() if k.__name__ == '_wrap_close'][0].__init__.__globals__",
+    "annotation": "[k for k in ().__class__.__base__.__subclasses__()][0].__init__.__globals__",
     "getattr, reversed names": "[getattr(x, s[::-1]) for s in ['__ssalc__', '__esab__', '__sessalcbus__']]",
     "methodcaller": "operator.methodcaller('__subclasses__')(type(0).mro()[-1])",
     "partial": "functools.reduce(getattr, ['__class__', '__base__', '__subclasses__'], ())",
     "type alias": "type T = [k for k in ().__class__.__base__.__subclasses__()]",
     "mathematical italics": "(lambda: 0)._＿𝘨𝘭𝘰𝘣𝘢𝘭𝘴＿_['__builtins__']",
     "loop target writes code": "[0 for statistics.mean.__code__ in [1]]",
-    "comprehension over subclasses": "[c.__init__.__globals__['getpid']() for c in ().__class__.__base__.__subclasses__()]",
+    "comprehension over subclasses": "[c.__init__.__globals__ for c in ().__class__.__base__.__subclasses__()]",
     "mapped getattr": "list(map(getattr, [()], ['__class__']))[0]",
     "importer": "[k for k in ''.__class__.__mro__[-1].__subclasses__()][0].load_module('posix')",
     "exception object": "'{0._os.nothing_here}'.format(statistics)",
@@ -256,14 +280,14 @@ def outcome(expression: str) -> str:
     if child == 0:
         code = 3
         try:
-            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used + NEW_MEMORY, used + NEW_MEMORY))
             resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
             code = 0
             for route in (evaluate, evaluate, lambda e, n: compile_expression(e)(n)):
                 try:
                     route(expression, names)
-                    code = 1
+                    code = code or 1
                 except ExpressionError as error:
                     if isinstance(error.__cause__, MemoryError):
                         code = 4
@@ -272,7 +296,8 @@ def outcome(expression: str) -> str:
         finally:
             os._exit(code)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return {0: "refused", 1: "value", 2: "another exception", 3: "no start", 4: "memory"}.get(status, f"killed: {status}")
+    known = {0: "refused", 1: "value", 2: "another exception", 3: "no start", 4: "memory"}
+    return known.get(status, f"killed: {status}")
 
 
 @pytest.mark.parametrize("name", COST)

@@ -1,0 +1,188 @@
+"""Guards of the builtins for containers: each spends the number of items that it visits, times what an item costs.
+
+A container that is walked has a known length, so a walk is paid for before it begins. Builtins that are lazy in Python
+(`zip`, `enumerate`, `reversed`) give lists here.
+"""
+
+from __future__ import annotations
+
+import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
+
+from safeexec.inline.costs import Fuel, admit, bounded_numbers, collisions, known, measure, spend, weight
+from safeexec.inline.operators import GUARDS, INTEGERS, span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Guard = Callable[..., Any]
+
+_add = GUARDS[ast.Add]
+_SIZED = (list, tuple, str, dict, set, frozenset)
+
+
+def items(fuel: Fuel, iterable: Any, per_item: int = 1) -> Any:
+    """The iterable, if its length is known; spends its length times per_item."""
+    kind = type(iterable)
+    if kind in _SIZED:
+        spend(fuel, len(iterable) * per_item)
+    elif kind is range:
+        spend(fuel, span(iterable) * per_item)
+    else:
+        raise TypeError(f"'{type(admit(iterable)).__name__}' object is not iterable")
+    return iterable
+
+
+def each(fuel: Fuel, iterable: Any, per_item: int) -> Any:
+    """What a loop walks over: the steps of its body are spent in advance, the types of its items are checked."""
+    items(fuel, iterable, per_item)
+    if type(iterable) not in (range, str):
+        for kind in set(map(type, iterable)):
+            if not known(kind):
+                admit(next(item for item in iterable if type(item) is kind))
+    return iterable
+
+
+def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
+    """The same for `for a, b in iterable`: the items are containers, and their items are checked as well."""
+    for item in each(fuel, iterable, per_item):
+        each(fuel, item, 1)
+    return iterable
+
+
+def spread(fuel: Fuel, iterable: Any) -> Any:
+    """`*iterable` in a display or a call."""
+    return each(fuel, iterable, 1)
+
+
+def to_list(fuel: Fuel, *args: Any) -> list[Any]:
+    return list(*[items(fuel, arg) for arg in args])
+
+
+def to_tuple(fuel: Fuel, *args: Any) -> tuple[Any, ...]:
+    return tuple(*[items(fuel, arg) for arg in args])
+
+
+def _hashed(fuel: Fuel, keys: Any) -> Any:
+    measure(fuel, list(items(fuel, keys)))
+    collisions(fuel, keys)
+    return keys
+
+
+def to_set(fuel: Fuel, *args: Any) -> set[Any]:
+    return set(*[_hashed(fuel, arg) for arg in args])
+
+
+def to_frozenset(fuel: Fuel, *args: Any) -> frozenset[Any]:
+    return frozenset(*[_hashed(fuel, arg) for arg in args])
+
+
+def to_dict(fuel: Fuel, *args: Any, **options: Any) -> dict[Any, Any]:
+    """`dict(pairs)`; dict displays and comprehensions come here too, as a list of pairs."""
+    if len(args) == 1 and type(args[0]) is not dict:
+        for pair in unpacked(fuel, args[0], 1):
+            if len(pair) != 2:
+                raise ValueError(f"a pair of a dict must have 2 items, not {len(pair)}")
+        _hashed(fuel, [next(iter(pair)) for pair in args[0]])
+    elif args:
+        _hashed(fuel, args[0])
+    return dict(*args, **options)
+
+
+def pairs(fuel: Fuel, mapping: Any) -> Any:
+    """`**mapping` in a dict display."""
+    if type(mapping) is not dict:
+        raise TypeError(f"'{type(admit(mapping)).__name__}' object is not a mapping")
+    return items(fuel, mapping).items()
+
+
+def zipped(fuel: Fuel, *args: Any, **options: Any) -> list[Any]:
+    return list(zip(*[items(fuel, arg, 2) for arg in args], **options))  # noqa: B905  strict= is an option
+
+
+def rows(fuel: Fuel, price: int, *args: Any) -> Any:
+    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
+    for arg in args:
+        each(fuel, arg, price)
+    return zip(*args, strict=False)
+
+
+def enumerated(fuel: Fuel, iterable: Any, start: Any = 0) -> list[Any]:
+    if type(start) is not int:
+        raise TypeError(f"'{type(start).__name__}' object cannot be interpreted as an integer")
+    return list(enumerate(items(fuel, iterable, 3 * weight(start)), start))
+
+
+def reverse(fuel: Fuel, iterable: Any) -> list[Any]:
+    return list(reversed(items(fuel, iterable)))
+
+
+def ranged(fuel: Fuel, *args: Any) -> range:
+    """Making a range costs nothing: whatever walks over it spends its length."""
+    for arg in args:
+        spend(fuel, weight(arg) if type(arg) is int else 1)
+        if type(arg) not in INTEGERS:
+            raise TypeError(f"'{type(arg).__name__}' object cannot be interpreted as an integer")
+    return range(*args)
+
+
+def length(fuel: Fuel, container: Any) -> int:
+    return len(container if type(container) in _SIZED else admit(container))
+
+
+def order(fuel: Fuel, iterable: Any, *, reverse: Any = False) -> list[Any]:
+    """`sorted(iterable)`: each item is compared about 2 log2(n) times, and a comparison costs at most its size."""
+    values = list(items(fuel, iterable))
+    spend(fuel, measure(fuel, values) * 2 * len(values).bit_length() >> 2)
+    return sorted(values, reverse=bool(reverse))
+
+
+def extreme(function: Callable[..., Any]) -> Guard:
+    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        if options.keys() - {"default"}:
+            raise TypeError(
+                f"{function.__name__}() takes only default= by keyword here; write a comprehension for a key"
+            )
+        values = each(fuel, args[0], 1) if len(args) == 1 else args
+        if len(values) != 2 or not bounded_numbers(values):
+            measure(fuel, list(values))
+        return function(values, **options) if len(args) == 1 else function(*args, **options)
+
+    return guard
+
+
+def total(fuel: Fuel, values: Any, start: Any = 0) -> Any:
+    """`sum(values)`; anything but small numbers is added one by one, each addition behind its guard."""
+    if type(start) is str:
+        raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
+    items(fuel, values)
+    if (
+        type(values) is not dict
+        and type(start) in (int, float)
+        and bounded_numbers(values)
+        and bounded_numbers((start,))
+    ):
+        return sum(values, start)
+    for value in each(fuel, values, 1):
+        start = _add(fuel, start, value)
+    return start
+
+
+def truths(function: Callable[[Any], bool]) -> Guard:
+    """any() and all(): over a container, or over the generator of a comprehension that has been paid for."""
+
+    def guard(fuel: Fuel, values: Any) -> bool:
+        if type(values).__name__ != "generator":
+            each(fuel, values, 1)
+        return function(values)
+
+    return guard
+
+
+def join(fuel: Fuel, separator: Any, parts: Any) -> str:
+    """`join(separator, parts)`: what `separator.join(parts)` does; methods are not available in expressions."""
+    if type(separator) is not str or set(map(type, items(fuel, parts))) - {str}:
+        raise TypeError("join() takes a text and a container of texts")
+    spend(fuel, len(separator) * len(parts) + sum(map(len, parts)) >> 4)
+    return separator.join(parts)
