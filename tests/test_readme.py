@@ -1,0 +1,121 @@
+"""The README is true: its Python blocks run and print what it shows, and so do its commands."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+_FENCE = re.compile(
+    r"(?:^<!-- needs: (?P<needs>.*?) -->\n)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+_COMMAND = re.compile(r"^\$ (?P<line>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+class Example(NamedTuple):
+    """One Python block. `output` is the text block right behind it, or None."""
+
+    source: str
+    output: str | None
+    needs: tuple[str, ...]
+
+
+def examples() -> Iterator[Example]:
+    blocks = list(_FENCE.finditer(TEXT))
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if block["kind"] != "python":
+            continue
+        follows = after is not None and after["kind"] == "text" and not TEXT[block.end() : after.start()].strip()
+        needs = tuple(name.strip() for name in (block["needs"] or "").split(",") if name)
+        yield Example(block["body"], after["body"] if follows and after is not None else None, needs)
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    for block in _FENCE.finditer(TEXT):
+        if block["kind"] == "console":
+            yield from ((found["line"], found["output"]) for found in _COMMAND.finditer(block["body"]))
+
+
+EXAMPLES = list(examples())
+COMMANDS = list(commands())
+
+
+def line_of(source: str) -> str:
+    return f"line {TEXT[: TEXT.index(source)].count(chr(10)) + 1}"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `safeexec` is this checkout's, and everything that is written lands in a directory of its own."""
+    command = tmp_path / "bin" / "safeexec"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m safeexec "$@"\n')
+    command.chmod(0o755)
+    path = os.pathsep.join([str(README.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    search = os.pathsep.join([str(command.parent), os.environ.get("PATH", os.defpath)])
+    return {**os.environ, "HOME": str(tmp_path), "PATH": search, "PYTHONPATH": path}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=[line_of(example.source) for example in EXAMPLES])
+def test_python_block_runs_and_prints_what_is_shown(example: Example, tmp_path: Path, home: dict[str, str]) -> None:
+    for name in example.needs:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed: pip install '.[data]'")
+    script = tmp_path / "example.py"
+    script.write_text(example.source, encoding="utf-8")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, env=home, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    if example.output is not None:
+        assert re.fullmatch(re.escape(example.output).replace("…", ".*"), done.stdout), done.stdout
+
+
+@pytest.mark.parametrize(("line", "output"), COMMANDS, ids=[line for line, _ in COMMANDS])
+def test_command_prints_what_is_shown(line: str, output: str, tmp_path: Path, home: dict[str, str]) -> None:
+    """`…` stands for any rest of a line; a last line in brackets is the exit status."""
+    done = subprocess.run(
+        line,
+        shell=True,
+        cwd=tmp_path,
+        env=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    printed = done.stdout + (f"[exit status {done.returncode}]\n" if done.returncode else "")
+    pattern = re.escape(output).replace("…", ".*")
+    assert re.fullmatch(pattern, printed), printed
+
+
+def test_there_is_something_to_test() -> None:
+    assert len([example for example in EXAMPLES if example.output is not None]) >= 8
+    assert len(COMMANDS) >= 3
+
+
+def test_the_two_commands_for_newcomers_are_there() -> None:
+    """What continuous integration runs is what a newcomer reads: one indented line that installs and runs the tests."""
+    indented = [line.strip() for line in TEXT.splitlines() if line.startswith("    pip install")]
+    assert len(indented) == 2
+    assert "safeexec run" in indented[0]
+    assert "pytest" in indented[1]
+
+
+def test_the_first_command_of_the_readme_prints_the_root_of_two(tmp_path: Path, home: dict[str, str]) -> None:
+    (command,) = re.findall(r"^    pip install \. && (.*)$", TEXT, re.MULTILINE)
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=home, capture_output=True, text=True, check=True)
+    assert done.stdout == "1.4142135623730951\n"
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", TEXT):
+        assert (README.parent / target).exists(), target
