@@ -11,6 +11,7 @@ import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from safeexec.results import STARTS_EMPTY
 from safeexec.text import head_and_tail, printable
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _ENDS = {
 _RESTORED = (
     "State: restored to what it was before this step; what this step did is lost, earlier variables are as they were."
 )
+_EMPTY = "State: lost; no variable of an earlier step exists any more."
 
 Section = tuple[str, str, bool]
 """Label, text, and whether the text is a block of its own (code, output, a traceback)."""
@@ -196,7 +198,7 @@ def _facts(result: Result) -> list[str]:
         facts.append(f"Rule: {error.rule}")
     changes = _changes(result)
     if result.state == "restored":
-        facts.append(_RESTORED)
+        facts.append(_EMPTY if any(STARTS_EMPTY in note for note in result.notes) else _RESTORED)
         if changes:
             facts.append(f"Lost: {changes}.")
     else:

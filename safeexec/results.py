@@ -16,6 +16,9 @@ Outcome = Literal[
 ]
 State = Literal["kept", "restored"]
 
+STARTS_EMPTY = "the session starts empty"
+"""In the notes of a restored result whose session had no checkpoint to go back to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -131,6 +131,18 @@ def test_a_restored_state() -> None:
     )
 
 
+def test_a_state_that_had_no_checkpoint() -> None:
+    notes = ("no checkpoint was left: the session starts empty",)
+    assert text(
+        Result("crashed", step=2, state="restored", error=ErrorInfo("StepKilled", "signal 11"), notes=notes)
+    ) == (
+        "Step 2: crashed: its process died.\n"
+        "Error: StepKilled: signal 11\n"
+        "State: lost; no variable of an earlier step exists any more.\n"
+        "Note: no checkpoint was left: the session starts empty"
+    )
+
+
 def test_markdown_fences_hold_what_they_hold() -> None:
     table = "|  | a |\n| --- | ---: |\n| 0 | 1 |"
     shown = Display({"text/markdown": table.encode(), "text/html": b"<table>", "text/plain": b"   a\n0  1"})

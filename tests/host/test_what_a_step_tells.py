@@ -1,0 +1,66 @@
+"""Displays, changes and values of real sessions, as the caller gets them."""
+
+from __future__ import annotations
+
+import pytest
+
+from safeexec import Sandbox
+from safeexec.observation import png_size
+
+
+def test_changes_are_named_and_described() -> None:
+    with Sandbox("standard") as sandbox, sandbox.session() as session:
+        first = session.run("x = 1; rows = [1, 2]\ndef area(width, height): return width * height")
+        assert first.changes.created == ("x", "rows", "area")
+        assert first.changes.descriptions == {"x": "int 1", "rows": "list of 2", "area": "function area(width, height)"}
+        second = session.run("rows.append(3); del x")
+        assert (second.changes.changed, second.changes.deleted) == (("rows",), ("x",))
+        assert session.run("rows").changes == type(second.changes)()
+        failed = session.run("y = 5\n1 / 0")
+        assert failed.changes.created == ("y",)
+
+
+def test_display_and_a_rich_value() -> None:
+    with Sandbox("standard") as sandbox, sandbox.session() as session:
+        result = session.run(
+            "class Bold:\n"
+            "    def __init__(self, text): self.text = text\n"
+            "    def _repr_html_(self): return f'<b>{self.text}</b>'\n"
+            "display(1, Bold('two'))\n"
+            "Bold('three')"
+        )
+        assert [display.html for display in result.displays] == [None, "<b>two</b>", "<b>three</b>"]
+        assert result.displays[0].text == "1"
+        assert session.run("1").displays == ()
+
+
+class TestDataAnalysis:
+    matplotlib = pytest.importorskip("matplotlib")
+    pandas = pytest.importorskip("pandas")
+
+    def test_plots_and_frames_and_the_state_after_a_timeout(self) -> None:
+        """matplotlib closes the fonts it has open in every fork: a restore must not take their numbers for its own."""
+        with Sandbox("data-analysis") as sandbox, sandbox.session() as session:
+            plotted = session.run(
+                "import matplotlib.pyplot as plt\nimport pandas as pd\n"
+                "plt.plot([1, 2]); plt.show()\nfigure, axes = plt.subplots(); axes.bar(['a'], [1])\n"
+                "df = pd.DataFrame({'a': [1, 2]})"
+            )
+            assert plotted.outcome == "ok" and plotted.stderr == ""
+            sizes = [png_size(display.png or b"") for display in plotted.displays]
+            assert len(sizes) == 2 and None not in sizes
+            assert plotted.changes.descriptions["df"] == "DataFrame 2x1"
+            stopped = session.run("while True: pass", timeout=0.5)
+            assert (stopped.outcome, stopped.state, stopped.notes) == ("timeout", "restored", ())
+            shown = session.run("df")
+            assert shown.displays[0].markdown == "|  | a |\n| --- | ---: |\n| 0 | 1 |\n| 1 | 2 |"
+            again = session.run("axes.set_title('still there'); plt.plot([2, 1]); None")
+            assert [list(display)[0] for display in again.displays] == ["image/png"]
+
+    def test_frames_cross_when_they_are_asked_for(self) -> None:
+        with Sandbox("data-analysis") as sandbox, sandbox.session() as session:
+            frame = self.pandas.DataFrame({"a": [1.5, None], "s": ["x", None]})
+            session.set("df", frame)
+            assert session.run("df.shape").value == (2, 2)
+            session.run("df['b'] = df.a * 2")
+            self.pandas.testing.assert_frame_equal(session.get("df"), frame.assign(b=frame.a * 2))
