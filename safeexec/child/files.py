@@ -42,8 +42,8 @@ class OpenFiles:
         """
         notes = []
         for file in self._files:
-            # matplotlib closes its fonts in every fork (`os.register_at_fork`), and the runner's new socket may have got
-            # the number: what is not this file any more is not brought back.
+            # matplotlib closes its fonts in every fork (`os.register_at_fork`), and the runner's new socket may have
+            # got the number: what is not this file any more is not brought back.
             now = _describe(file.fd)
             if now is None or now.path != file.path:
                 continue

@@ -55,7 +55,7 @@ class TestDataAnalysis:
             shown = session.run("df")
             assert shown.displays[0].markdown == "|  | a |\n| --- | ---: |\n| 0 | 1 |\n| 1 | 2 |"
             again = session.run("axes.set_title('still there'); plt.plot([2, 1]); None")
-            assert [list(display)[0] for display in again.displays] == ["image/png"]
+            assert [next(iter(display)) for display in again.displays] == ["image/png"]
 
     def test_frames_cross_when_they_are_asked_for(self) -> None:
         with Sandbox("data-analysis") as sandbox, sandbox.session() as session:
