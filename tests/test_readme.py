@@ -55,7 +55,7 @@ def line_of(source: str) -> str:
 
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
-    """An environment in which `safeexec` is this checkout's, and everything that is written lands in a directory of its own."""
+    """An environment in which `safeexec` is this checkout's and HOME is a directory of the test."""
     command = tmp_path / "bin" / "safeexec"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m safeexec "$@"\n')

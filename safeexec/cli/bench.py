@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec.cli.common import add_policy_option
@@ -16,17 +17,18 @@ from safeexec.cli.common import add_policy_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from safeexec import Sandbox, Session
+
+    Call = Callable[[], object]
+
 THINK_SECONDS = 0.01
 LIMIT_SECONDS = 0.1
 _COLD = """
-import time
-start = time.perf_counter()
 from safeexec import Sandbox
 with Sandbox({policy!r}) as sandbox:
     sandbox.run("1 + 1").check()
-    print(time.perf_counter() - start)
 """
-_SUM = "total = 0\nfor i in range(100_000):\n    total += i * i % 7"
+_LOOP = "total = 0\nfor i in range(100_000):\n    total += i * i % 7"
 
 
 class Row(NamedTuple):
@@ -52,9 +54,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def main(options: argparse.Namespace) -> int:
     """Print the table as it comes. 0 when everything could be measured."""
+    from safeexec import Policy
+
     if options.rounds < 1:
         print("safeexec bench: --rounds must be at least 1", file=sys.stderr)
         return 2
+    Policy.load(options.policy)  # a mistake in it ends here
     if not options.json:
         print(f"{'':44} {'safeexec':>10} {'reference':>10} {'ratio':>7}  reference is")
     for row in measure(options.policy, options.rounds):
@@ -71,57 +76,56 @@ def main(options: argparse.Namespace) -> int:
 
 def measure(policy: str, rounds: int) -> Iterator[Row]:
     """All figures for one policy, one after the other."""
-    from safeexec import Policy, Sandbox
+    from safeexec import Sandbox
 
-    fork = _median(_fork_and_wait, rounds)
     few = max(3, rounds // 20)
-    yield Row("import, open a sandbox, first result", _cold(policy, few), _bare_python(few), "python -I -c pass")
-    with Sandbox(Policy.load(policy)) as sandbox:
-
-        def new_session() -> None:
-            with sandbox.session() as session:
-                session.run("1 + 1")
-
-        yield Row(
-            "a new session, one step, closed", _median(new_session, rounds, THINK_SECONDS), fork, "bare fork and wait"
-        )
+    start = partial(_new_process, _COLD.format(policy=policy))
+    yield _in_turn("import, open a sandbox, first result", start, _bare_python, few)
+    with Sandbox(policy) as sandbox:
+        yield _in_turn("a new session, one step, closed", partial(_one_session, sandbox), _fork_and_wait, rounds)
         with sandbox.session(checkpoints="off") as session:
             session.run("x = 0").check()
-            yield Row(
-                "a step, x = x + 1, checkpoints off",
-                _median(lambda: session.run("x = x + 1"), rounds),
-                fork,
-                "the same",
+            yield _in_turn(
+                "a step, x = x + 1, checkpoints off", partial(session.run, "x = x + 1"), _fork_and_wait, rounds
             )
-            ours = _median(lambda: session.run(_SUM), few)
-            yield Row("a loop of 100 000 rounds", ours, _median(lambda: exec(_SUM, {}), few), "plain CPython")
+            yield _in_turn("a loop of 100 000 rounds", partial(session.run, _LOOP), _plain_loop, few)
         with sandbox.session() as session:
             session.run("x = 0").check()
-            ours = _median(lambda: session.run("x = x + 1"), rounds, THINK_SECONDS)
-            yield Row("a step, undoable, 10 ms of think time", ours, fork, "bare fork and wait")
-            yield Row("a named checkpoint", _median(lambda: session.checkpoint("here"), few), fork, "the same")
-
-            def back() -> None:
-                session.rollback("here")
-                session.run("x")
-
-            yield Row("roll back to it, and a step", _median(back, few), fork, "the same")
-
-            def endless() -> None:
-                session.run("while True: pass", timeout=LIMIT_SECONDS)
-
-            yield Row("a step that is stopped after 0.1 s, restored", _median(endless, few), LIMIT_SECONDS, "its limit")
+            step = partial(session.run, "x = x + 1")
+            yield _in_turn("a step, undoable, 10 ms of think time", step, _fork_and_wait, rounds, THINK_SECONDS)
+            yield _in_turn("a named checkpoint", partial(session.checkpoint, "here"), _fork_and_wait, few)
+            yield _in_turn("roll back to it, and a step", partial(_roll_back, session), _fork_and_wait, few)
+            endless = partial(session.run, "while True: pass", timeout=LIMIT_SECONDS)
+            limit = partial(time.sleep, LIMIT_SECONDS)
+            yield _in_turn("a step that is stopped after 0.1 s, restored", endless, limit, few)
 
 
-def _median(call: Callable[[], object], rounds: int, pause: float = 0.0) -> float:
-    times = []
+def _in_turn(what: str, ours: Call, reference: Call, rounds: int, pause: float = 0.0) -> Row:
+    """Medians of both, call by call in turn, so that a busy machine disturbs both alike."""
+    times: dict[Call, list[float]] = {ours: [], reference: []}
     for _ in range(rounds):
-        if pause:
-            time.sleep(pause)
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        for call, taken in times.items():
+            if pause:
+                time.sleep(pause)
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return Row(
+        what,
+        statistics.median(times[ours]),
+        statistics.median(times[reference]),
+        _REFERENCES.get(reference, "its limit"),
+    )
+
+
+def _one_session(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run("1 + 1")
+
+
+def _roll_back(session: Session) -> None:
+    session.rollback("here")
+    session.run("x")
 
 
 def _fork_and_wait() -> None:
@@ -131,15 +135,23 @@ def _fork_and_wait() -> None:
     os.waitpid(pid, 0)
 
 
-def _bare_python(rounds: int) -> float:
-    return _median(lambda: subprocess.run([sys.executable, "-I", "-c", "pass"], check=True), rounds)
+def _new_process(source: str) -> None:
+    subprocess.run([sys.executable, "-c", source], check=True)
 
 
-def _cold(policy: str, rounds: int) -> float:
-    command = [sys.executable, "-c", _COLD.format(policy=policy)]
-    return statistics.median(
-        float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(rounds)
-    )
+def _bare_python() -> None:
+    _new_process("pass")
+
+
+def _plain_loop() -> None:
+    exec(_LOOP, {})
+
+
+_REFERENCES: dict[Call, str] = {
+    _fork_and_wait: "bare fork and wait",
+    _bare_python: "python -c pass",
+    _plain_loop: "plain CPython",
+}
 
 
 def _shown(seconds: float) -> str:
