@@ -118,6 +118,16 @@ class Channel:
             self._poller.register(self.pidfd, READ)
         return data
 
+    def read_if_ready(self) -> None:
+        """Take in what has arrived, without waiting. Harmless when the process has gone."""
+        poller = select.poll()
+        poller.register(self.socket, READ)
+        if poller.poll(0):
+            try:
+                self._read()
+            except (Gone, ProtocolError):
+                return
+
     def cpu_seconds(self) -> float | None:
         """CPU time that the process has used by the kernel's count, or None when it is gone."""
         return None if self.pid is None else processes.cpu_seconds(self.pid)

@@ -12,6 +12,7 @@ from time import monotonic
 
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.channel import Channel, Gone
+from safeexec.host.memory import own_bytes
 from safeexec.host.waiting import Core
 from safeexec.host.workspace import Snapshot
 from safeexec.linux import processes
@@ -26,7 +27,7 @@ MAX_GENERATIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class CheckpointInfo:
-    """One row of `session.checkpoints()`. `age` in seconds; `memory_mb` is what the parked copy holds resident."""
+    """One row of `session.checkpoints()`. `age` in seconds; `memory_mb` is what dropping it would free, in MiB."""
 
     name: str
     parent: str | None
@@ -60,6 +61,8 @@ class Checkpoint:
         """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""
         if self.channel is None:
             self.channel = Channel(self.lane, PARKING)
+        if self.channel.pid is None:
+            self.channel.read_if_ready()
         if self.channel.state == PARKED:
             return self.alive
         try:
@@ -67,6 +70,14 @@ class Checkpoint:
         except (Gone, ProtocolError):
             self.ended = True
             return False
+
+    def pid(self) -> int | None:
+        """The copy's process, once it has parked. Does not wait."""
+        if self.channel is None:
+            self.channel = Channel(self.lane, PARKING)
+        if self.channel.pid is None:
+            self.channel.read_if_ready()
+        return self.channel.pid
 
     @property
     def alive(self) -> bool:
@@ -207,7 +218,7 @@ class Checkpoints:
         now = monotonic()
         rows = []
         for checkpoint in self.living():
-            pid = checkpoint.channel.pid if checkpoint.channel is not None else None
+            pid = checkpoint.pid()
             rows.append(
                 CheckpointInfo(
                     name=checkpoint.label,
@@ -215,7 +226,7 @@ class Checkpoints:
                     step=checkpoint.step,
                     automatic=checkpoint.name is None,
                     age=now - checkpoint.created,
-                    memory_mb=processes.private_memory(pid) / (1 << 20) if pid is not None else 0.0,
+                    memory_mb=own_bytes(pid) / (1 << 20) if pid is not None else 0.0,
                 )
             )
         return sorted(rows, key=lambda row: (row.step, row.name))

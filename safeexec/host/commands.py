@@ -28,6 +28,7 @@ from safeexec.results import Usage
 if TYPE_CHECKING:
     from safeexec.host.sandbox import SandboxCore
     from safeexec.host.workspace import Workspace
+    from safeexec.policy.model import Limits
 
 _MAX_SHEBANG = 256
 _PT_INTERP = 3
@@ -182,10 +183,13 @@ class _CommandWatch(Watch):
 
     __slots__ = ("_leader", "_seen")
 
-    def __init__(self, leader: int, *arguments: Any) -> None:
+    def __init__(
+        self, leader: int, channel: Channel, limits: Limits, seconds: float, workspace: Workspace, *outputs: OutputFile
+    ) -> None:
         self._leader = leader
         self._seen: dict[int, float] = {}
-        super().__init__(*arguments)
+        out, err = outputs
+        super().__init__(channel, limits, seconds, (out, err), workspace, self._held)
 
     def cpu_seconds(self) -> float:
         """CPU time of all of them. What ended between two looks counts with what it had used at the last one."""
@@ -193,7 +197,7 @@ class _CommandWatch(Watch):
             self._seen[stat.pid] = processes.cpu_seconds(stat.pid) or self._seen.get(stat.pid, 0.0)
         return sum(self._seen.values())
 
-    def _memory(self) -> int:
+    def _held(self) -> int:
         return sum(processes.private_memory(stat.pid) for stat in processes.session_members(self._leader))
 
 
@@ -202,7 +206,7 @@ def _finish(
 ) -> Core[CommandResult]:
     limits = sandbox.policy.limits
     assert channel.pid is not None
-    watch = _CommandWatch(channel.pid, channel, limits, seconds, (out, err), workspace, 0)
+    watch = _CommandWatch(channel.pid, channel, limits, seconds, workspace, out, err)
     outcome: Any = "crashed"
     status, message = None, ""
     while True:

@@ -11,7 +11,7 @@ import os
 import re
 import resource
 import signal
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +37,14 @@ from safeexec.host.checkpoints import (
     new_lane,
 )
 from safeexec.host.decode import build_killed, build_result, decode_payload, restored, text
+from safeexec.host.memory import descendants, own_bytes, total_own_bytes
 from safeexec.host.output import OnOutput, OutputFile
 from safeexec.host.supervisor import Lineage, Place, Verdict, Watch
 from safeexec.host.waiting import CallTool, Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
 
@@ -83,6 +84,8 @@ class SessionCore:
         self._origin: Checkpoint | None = None
         """What the running process was thawed from, also when that copy has gone since."""
         self._memory_base = 0
+        self.more = False
+        """Whether the last call returned a generator that goes on."""
         self.step = 0
         self._sources: dict[str, str] = {}
         self._known_names: set[str] = set()
@@ -92,6 +95,8 @@ class SessionCore:
         self._closed = False
         self._verdict: Verdict | None = None
         self._running = False
+        self._bereft = False
+        """Whether there are checkpoints that the host has not met. Matters only while there is no runner."""
         self._safe_to_kill = False
         """Whether the state before the running step is known to have its checkpoint, or to get none."""
 
@@ -124,7 +129,20 @@ class SessionCore:
         self._lineage = Lineage(channel, self.sandbox.reapers)
         self._lineage.sessions.add(self)
 
+    def _memory_now(self) -> int:
+        """Bytes that the session holds beyond what its child was born with: the runner's and those of what guest code forked.
+
+        Checkpoints are not among them; `limits.checkpoint_memory_mb` bounds what they hold of their own.
+        """
+        runner = self._runner
+        if runner is None or runner.pid is None:
+            return 0
+        parked = {checkpoint.pid() for checkpoint in self.checkpoints.living()}
+        guests = [pid for pid in descendants(runner.pid) if pid not in parked]
+        return processes.private_memory(runner.pid) - self._memory_base + total_own_bytes(guests)
+
     def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
+        self._bereft = True
         self._runner = channel
         self._origin = origin
         self._memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
@@ -150,6 +168,29 @@ class SessionCore:
             self.workspace.close()
         self.sandbox.session_closed(self)
 
+    # For plugins, which change the running process between two calls
+
+    def adopt(self, channel: Channel, origin: Checkpoint | None, output: tuple[OutputFile, OutputFile]) -> None:
+        """Go on in a process that was thawed from `origin` and writes to `output`."""
+        for file in (self._out, self._err):
+            file.close()
+        self._out, self._err = output
+        self._adopt(channel, origin)
+
+    def release(self) -> Channel | None:
+        """Give up the running process without ending it: that is the caller's to do."""
+        runner, self._runner = self._runner, None
+        return runner
+
+    def end(self, runner: Channel) -> Core[None]:
+        """End a process of this session and whatever it left behind."""
+        yield from self._stop(runner)
+
+    def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
+        """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
+        for index, (name, source) in enumerate(modules):
+            self._sources[f"<plugin {label}/{name}>" if index else f"<plugin {label}>"] = source
+
     def pids(self) -> Collection[int]:
         """Runner and parked checkpoints: the processes of this session that are not strays."""
         pids = {c.channel.pid for c in self.checkpoints.living() if c.channel is not None and c.channel.pid is not None}
@@ -165,6 +206,14 @@ class SessionCore:
         deadline = monotonic() + PARK_SECONDS
         for checkpoint in self.checkpoints.living():
             yield from checkpoint.parked(deadline)
+        self._bereft = False
+
+    def bereft(self) -> bool:
+        """Whether the runner is dead, and checkpoints that it left may be unknown yet. Asked from the threads of other branches."""
+        runner = self._runner
+        if runner is None or runner.pidfd < 0:
+            return self._bereft
+        return processes.has_ended(runner.pidfd)
 
     @property
     def closed(self) -> bool:
@@ -244,7 +293,7 @@ class SessionCore:
         self._safe_to_kill = False
         self.calls_of_step = 0
         calls = len(self.tool_records)
-        watch = Watch(runner, self.policy.limits, timeout, (self._out, self._err), self.workspace, self._memory_base)
+        watch = Watch(runner, self.policy.limits, timeout, (self._out, self._err), self.workspace, self._memory_now)
         self._running = True
         try:
             try:
@@ -348,6 +397,7 @@ class SessionCore:
     def _result(self, runner: Channel, done: m.StepDone, watch: Watch, calls: int) -> Core[Result]:
         wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
         payload = done.value
+        self.more = done.more
         if done.pending:
             payload = yield from self._deliver(runner, done.pending)
         return build_result(self, done, payload, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]))
@@ -516,6 +566,7 @@ class SessionCore:
             raise CheckpointError(
                 f"this state lies {depth} restores deep, each on a checkpoint that still lives; drop one of them first"
             )
+        self._make_room()
         ours, theirs = new_lane()
         checkpoint = Checkpoint(
             ours,
@@ -539,6 +590,24 @@ class SessionCore:
             checkpoint.release()
             raise
         return checkpoint
+
+    def _make_room(self) -> None:
+        """Keep the checkpoints within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before."""
+        limit = self.policy.limits.checkpoint_memory_mb
+        rows = [(c, own_bytes(pid)) for c in self.checkpoints.living() if (pid := c.pid()) is not None]
+        total = sum(size for _, size in rows) >> 20
+        for checkpoint, size in rows:
+            if total <= limit:
+                return
+            if checkpoint in self.checkpoints.automatic[:-1]:
+                self.checkpoints.automatic.remove(checkpoint)
+                checkpoint.release()
+                total -= size >> 20
+        if total > limit:
+            raise CheckpointError(
+                f"the checkpoints of this session hold {total} MiB of their own; limits.checkpoint_memory_mb is {limit}. "
+                f"Drop one first: {', '.join(self.checkpoints.named) or 'none has a name'}"
+            )
 
     def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""

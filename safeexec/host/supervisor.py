@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -78,7 +78,7 @@ def _line_of(sources: dict[str, str], file: str, line: int) -> str:
 class Watch:
     """The limits of one step, looked at once per tick."""
 
-    __slots__ = ("_cpu_start", "_deadline", "_limits", "_memory_base", "_outputs", "_runner", "_timeout", "_workspace", "paused", "started")
+    __slots__ = ("_cpu_start", "_deadline", "_limits", "_memory", "_outputs", "_runner", "_timeout", "_workspace", "paused", "started")
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Watch:
         timeout: float,
         outputs: tuple[OutputFile, OutputFile],
         workspace: Workspace | None,
-        memory_base: int,
+        memory: Callable[[], int],
     ) -> None:
         self.started = monotonic()
         self.paused = 0.0
@@ -98,7 +98,7 @@ class Watch:
         self._deadline = self.started + timeout
         self._outputs = outputs
         self._workspace = workspace
-        self._memory_base = memory_base
+        self._memory = memory
         self._cpu_start = runner.cpu_seconds() or 0.0
 
     @property
@@ -144,10 +144,6 @@ class Watch:
         ceiling = self._limits.output_kb * OUTPUT_CEILING
         printed = f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"
         return Verdict("output", f"{printed}; {ceiling} KiB ({OUTPUT_CEILING} x limits.output_kb) end a step")
-
-    def _memory(self) -> int:
-        pid = self._runner.pid
-        return 0 if pid is None else processes.private_memory(pid) - self._memory_base
 
 
 def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
@@ -216,8 +212,9 @@ class Lineage:
         known = {pid for member in self.sessions for pid in member.pids()}
         # What a living branch forks right now, its next checkpoint for one, has that branch's runner for a parent.
         # A stray of the runner that is dead has none left.
-        busy = {pid for member in others if (pid := member.runner_pid()) is not None}
-        processes.kill_strays(self._leader, known, busy, self._reapers)
+        # A child of a parked checkpoint is a runner that is just being thawed. And a branch whose runner has died too may
+        # have checkpoints that its thread has not met yet: then it is that branch's sweep, soon, which ends the strays.
+        processes.kill_strays(self._leader, known, known, self._reapers, lambda: any(member.bereft() for member in others))
         return gone
 
     def leave(self, member: LineageMember) -> None:
@@ -238,6 +235,10 @@ class Lineage:
 class LineageMember(Protocol):
     def runner_pid(self) -> int | None:
         """The process that runs steps, if there is one."""
+        ...
+
+    def bereft(self) -> bool:
+        """Whether the runner is dead, and checkpoints that it left may be unknown yet."""
         ...
 
     def meet_checkpoints(self) -> Core[None]:

@@ -1,0 +1,39 @@
+"""What processes of a session really hold, beyond what they share with the zygote and with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from safeexec.linux import processes
+
+
+def own_bytes(pid: int) -> int:
+    """Bytes that would be freed if process `pid` ended: its unique set size.
+
+    Where the host may not read that (an ordinary user's host, a process that cannot be dumped), the resident bytes that no
+    file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is gone.
+    """
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_full_info().uss)
+    except psutil.AccessDenied:
+        return processes.private_memory(pid)
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def total_own_bytes(pids: Iterable[int]) -> int:
+    return sum(own_bytes(pid) for pid in pids)
+
+
+def descendants(pid: int, depth: int = 8) -> list[int]:
+    """The processes below `pid` that guest code started, as far as their parents live."""
+    found: list[int] = []
+    level = [pid]
+    for _ in range(depth):
+        level = [child for parent in level for child in processes.children_of(parent) or ()]
+        if not level:
+            break
+        found += level
+    return found
