@@ -207,15 +207,20 @@ class Lineage:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it is."""
         runner.kill()
         gone = yield from runner.ended(monotonic() + KILL_SECONDS)
-        others = [member for member in self.sessions if member is not owner]
         yield from owner.meet_checkpoints()
-        known = {pid for member in self.sessions for pid in member.pids()}
-        # What a living branch forks right now, its next checkpoint for one, has that branch's runner for a parent.
-        # A stray of the runner that is dead has none left.
-        # A child of a parked checkpoint is a runner that is just being thawed. And a branch whose runner has died too may
-        # have checkpoints that its thread has not met yet: then it is that branch's sweep, soon, which ends the strays.
-        processes.kill_strays(self._leader, known, known, self._reapers, lambda: any(member.bereft() for member in others))
+        processes.kill_strays(self._leader, lambda: self._known(owner), self._reapers)
         return gone
+
+    def _known(self, owner: LineageMember) -> set[int] | None:
+        """The processes that are no strays; nor are their children: the next checkpoint of a runner, a runner being thawed.
+
+        None while another branch has lost its runner and its thread has not met the checkpoints yet: they are orphans
+        like any stray. That branch's own sweep, soon, ends the strays then.
+        """
+        members = list(self.sessions)
+        if any(member.bereft() for member in members if member is not owner):
+            return None
+        return {pid for member in members for pid in member.pids()}
 
     def leave(self, member: LineageMember) -> None:
         """A session of the lineage is closed. With the last one, everything that is left of the group ends."""

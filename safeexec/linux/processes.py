@@ -343,13 +343,18 @@ def children_of(pid: int) -> list[int] | None:
 
 
 def kill_strays(
-    session: int, keep: Collection[int] = (), keep_children_of: Collection[int] = (), reapers: Collection[int] = ()
+    session: int,
+    keep: Callable[[], Collection[int] | None] | Collection[int] = (),
+    reapers: Collection[int] = (),
 ) -> list[int]:
-    """Kill every process of a kernel session but those with a pid in `keep` or a parent in `keep_children_of`.
+    """Kill every process of a kernel session but those with a pid or a parent in `keep`.
 
     With `reapers`, the processes that orphans of the session fall to, only their children are looked at, which takes
     0.05 ms and not one for every process of the machine: what a dead process left behind is an orphan, or descends
-    from one that is killed here. Returns the pids that were killed. Where setsid is refused, none leaves its session.
+    from one that is killed here. A `keep` that may change meanwhile is a function: it is called after each
+    look at the processes, and says None when it does not know all that it keeps; then nothing is killed.
+
+    Returns the pids that were killed. Where setsid is refused, none leaves its session.
     """
 
     def members() -> list[ProcessStat]:
@@ -359,9 +364,9 @@ def kill_strays(
         found = (process_stat(pid) for pids in orphans for pid in pids or () if session_of(pid) == session)
         return [stat for stat in found if stat is not None and stat.state not in "ZX"]
 
-    def strays() -> Iterator[ProcessStat]:
-        for stat in members():
-            if stat.pid not in keep and stat.ppid not in keep_children_of:
-                yield stat
+    def strays() -> Iterable[ProcessStat]:
+        found = list(members())
+        kept = keep() if callable(keep) else keep
+        return () if kept is None else [stat for stat in found if stat.pid not in kept and stat.ppid not in kept]
 
     return kill_all(strays)

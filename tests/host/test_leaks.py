@@ -1,0 +1,169 @@
+"""Long lives: a thousand steps of which many are killed end in the state that the surviving ones imply, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Sandbox, Session
+from tests.footprint import footprint, leaks
+
+pytestmark = pytest.mark.profile("confined-python")
+
+
+def by_timeout(session: Session, step: str) -> str:
+    return session.run(f"{step}\nwhile True: pass", timeout=0.02).outcome
+
+
+def by_exit(session: Session, step: str) -> str:
+    return session.run(f"{step}\nimport os\nos._exit(1)").outcome
+
+
+def by_segfault(session: Session, step: str) -> str:
+    return session.run(f"{step}\nimport ctypes\nctypes.string_at(0)").outcome
+
+
+def by_cancel(session: Session, step: str) -> str:
+    """From another thread, as soon as the step shows that it runs."""
+    return session.run(
+        f"{step}\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: cancel_elsewhere(session)
+    ).outcome
+
+
+def cancel_elsewhere(session: Session) -> None:
+    thread = threading.Thread(target=session.cancel)
+    thread.start()
+    thread.join()
+
+
+def by_the_host(session: Session, step: str) -> str:
+    """SIGKILL from outside, as the kernel's OOM killer would."""
+    return session.run(
+        f"{step}\nprint('on')\nwhile True: pass",
+        timeout=60,
+        on_output=lambda _: os.kill(session._core.runner_pid() or 0, signal.SIGKILL),
+    ).outcome
+
+
+def by_atomic_error(session: Session, step: str) -> str:
+    return session.run(f"{step}\n1 / 0", atomic=True).outcome
+
+
+KILLS: list[Callable[[Session, str], str]] = [
+    by_timeout, by_exit, by_segfault, by_cancel, by_the_host, by_atomic_error,
+]  # fmt: skip
+
+
+def live(session: Session, steps: int, kills: int, seed: int) -> None:
+    """Run `steps` steps of which `kills` are killed in random ways, and check the state all along."""
+    chance = random.Random(seed)
+    killed = set(chance.sample(range(steps), kills))
+    session.run("seen = []\ntotal = 0\ndef add(n):\n    global total\n    seen.append(n)\n    total += n").check()
+    expected: list[int] = []
+    for n in range(steps):
+        if n in killed:
+            way = chance.choice(KILLS)
+            assert way(session, f"add({n})") in ("timeout", "crashed", "cancelled", "error"), way
+        else:
+            session.run(f"add({n})").check()
+            expected.append(n)
+        if n % 100 == 99:
+            session.checkpoint(f"at {n % 300}")
+    assert session.run("total").check().value == sum(expected)
+    assert session.get("seen") == expected
+
+
+def rest(session: Session) -> None:
+    """Steps without a kill: afterwards a session holds what it always holds."""
+    for _ in range(4):
+        session.run("1").check()
+
+
+def test_steps_and_kills_leave_nothing(profile: str) -> None:
+    before = footprint()
+    with Sandbox(profile) as sandbox, sandbox.session() as session:
+        live(session, steps=150, kills=40, seed=1)
+        rest(session)
+        held = footprint()
+        live(session, steps=150, kills=40, seed=2)
+        rest(session)
+        # The second life holds no more than the first: nothing grows.
+        assert not leaks(held)
+    assert not leaks(before)
+
+
+def test_four_branches_at_once(profile: str) -> None:
+    before = footprint()
+    live_in_branches(profile, steps=50, kills=12)
+    assert not leaks(before)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_thousand_steps_two_hundred_killed(profile: str) -> None:
+    before = footprint()
+    with Sandbox(profile) as sandbox, sandbox.session() as session:
+        live(session, steps=1000, kills=200, seed=3)
+    assert not leaks(before)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_four_branches_at_once_for_long(profile: str) -> None:
+    before = footprint()
+    live_in_branches(profile, steps=1000, kills=200)
+    assert not leaks(before)
+
+
+def live_in_branches(profile: str, steps: int, kills: int) -> None:
+    problems: list[BaseException] = []
+
+    def work(session: Session, seed: int) -> None:
+        try:
+            live(session, steps, kills, seed)
+        except BaseException as problem:
+            problems.append(problem)
+
+    with Sandbox(profile) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        branches = session.branch(4)
+        threads = [threading.Thread(target=work, args=(branch, seed)) for seed, branch in enumerate(branches)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for branch in branches:
+            branch.close()
+        assert session.run("x").value == 1
+    if problems:
+        raise problems[0]
+
+
+def test_sessions_come_and_go_without_a_trace(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run("1")
+    before = footprint()
+    for n in range(30):
+        with sandbox.session() as session:
+            session.run(f"x = {n}").check()
+            if n % 3 == 0:
+                session.checkpoint("a")
+            if n % 5 == 0:
+                for branch in session.branch(2):
+                    branch.close()
+            if n % 7 == 0:
+                session.run("while True: pass", timeout=0.05)
+    assert not leaks(before)
+
+
+def test_a_session_that_is_forgotten_is_closed_with_its_sandbox(profile: str) -> None:
+    before = footprint()
+    with Sandbox(profile) as sandbox:
+        for _ in range(3):
+            sandbox.session().run("x = 1")
+    assert not leaks(before)
