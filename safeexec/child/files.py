@@ -24,6 +24,8 @@ class OpenFile(NamedTuple):
     path: str
     flags: int
     offset: int
+    inode: tuple[int, int]
+    """Device and number: what it is, whatever it is called by now."""
 
 
 class OpenFiles:
@@ -45,7 +47,7 @@ class OpenFiles:
             # matplotlib closes its fonts in every fork (`os.register_at_fork`), and the runner's new socket may have
             # got the number: what is not this file any more is not brought back.
             now = _describe(file.fd)
-            if now is None or now.path != file.path:
+            if now is None or now.inode != file.inode:
                 continue
             path = file.path
             if workspace is not None and path.startswith(self._directory + "/"):
@@ -53,7 +55,9 @@ class OpenFiles:
             try:
                 fd = os.open(path, file.flags | os.O_CLOEXEC)
             except OSError as error:
-                notes.append(f"the open file {_shown(file, self._directory)!r} could not be carried over: {error.strerror}")
+                notes.append(
+                    f"the open file {_shown(file, self._directory)!r} could not be carried over: {error.strerror}"
+                )
                 continue
             os.lseek(fd, file.offset, os.SEEK_SET)
             os.dup2(fd, file.fd, inheritable=False)
@@ -72,13 +76,16 @@ def _descriptors() -> list[int]:
 def _describe(fd: int) -> OpenFile | None:
     """The file behind `fd`; None for what is not a regular file with a name, such as the memfd of a tool."""
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
             return None
         path = os.readlink(f"/proc/self/fd/{fd}")
         if not path.startswith("/") or path.startswith("/memfd:"):
             return None
         flags = fcntl.fcntl(fd, fcntl.F_GETFL)
-        return OpenFile(fd, path, flags & (os.O_ACCMODE | os.O_APPEND), os.lseek(fd, 0, os.SEEK_CUR))
+        return OpenFile(
+            fd, path, flags & (os.O_ACCMODE | os.O_APPEND), os.lseek(fd, 0, os.SEEK_CUR), (info.st_dev, info.st_ino)
+        )
     except OSError:
         return None
 
