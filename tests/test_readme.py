@@ -54,7 +54,7 @@ def line_of(source: str) -> str:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether it is what the README shows. `…` stands for any rest of a line; lines of a policy move when it is edited."""
+    """Whether it is what is shown. `…` is any rest of a line; line numbers of a policy move when it is edited."""
     shown, printed = (re.sub(r"\.yaml:\d+", ".yaml:N", text) for text in (shown, printed))
     return re.fullmatch(re.escape(shown).replace("…", ".*"), printed) is not None
 
