@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from safeexec.child.progress import Progress
 from safeexec.protocol import messages as m
-from safeexec.protocol.values import encode
+from safeexec.protocol.values import Encoded, encode
 
 if TYPE_CHECKING:
     from safeexec.child.changes import Tracker
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from safeexec.child.output import Streams
     from safeexec.protocol.plan import LimitsPlan
 
+SMALL_ARRAYS = 128 << 10
+"""Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
 REHEARSAL = "x = x + 1"
 REHEARSED_CHARACTERS = 4000
 INLINE_BYTES = 64 << 10
@@ -47,6 +50,7 @@ class Guest:
         self.streams = streams
         self.displays = displays
         self.tracker = tracker
+        self.progress = Progress(lambda description, done, total: None)
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()
         """Names that a restore took away; a NameError about one of them says so."""
@@ -60,7 +64,7 @@ class Guest:
         sys.modules["__main__"] = self.module
         language.install(self.namespace)
         self.namespace.update(tools)
-        self.namespace.setdefault("display", displays.display)
+        language.builtins.setdefault("display", displays.display)
         self.hidden = frozenset(self.namespace)
         """Names that the guest did not bind: the module's own and what the sandbox put there."""
 
@@ -116,7 +120,7 @@ class Guest:
             cut = len(text) > TEXT_CHARACTERS
             if cut:
                 text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
-            encoded = encode(value, max_bytes=self.limits.value_bytes, max_depth=self.limits.value_depth)
+            encoded = self._encode(value)
             done = m.StepDone(
                 "ok",
                 text=text.encode("utf-8", "surrogatepass"),
@@ -127,6 +131,33 @@ class Guest:
         self.streams.end()
         done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return done
+
+    def _encode(self, value: Any) -> Encoded:
+        """A step's value. Small arrays and frames go along, and are plain data for the host; large ones wait to be asked for."""
+        limits = self.limits
+        if "numpy" in sys.modules:
+            encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True)
+            if len(encoded.data) <= SMALL_ARRAYS:
+                return encoded
+        return encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth)
+
+    def query(self, request: m.Query) -> m.StepDone:
+        """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
+        from safeexec.child.sql import SqlError, sql
+
+        self.streams.begin(stream=False)
+        try:
+            workspace = "." if self.language.plan.workspace != "none" else None
+            frame = sql(request.query.decode("utf-8", "surrogatepass"), self.namespace, workspace)
+            if frame is not None:
+                self.namespace[request.name] = frame
+            return self._done(frame)
+        except BaseException as error:
+            done = self.failed(error)
+            if isinstance(error, SqlError) and done.error is not None:
+                done.error.line, done.error.column = error.line, error.column
+                done.error.hint = None if error.hint is None else error.hint.encode()
+            return done
 
     def hold(self, payload: bytes) -> tuple[bytes, int]:
         """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""

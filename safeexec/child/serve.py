@@ -27,7 +27,7 @@ QUIET_SECONDS = 0.0005
 competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
 REHEARSALS = 3
 _REHEARSED_REQUEST = m.Execute(0, REHEARSAL.encode())
-_STEPS = frozenset({m.Execute, m.Invoke, m.Install, m.Proceed})
+_STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
 
 
@@ -39,14 +39,19 @@ class Server:
         self.guest = guest
         self.tools = tools
         self.checkpoints = Checkpoints(files=files)
+        self.plugin = Plugin(guest)
         self._idle = idle
         self._lane: int | None = None
         self._step = 0
+        self._busy = False
+        self._thread = _thread.get_ident()
+        guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
             m.Execute: self._execute,
             m.Invoke: self._invoke,
             m.Install: self._install,
             m.Proceed: self._proceed,
+            m.Query: self._query,
             m.Check: self._check,
             m.Fetch: self._fetch,
             m.Assign: self._assign,
@@ -76,7 +81,9 @@ class Server:
                 # The state moves on without a step: the checkpoint of this step will be one that has the change.
                 self._grant()
             pid = os.getpid()
+            self._busy = kind in _STEPS
             answer = self._acts[kind](request)
+            self._busy = False
             if os.getpid() != pid:
                 _end_copy(answer)
             self.link.send(answer)
@@ -158,6 +165,11 @@ class Server:
 
     # Requests
 
+    def _progress(self, description: str, done: float, total: float | None) -> None:
+        """A progress bar of the guest moved. Told while a step runs, and by the thread that runs it: the socket is its."""
+        if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
+            self.link.send(m.Progress(description[:200], done, total))
+
     def _execute(self, request: m.Execute) -> m.StepDone:
         return self._finish(self.guest.step(request)) if not self.tools.names else self._with_tools(self.guest.step, request)
 
@@ -174,6 +186,9 @@ class Server:
         self.guest.namespace.update(functions)
         self.guest.hidden |= names
         return self._with_tools(self.plugin.install, request)
+
+    def _query(self, request: m.Query) -> m.StepDone:
+        return self._finish(self.guest.query(request))
 
     def _check(self, request: m.Check) -> m.StepDone:
         return self.guest.check(request)

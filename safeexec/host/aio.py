@@ -21,6 +21,8 @@ from safeexec.host.waiting import Core, Wait
 if TYPE_CHECKING:
     from safeexec.host.checkpoints import CheckpointInfo
     from safeexec.host.output import OnOutput
+    from safeexec.host.plugin import AsyncPlugin
+    from safeexec.host.plugin_source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session import SessionCore
     from safeexec.host.tools import Approval
@@ -61,7 +63,9 @@ class AsyncSandbox:
     @property
     def _core(self) -> SandboxCore:
         if self._opened is None:
-            raise SandboxClosed("the sandbox is not open: use `async with AsyncSandbox(...) as sandbox`, or await open()")
+            raise SandboxClosed(
+                "the sandbox is not open: use `async with AsyncSandbox(...) as sandbox`, or await open()"
+            )
         return self._opened
 
     async def __aenter__(self) -> AsyncSandbox:
@@ -98,6 +102,34 @@ class AsyncSandbox:
     ) -> AsyncSession:
         """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as `Sandbox.restore`."""
         return AsyncSession(await drive(self._core.restore(path, trust)))
+
+    async def plugin(
+        self,
+        source: Source,
+        *,
+        exports: Exports | None = None,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        state: Literal["keep", "fresh"] = "keep",
+        timeout: float | None = None,
+        name: str | None = None,
+        **limits: Any,
+    ) -> AsyncPlugin:
+        """Load a plugin; as `Sandbox.plugin`."""
+        from safeexec.host.plugin import AsyncPlugin, PluginCore
+        from safeexec.host.tools import tools_from
+
+        core = PluginCore(
+            self._core,
+            source,
+            exports=exports,
+            tools=tools_from(tools),
+            state=state,
+            timeout=timeout,
+            name=name,
+            limits=limits,
+        )
+        await drive(core.load())
+        return AsyncPlugin(core)
 
     async def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""

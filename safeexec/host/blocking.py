@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.checkpoints import CheckpointInfo
     from safeexec.host.output import OnOutput
+    from safeexec.host.plugin import Plugin
+    from safeexec.host.plugin_source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session import SessionCore
     from safeexec.host.tools import Approval
@@ -140,6 +142,35 @@ class Sandbox:
         a language layer. Raises `StateFileError` for a damaged, foreign or newer file.
         """
         return Session(drive(self._core.restore(path, trust)))
+
+    def plugin(
+        self,
+        source: Source,
+        *,
+        exports: Exports | None = None,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        state: Literal["keep", "fresh"] = "keep",
+        timeout: float | None = None,
+        name: str | None = None,
+        **limits: Any,
+    ) -> Plugin:
+        """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to sources.
+
+        `exports` are the names that may be called (a list; or a `Protocol` class, or a mapping of names to functions or
+        signatures that the plugin's must match); without any, those of the manifest, or all public functions and classes.
+        `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin as it was
+        loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
+
+        Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
+        """
+        from safeexec.host.plugin import Plugin, PluginCore
+        from safeexec.host.tools import tools_from
+
+        core = PluginCore(
+            self._core, source, exports=exports, tools=tools_from(tools), state=state, timeout=timeout, name=name, limits=limits
+        )
+        drive(core.load(), call_tool)
+        return Plugin(core, lambda work: drive(work, call_tool))
 
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""

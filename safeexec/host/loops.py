@@ -79,7 +79,9 @@ async def interrupted(loop: Loop, core: Core[Any]) -> None:
     await loop.shielded(_finish(loop, core, None, Abandoned()))
 
 
-async def _finish(loop: Loop, core: Core[Any], wanted: Wait | CallTool | None, interruption: BaseException | None) -> None:
+async def _finish(
+    loop: Loop, core: Core[Any], wanted: Wait | CallTool | None, interruption: BaseException | None
+) -> None:
     try:
         if interruption is not None:
             wanted = core.throw(interruption)

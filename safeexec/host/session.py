@@ -12,6 +12,7 @@ import re
 import resource
 import signal
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +47,17 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import encode
-from safeexec.results import ErrorInfo, Result, ToolCallRecord, Variable
+from safeexec.results import ErrorInfo, FileChange, Result, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
+    from safeexec.host.workspace_files import FileInfo
     from safeexec.host.sandbox import SandboxCore, Spare
     from safeexec.host.workspace import Snapshot, Workspace
     from safeexec.policy.model import Limits, Policy
 
+OnProgress = Callable[[str, float, "float | None"], object]
+"""Gets description, how much is done, and of how much (None: unknown), as the guest's progress bars move."""
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
 SAVE_SECONDS = 300.0
@@ -75,7 +79,7 @@ class SessionCore:
         self.toolbox = sandbox.toolbox
         self.tool_records: list[ToolCallRecord] = []
         self.calls_of_step = 0
-        self.on_progress: Callable[[m.Progress], object] | None = None
+        self.on_progress: OnProgress | None = None
         self._out = spare.out if spare is not None else OutputFile("stdout")
         self._err = spare.err if spare is not None else OutputFile("stderr")
         self._spare = spare
@@ -88,7 +92,8 @@ class SessionCore:
         """Whether the last call returned a generator that goes on."""
         self.step = 0
         self._sources: dict[str, str] = {}
-        self._known_names: set[str] = set()
+        self._listing: dict[str, FileInfo] = {}
+        """The workspace's files after the last step, to tell what the next one changes."""
         self.trust = "policy"
         """`kernel-only` when the session was restored from a state that this host did not sign."""
         self._lock = _thread.allocate_lock()
@@ -146,6 +151,7 @@ class SessionCore:
         self._runner = channel
         self._origin = origin
         self._memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
+        self._changed_files()
 
     def close(self) -> Core[None]:
         """End every process of the session and remove its files. Harmless when closed already."""
@@ -221,7 +227,15 @@ class SessionCore:
 
     # Steps
 
-    def run(self, source: str, *, timeout: float | None, atomic: bool, on_output: OnOutput | None) -> Core[Result]:
+    def run(
+        self,
+        source: str,
+        *,
+        timeout: float | None,
+        atomic: bool,
+        on_output: OnOutput | None,
+        on_progress: OnProgress | None = None,
+    ) -> Core[Result]:
         """Run one step and give its result."""
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
@@ -231,6 +245,7 @@ class SessionCore:
                 return self._too_long(size)
             self.step += 1
             self._sources[f"<step {self.step}>"] = source
+            self.on_progress = on_progress
             request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), on_output is not None)
             return (yield from self._act(request, limit, atomic, on_output))
 
@@ -318,6 +333,8 @@ class SessionCore:
             return (yield from self._killed(runner, watch, done, calls))
         result = yield from self._result(runner, done, watch, calls)
         self._commit(result)
+        if self.workspace is not None and (files := self._changed_files()):
+            result = replace(result, files=files)
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
             yield from self._stop(runner)
             self.checkpoints.revoke(self.step)
@@ -348,7 +365,7 @@ class SessionCore:
                 yield from self._tool_call(runner, message, watch)
             elif isinstance(message, m.Progress):
                 if self.on_progress is not None:
-                    self.on_progress(message)
+                    self.on_progress(message.description, message.done, message.total)
             if monotonic() >= look:
                 if not self._safe_to_kill:
                     yield from self._secured(0.0)
@@ -494,7 +511,6 @@ class SessionCore:
         if self.workspace is not None:
             self.workspace.restore(self.workspace.initial)
         yield from self._fresh_runner()
-        self._known_names.clear()
 
     def _thaw_into_self(self, checkpoint: Checkpoint) -> Core[list[str] | None]:
         """Go on from `checkpoint`. None if it is not there any more."""
@@ -873,6 +889,60 @@ class SessionCore:
             runner.kill()
         # Otherwise the thread that drives the step sees the verdict at its next look, at most 50 ms from now.
         return True
+
+    # Files
+
+    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
+        """Run one SQL query as a step; a result is bound to the variable `name`."""
+        if not isinstance(query, str):
+            raise TypeError(f"query must be str, not {type(query).__name__}")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"{name!r} is not a variable name")
+        text = query.encode("utf-8", "surrogatepass")
+        return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
+
+    def read_file(self, name: str) -> bytes:
+        """The bytes of a file of the workspace. Raises `WorkspaceError`."""
+        from safeexec.host import workspace_files
+
+        return workspace_files.read_file(self._directory(), name, max_bytes=self.policy.limits.workspace_mb << 20)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Put a file into the workspace; it belongs to the state as it is now. Raises `WorkspaceError`."""
+        from safeexec.host import workspace_files
+
+        directory = self._directory()
+        with self._use():
+            assert self.workspace is not None
+            limit = self.policy.limits.workspace_mb << 20
+            workspace_files.write_file(directory, name, bytes(data), max_bytes=limit, owner=self.workspace.owner)
+            self._files_changed()
+            self._listing = workspace_files.snapshot(directory)
+
+    def list_files(self) -> list[str]:
+        """The names of the regular files of the workspace, sorted."""
+        from safeexec.host import workspace_files
+
+        return [info.name for info in workspace_files.list_files(self._directory())]
+
+    def _directory(self) -> str:
+        if self._closed:
+            raise SessionClosed("the session is closed")
+        if self.workspace is None:
+            raise WorkspaceError(
+                f"the policy {self.policy.name!r} gives sessions no workspace "
+                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace') or 'not set'})"
+            )
+        return self.workspace.path
+
+    def _changed_files(self) -> tuple[FileChange, ...]:
+        """The files that the last step created, changed and deleted."""
+        from safeexec.host import workspace_files
+
+        if self.workspace is None:
+            return ()
+        before, self._listing = self._listing, workspace_files.snapshot(self.workspace.path)
+        return workspace_files.changed_since(before, self._listing)
 
     def _use(self) -> _Use:
         if self._closed:

@@ -130,7 +130,11 @@ class _Hosts:
         if parts.username is not None or parts.password is not None:
             raise PermissionError("a URL with a user or a password is refused")
         try:
-            host = parts.hostname.encode("idna").decode("ascii").rstrip(".") if not parts.hostname.isascii() else parts.hostname.rstrip(".")
+            host = (
+                parts.hostname.encode("idna").decode("ascii").rstrip(".")
+                if not parts.hostname.isascii()
+                else parts.hostname.rstrip(".")
+            )
         except UnicodeError:
             raise ValueError(f"not a host name: {parts.hostname[:200]!r}") from None
         usual = 443 if parts.scheme == "https" else 80
@@ -156,7 +160,10 @@ def _redirected(url: str, location: str) -> str:
 
     target = urljoin(url, location)
     before, after = urlsplit(url), urlsplit(target)
-    if (before.hostname, before.port) != (after.hostname, after.port) or (before.scheme, after.scheme) == ("https", "http"):
+    if (before.hostname, before.port) != (after.hostname, after.port) or (before.scheme, after.scheme) == (
+        "https",
+        "http",
+    ):
         raise PermissionError(f"a redirect from {before.netloc} to {after.scheme}://{after.netloc} is not followed")
     return target
 

@@ -117,7 +117,11 @@ class Tool:
 
     def parameter(self, index: int) -> str:
         """The name of the parameter that a positional argument lands in, for messages."""
-        names = [name for name, one in self.signature.parameters.items() if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
+        names = [
+            name
+            for name, one in self.signature.parameters.items()
+            if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)
+        ]
         return repr(names[min(index, len(names) - 1)]) if names else f"number {index + 1}"
 
 
@@ -146,7 +150,9 @@ def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
             except msgspec.ValidationError:
                 pass
             except TypeError as error:
-                raise ToolError(f"{name}({parameter}): values cannot be checked against its type hint: {error}") from None
+                raise ToolError(
+                    f"{name}({parameter}): values cannot be checked against its type hint: {error}"
+                ) from None
             checked[parameter] = hint
     return checked
 
@@ -186,12 +192,14 @@ class Toolbox:
     def __init__(self, tools: dict[str, Tool], policy: Policy, approval: Approval | None) -> None:
         refused = [name for name in tools if name not in policy.tools.allow]
         if refused:
-            raise ToolError(f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})")
+            raise ToolError(
+                f"the policy {policy.name!r} does not allow the tool {refused[0]!r} ({policy.origin('tools.allow')})"
+            )
         self.tools = tools
         self._policy = policy
         self._rules = policy.tools
         self._asks = bool(policy.tools.approval)
-        self._approval = approval
+        self.approval = approval
         self._max_bytes = policy.limits.value_kb << 10
         self._max_depth = policy.limits.value_depth
 
@@ -226,7 +234,9 @@ class Toolbox:
             outcome = "refused" if isinstance(error, Refused) else "error"
             reply = _failure(call.call, tool.name, error)
             message = reply.error
-        session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, (monotonic() - started) * 1e3))
+        session.tool_records.append(
+            ToolCallRecord(tool.name, session.step, outcome, message, (monotonic() - started) * 1e3)
+        )
         return reply
 
     def _call(
@@ -272,7 +282,9 @@ class Toolbox:
         payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
         if payload.data[:1] == b"o" and not payload.truncated and type(value) is not Opaque:
             try:
-                plain = msgspec.to_builtins(value, builtin_types=_PLAIN)  # dataclasses, msgspec and attrs objects, enums
+                plain = msgspec.to_builtins(
+                    value, builtin_types=_PLAIN
+                )  # dataclasses, msgspec and attrs objects, enums
             except Exception:
                 plain = value
             payload = encode(plain, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
@@ -286,7 +298,7 @@ class Toolbox:
         return payload.data
 
     def _approve(self, tool: Tool, bound: inspect.BoundArguments) -> Core[None]:
-        approval = self._approval
+        approval = self.approval
         if approval is None:
             raise Refused(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
@@ -322,7 +334,9 @@ def _refuse_opaque(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _cannot_cross(tool: Tool, parameter: str, value: Opaque) -> str:
     if value.type in ("function", "method", "builtin_function_or_method", "type", "functools.partial"):
-        return f"{tool.name}() argument {parameter}: a tool cannot call back into the sandbox; pass data, not a function"
+        return (
+            f"{tool.name}() argument {parameter}: a tool cannot call back into the sandbox; pass data, not a function"
+        )
     return f"{tool.name}() argument {parameter}: a {value.type} cannot cross to the host; pass numbers, text, lists or dicts"
 
 

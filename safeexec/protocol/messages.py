@@ -192,6 +192,15 @@ class Proceed(msgspec.Struct, tag="proceed", array_like=True):
     stream: bool = False
 
 
+class Query(msgspec.Struct, tag="query", array_like=True):
+    """Run one SQL query over the session's frames and files, and bind its result to `name`; answered like a step."""
+
+    step: int
+    query: bytes
+    name: str
+    stream: bool = False
+
+
 class Check(msgspec.Struct, tag="check", array_like=True):
     """Compile a source and run nothing; answered like a step."""
 
@@ -363,5 +372,5 @@ class Done(msgspec.Struct, tag="ok", array_like=True):
 
 ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
-ToChild = Execute | Invoke | Install | Proceed | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
+ToChild = Execute | Query | Invoke | Install | Proceed | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
 FromChild = Ready | Exited | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done

@@ -28,6 +28,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Invoke): RUNNING,
     (IDLE, m.Install): RUNNING,
     (IDLE, m.Proceed): RUNNING,
+    (IDLE, m.Query): RUNNING,
     (IDLE, m.Check): RUNNING,
     (CALLING, m.ToolReply): RUNNING,
     (IDLE, m.Fetch): ANSWERING,

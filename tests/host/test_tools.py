@@ -101,17 +101,35 @@ class HostTrouble(Exception):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("price()", "TypeError: price() missing a required argument: 'item'; it is price(item: str, *, quantity: int = 1, "),
+        (
+            "price()",
+            "TypeError: price() missing a required argument: 'item'; it is price(item: str, *, quantity: int = 1, ",
+        ),
         ("price('a', 2)", "TypeError: price() too many positional arguments; it is price("),
         ("price('a', size=2)", "TypeError: price() got an unexpected keyword argument 'size'; it is price("),
         ("price(7)", "TypeError: price() argument 'item': expected str, got int 7 "),
         ("price('a', quantity='2')", "TypeError: price() argument 'quantity': expected int, got str '2' "),
-        ("price('a', currency='GBP')", "TypeError: price() argument 'currency': expected Literal[EUR, USD], got str 'GBP' "),
-        ("echo(1, len)", "TypeError: echo() argument 'values': a tool cannot call back into the sandbox; pass data, not a function"),
+        (
+            "price('a', currency='GBP')",
+            "TypeError: price() argument 'currency': expected Literal[EUR, USD], got str 'GBP' ",
+        ),
+        (
+            "echo(1, len)",
+            "TypeError: echo() argument 'values': a tool cannot call back into the sandbox; pass data, not a function",
+        ),
         ("echo(key=lambda: 1)", "TypeError: echo() argument 'key': a tool cannot call back into the sandbox"),
-        ("echo(object())", "TypeError: echo() argument 'values': a object cannot cross to the host; pass numbers, text, "),
-        ("echo('x' * (17 << 20))", "ValueError: an argument of echo() is too large or nests too deeply to cross to the host"),
-        ("huge()", "ValueError: huge() returned a value that is too large or nests too deeply to cross (limits.value_kb is 16384"),
+        (
+            "echo(object())",
+            "TypeError: echo() argument 'values': a object cannot cross to the host; pass numbers, text, ",
+        ),
+        (
+            "echo('x' * (17 << 20))",
+            "ValueError: an argument of echo() is too large or nests too deeply to cross to the host",
+        ),
+        (
+            "huge()",
+            "ValueError: huge() returned a value that is too large or nests too deeply to cross (limits.value_kb is 16384",
+        ),
         ("machine()", "TypeError: machine() returned a lock, which cannot cross into the sandbox"),
         ("fail('key')", "KeyError: 'missing'"),
         ("fail('own')", "LookupError: nothing found"),

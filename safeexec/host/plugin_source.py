@@ -1,0 +1,270 @@
+"""What a plugin is made of: sources, manifest, and the interface that its host expects. Nothing of it runs here.
+
+A plugin is a text, a file, a directory of modules with an optional ``plugin.yaml``, or a dict of module names to sources:
+
+    name: prices
+    version: 1.2.0
+    policy: plugin
+    main: prices            # the module whose names are exported
+    exports: [price, Rule]
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from safeexec.errors import PluginError
+from safeexec.protocol.messages import Export
+
+MANIFESTS = ("plugin.yaml", "plugin.yml")
+MAIN = ("main", "plugin", "__init__")
+MAX_SOURCE = 16 << 20
+"""Bytes of all modules together."""
+_KINDS = {
+    inspect.Parameter.POSITIONAL_ONLY: "positional",
+    inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
+    inspect.Parameter.VAR_POSITIONAL: "args",
+    inspect.Parameter.KEYWORD_ONLY: "keyword",
+    inspect.Parameter.VAR_KEYWORD: "kwargs",
+}
+
+Source = str | os.PathLike[str] | Mapping[str, str]
+Exports = Iterable[str] | type | Mapping[str, Callable[..., Any] | inspect.Signature | None]
+
+
+class Manifest(Struct, forbid_unknown_fields=True, frozen=True):
+    """The manifest of a plugin."""
+
+    name: str = ""
+    version: str = ""
+    policy: str | None = None
+    """The profile that the plugin was written for; the sandbox must have it."""
+    exports: list[str] | None = None
+    main: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One plugin, read. `modules` has the main module first; `wanted` maps an export to the signature it must take."""
+
+    manifest: Manifest
+    modules: tuple[tuple[str, str], ...]
+    exports: tuple[str, ...] | None = None
+    wanted: Mapping[str, inspect.Signature] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name or self.modules[0][0]
+
+
+def define(source: Source, *, exports: Exports | None, name: str | None) -> Definition:
+    """Read a plugin. Raises `PluginError` for one that cannot be read, a manifest that is none, an interface that is none."""
+    manifest, modules = _read(source)
+    if name is not None:
+        manifest = Manifest(
+            name, manifest.version, manifest.policy, manifest.exports, manifest.main, manifest.description
+        )
+    if not modules:
+        raise PluginError("the plugin has no module")
+    if sum(len(text) for text in modules.values()) > MAX_SOURCE:
+        raise PluginError(f"the plugin's sources have more than {MAX_SOURCE >> 20} MiB")
+    for module, text in modules.items():
+        if not all(part.isidentifier() for part in module.split(".")) or not isinstance(text, str):
+            raise PluginError(f"{module!r} is not a module's name and source")
+    main = _main(manifest, modules)
+    ordered = ((main, modules[main]), *((module, text) for module, text in modules.items() if module != main))
+    names, wanted = _interface(exports if exports is not None else manifest.exports)
+    return Definition(manifest, tuple(ordered), names, wanted)
+
+
+def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
+    if manifest.main is not None:
+        if manifest.main not in modules:
+            raise PluginError(
+                f"the manifest's main module {manifest.main!r} is not there; the plugin has {', '.join(modules)}"
+            )
+        return manifest.main
+    return next((module for module in (manifest.name, *MAIN) if module in modules), next(iter(modules)))
+
+
+def _read(source: Source) -> tuple[Manifest, dict[str, str]]:
+    if isinstance(source, Mapping):
+        return Manifest(), dict(source)
+    if isinstance(source, str) and not _is_path(source):
+        return Manifest(), {"plugin": source}
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return _read_directory(path)
+        return Manifest(name=path.stem if path.stem.isidentifier() else "plugin"), {"plugin": path.read_text("utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise PluginError(f"the plugin cannot be read: {error}") from None
+
+
+def _is_path(text: str) -> bool:
+    """Whether a str names a file rather than being a source: one line without a blank that ends in .py, or that exists."""
+    return "\n" not in text and len(text) < 4096 and (text.endswith(".py") or (bool(text) and os.path.exists(text)))
+
+
+def _read_directory(path: Path) -> tuple[Manifest, dict[str, str]]:
+    manifest = Manifest(name=path.name if path.name.isidentifier() else "plugin")
+    for name in MANIFESTS:
+        if (path / name).exists():
+            manifest = read_manifest((path / name).read_text("utf-8"), str(path / name), manifest.name)
+    modules: dict[str, str] = {}
+    for file in sorted(path.rglob("*.py")):
+        parts = file.relative_to(path).with_suffix("").parts
+        if all(part.isidentifier() for part in parts):
+            module = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+            modules[module] = file.read_text("utf-8")
+    return manifest, modules
+
+
+def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> Manifest:
+    """A manifest from YAML. Raises `PluginError` that names file and field."""
+    import msgspec
+    import yaml
+
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise PluginError(f"{filename}: {error}") from None
+    if not isinstance(content, dict):
+        raise PluginError(f"{filename}: a manifest is a mapping with name, version, policy, exports")
+    content.setdefault("name", name)
+    if isinstance(content.get("version"), int | float):
+        content["version"] = str(content["version"])
+    try:
+        return msgspec.convert(content, Manifest)
+    except msgspec.ValidationError as error:
+        raise PluginError(f"{filename}: {error}") from None
+
+
+# The interface
+
+
+def _interface(exports: Exports | None) -> tuple[tuple[str, ...] | None, dict[str, inspect.Signature]]:
+    """The exports by name, and the signatures that some must take."""
+    if exports is None:
+        return None, {}
+    if isinstance(exports, str):
+        raise PluginError(
+            f"exports={exports!r}: a list of names, a mapping of names to signatures, or a Protocol class"
+        )
+    if isinstance(exports, type):
+        methods = {
+            name: inspect.signature(member)
+            for base in reversed(exports.__mro__)
+            for name, member in vars(base).items()
+            if inspect.isfunction(member) and not name.startswith("_")
+        }
+        if not methods:
+            raise PluginError(f"{exports.__name__} declares no public method")
+        return tuple(methods), {name: _without_self(signature) for name, signature in methods.items()}
+    if isinstance(exports, Mapping):
+        signatures = {name: wanted for name, wanted in exports.items() if wanted is not None}
+        return tuple(exports), {
+            name: wanted if isinstance(wanted, inspect.Signature) else inspect.signature(wanted)
+            for name, wanted in signatures.items()
+        }
+    names = tuple(exports)
+    for name in names:
+        if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+            raise PluginError(f"{name!r} cannot be an export: a name, or Class.method")
+    return names, {}
+
+
+def _without_self(signature: inspect.Signature) -> inspect.Signature:
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]:
+    """What is wrong with the exports of a loaded plugin, a sentence each; the line in the plugin is told where there is one."""
+    told = []
+    for name in definition.exports or ():
+        export = found.get(name)
+        if export is None or export.kind == "missing":
+            told.append(f"{definition.name} does not define {name!r}")
+        elif export.kind == "other":
+            told.append(f"{name!r} is neither a function nor a class")
+        elif name in definition.wanted:
+            told += [f"{_place(export)}{name}{problem}" for problem in _mismatches(definition.wanted[name], export)]
+    return told
+
+
+def _place(export: Export) -> str:
+    return "" if export.line is None else f"line {export.line}: "
+
+
+def _mismatches(wanted: inspect.Signature, export: Export) -> list[str]:
+    """How a function cannot be called as the interface says, or says that it gives something else."""
+    given = {name: (kind, annotation, default) for name, kind, annotation, default in export.parameters}
+    takes_any = {kind for kind, _, _ in given.values()}
+    told = []
+    positions = [name for name, (kind, _, _) in given.items() if kind in ("positional", "either")]
+    for index, parameter in enumerate(wanted.parameters.values()):
+        kind = _KINDS[parameter.kind]
+        if kind in ("args", "kwargs"):
+            if kind not in takes_any:
+                told.append(f"() does not take {'*' if kind == 'args' else '**'}{parameter.name}")
+        elif parameter.name not in given:
+            if not ("args" in takes_any and kind == "positional") and not ("kwargs" in takes_any and kind == "keyword"):
+                told.append(f"() lacks the parameter {parameter.name!r}: expected {_shown(wanted)}")
+        else:
+            told += _parameter_mismatches(parameter, given[parameter.name], positions, index)
+    for name, (kind, _, default) in given.items():
+        if name not in wanted.parameters and not default and kind in ("positional", "either", "keyword"):
+            told.append(f"() requires the parameter {name!r}, which no caller gives: expected {_shown(wanted)}")
+    returns = wanted.return_annotation
+    if returns is not inspect.Signature.empty and export.returns and not _same(returns, export.returns):
+        told.append(f"() returns {export.returns}, expected {_text(returns)}")
+    return told
+
+
+def _parameter_mismatches(
+    parameter: inspect.Parameter, given: tuple[str, str, str], positions: list[str], index: int
+) -> list[str]:
+    kind, annotation, default = given
+    told = []
+    if parameter.kind is not parameter.KEYWORD_ONLY and (
+        kind == "keyword" or positions[index : index + 1] != [parameter.name]
+    ):
+        told.append(f"() does not take {parameter.name!r} at position {index + 1}")
+    if parameter.kind is parameter.KEYWORD_ONLY and kind == "positional":
+        told.append(f"() does not take {parameter.name!r} by keyword")
+    if parameter.default is not parameter.empty and not default:
+        told.append(f"() needs a default for {parameter.name!r}")
+    if parameter.annotation is not parameter.empty and annotation and not _same(parameter.annotation, annotation):
+        told.append(f"() takes {parameter.name!r} as {annotation}, expected {_text(parameter.annotation)}")
+    return told
+
+
+def _text(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _shown(signature: inspect.Signature) -> str:
+    return str(signature).replace("'", "")
+
+
+def _same(wanted: Any, given: str) -> bool:
+    """Whether two annotations read the same, spaces and the module names of typing apart."""
+
+    def plain(text: str) -> str:
+        return (
+            text.replace(" ", "")
+            .replace("typing.", "")
+            .replace("collections.abc.", "")
+            .replace("'", "")
+            .replace('"', "")
+        )
+
+    return plain(_text(wanted)) == plain(given)
