@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, ModuleType
 from typing import Any, Final
 
 from safeexec.child.guards import attribute_guards
 from safeexec.child.imports import make_import
 from safeexec.compiler import names
+from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.compiler.step import compile_text
 from safeexec.facades.replacements.guards import set_guards
@@ -22,6 +24,10 @@ NEVER: Final = frozenset(
     {"__import__", "__loader__", "__spec__", "breakpoint", "compile", "help", "copyright", "credits", "license"}
 )
 """Builtins that no policy can give to restricted code."""
+
+
+_REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
+"""What a refusal within a text that `eval` or `exec` was given is raised as, by its kind."""
 
 
 def make_builtins(
@@ -97,9 +103,22 @@ class Globals(dict[str, Any]):
         return super().pop(name, *default)
 
 
+Globals.__name__ = Globals.__qualname__ = "dict"  # what a program prints of it
+Globals.__module__ = "builtins"
+
+
 def _check_key(name: Any) -> None:
     if type(name) is not str or name in HIDDEN or name in names.GUARD_NAMES:
         raise KeyError(name)
+
+
+def without_own(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a namespace without the interpreter's own entries and names that stand for guards.
+
+    Keys are exact `str`: an object that compares as it likes could be any name later.
+    """
+    own = HIDDEN | names.GUARD_NAMES
+    return {name: value for name, value in namespace.items() if type(name) is str and name not in own}
 
 
 def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Callable[[Any], Any]) -> dict[str, Any]:
@@ -109,7 +128,7 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
 
     def visible(frame: FrameType) -> dict[str, Any]:
         found = frame.f_locals
-        return Globals(guest_globals) if found is guest_globals else {name: found[name] for name in found}
+        return Globals(guest_globals) if found is guest_globals else without_own(found)
 
     def globals() -> dict[str, Any]:
         return Globals(guest_globals)
@@ -128,6 +147,24 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
     return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}
 
 
+@contextlib.contextmanager
+def own_copy(given: dict[Any, Any], table: dict[str, Any] | None) -> Iterator[dict[Any, Any]]:
+    """A namespace to run text in, made from a dict of the guest, which has what came of it when the text has run.
+
+    The guest must hold neither the builtins (`table`, None for locals) nor a dict that the text's guards are looked up in.
+    """
+    namespace = without_own(given)
+    if table is not None:
+        namespace["__builtins__"] = table  # functions defined there keep it as their globals
+    try:
+        yield namespace
+    finally:
+        left = without_own(namespace)
+        for name in without_own(given).keys() - left.keys():
+            given.pop(name, None)
+        given.update(left)
+
+
 def _text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
     """`eval` and `exec` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
@@ -142,27 +179,31 @@ def _text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, A
         source = str.__str__(source)
         if mode == "eval":
             source = source.lstrip(" \t")
-        return compile_text(source, rules, "<string>", mode)
+        try:
+            return compile_text(source, rules, "<string>", mode, guest_globals)
+        except Rejection as rejection:
+            first = rejection.diagnostics[0]
+        refused = _REFUSED_TEXT.get(first.kind, SyntaxError)(f"{function}: {first.message}")
+        refused.rule, refused.hint = first.rule, first.hint
+        raise refused
 
     def run_in(function: Callable[..., Any], code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
         if globals is None:
-            inner = frame.f_locals if locals is None else locals
-            return function(code, guest_globals, guest_globals if inner is guest_globals else inner)
-        if isinstance(globals, Globals):
-            return function(code, guest_globals, guest_globals if locals is None else locals)
+            globals = guest_globals
+            locals = frame.f_locals if locals is None else locals
         if not isinstance(globals, dict):
             raise TypeError("globals must be a dict")
-        # the builtins must not stay in a dict that the guest holds
-        namespace = {name: value for name, value in globals.items() if name not in HIDDEN}
-        namespace["__builtins__"] = table
-        try:
-            return function(code, namespace, *(() if locals is None else (locals,)))
-        finally:
-            namespace.pop("__builtins__", None)
-            for name in [name for name in globals if name not in namespace and name not in HIDDEN]:
-                del globals[name]
-            globals.update(namespace)
-            namespace["__builtins__"] = table  # functions defined there keep it as their globals
+        if not (locals is None or isinstance(locals, dict)):
+            raise TypeError("locals must be a dict")
+        if isinstance(globals, Globals):
+            globals = guest_globals
+        if locals is globals or (globals is guest_globals and isinstance(locals, Globals)):
+            locals = None
+        with contextlib.ExitStack() as stack:
+            namespace = globals if globals is guest_globals else stack.enter_context(own_copy(globals, table))
+            if locals is None:
+                return function(code, namespace)
+            return function(code, namespace, stack.enter_context(own_copy(locals, None)))
 
     def eval(source: Any, globals: Any = None, locals: Any = None, /) -> Any:
         return run_in(evaluate, code_of(source, "eval", "eval"), frame_of(1), globals, locals)

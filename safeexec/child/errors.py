@@ -42,7 +42,7 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.Formatter(sources).format(exc))
-    hint = _text_or_empty(
+    hint = _refusal(exc, "hint") or _text_or_empty(
         lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
     )
     kind, rule = tracebacks.type_name(type(exc)), None
@@ -67,6 +67,15 @@ def report(
         rule=rule,
         hint=_encode(tracebacks.shorten(hint, MAX_HINT)) if hint else None,
     )
+
+
+def _refusal(exc: BaseException, name: str) -> str | None:
+    """What a guard of the language wrote onto the exception it raised: the ``rule`` that refused, the ``hint``."""
+    try:
+        found = object.__getattribute__(exc, "__dict__").get(name)
+    except Exception:
+        return None
+    return found if type(found) is str else None
 
 
 def _place(

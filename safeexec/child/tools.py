@@ -34,6 +34,11 @@ class ToolCaller:
         self._open = False
         self._calls = 0
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a call is under way: the socket is its own until the host has answered."""
+        return self._lock.locked()
+
     def open(self) -> None:
         """A step begins: calls may be made."""
         self._open = True

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from safeexec.host.plugin import AsyncPlugin
     from safeexec.host.plugin_source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session import SessionCore
+    from safeexec.host.session import OnProgress, SessionCore
     from safeexec.host.tools import Approval
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
@@ -186,10 +186,34 @@ class AsyncSession:
     # Steps
 
     async def run(
-        self, source: str, *, timeout: float | None = None, atomic: bool = False, on_output: OnOutput | None = None
+        self,
+        source: str,
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
+        on_output: OnOutput | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Result:
         """Run one step, as `Session.run`. Cancelling the task stops the step and restores the state."""
-        return await drive(self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output))
+        return await drive(
+            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress)
+        )
+
+    async def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
+        """Run one SQL query over the session's frames and files, as `Session.sql`."""
+        return await drive(self._core.sql(query, name, timeout))
+
+    def read_file(self, name: str) -> bytes:
+        """The bytes of a file of the workspace, as `Session.read_file`."""
+        return self._core.read_file(name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Put a file into the workspace, as `Session.write_file`."""
+        self._core.write_file(name, data)
+
+    def list_files(self) -> list[str]:
+        """The names of the workspace's regular files, sorted."""
+        return self._core.list_files()
 
     def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from safeexec.host.plugin import Plugin
     from safeexec.host.plugin_source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session import SessionCore
+    from safeexec.host.session import OnProgress, SessionCore
     from safeexec.host.tools import Approval
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
@@ -235,17 +235,33 @@ class Session:
     # Steps
 
     def run(
-        self, source: str, *, timeout: float | None = None, atomic: bool = False, on_output: OnOutput | None = None
+        self,
+        source: str,
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
+        on_output: OnOutput | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Result:
         """Run one step.
 
         `timeout` in seconds, at most the policy's `limits.max_wall_seconds` (default: `limits.wall_seconds`). With
-        `atomic` a step that raises leaves no trace. `on_output` gets whole lines of output while the step runs.
+        `atomic` a step that raises leaves no trace. `on_output` gets whole lines of output while the step runs,
+        `on_progress` description, count and total of the guest's progress bars (tqdm) as they move.
 
         Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is in
         the result.
         """
-        return drive(self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output), call_tool)
+        return drive(
+            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress), call_tool
+        )
+
+    def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
+        """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
+
+        The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
+        """
+        return drive(self._core.sql(query, name, timeout))
 
     def cancel(self) -> bool:
         """Stop the running step, from another thread. Its state is restored. Whether a step was running."""
@@ -308,6 +324,18 @@ class Session:
         return drive(self._core.save(path))
 
     # Files and protection
+
+    def read_file(self, name: str) -> bytes:
+        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`."""
+        return self._core.read_file(name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Put a file into the workspace. Raises `WorkspaceError` for a name that leaves it, or too much data."""
+        self._core.write_file(name, data)
+
+    def list_files(self) -> list[str]:
+        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
+        return self._core.list_files()
 
     @property
     def workspace(self) -> str | None:

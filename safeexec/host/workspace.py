@@ -85,6 +85,11 @@ class Workspace:
         self.initial: Snapshot = {}
         """The files that the session began with."""
 
+    @property
+    def owner(self) -> tuple[int, int] | None:
+        """uid and gid of the children, where they are not the host's own."""
+        return self._lineage.owner
+
     def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace."""
         directory = os.path.dirname(name)
