@@ -267,7 +267,7 @@ class Translator:
         node.operand, kind = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return node, 1
-        if isinstance(kind, int):
+        if isinstance(kind, int) and not isinstance(node.op, ast.Invert):
             return node, kind + 1
         return self.guarded(node, type(node.op), node.operand), None
 
@@ -290,6 +290,8 @@ class Translator:
             if isinstance(operator, (ast.Is, ast.IsNot)):
                 if not any(_is_singleton(operand) for operand in operands[index : index + 2]):
                     raise self.error("`is` compares with None, True or False only here; write ==", node)
+                if any(_is_folded(operand) for operand in operands[index : index + 2]):
+                    break
             elif not native or type(operator) in (ast.In, ast.NotIn):
                 break
         else:
@@ -304,7 +306,7 @@ class Translator:
         return self.chain(node, operands), 1
 
     def link(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
-        if isinstance(operator, (ast.Is, ast.IsNot)):
+        if isinstance(operator, (ast.Is, ast.IsNot)) and not _is_folded(left) and not _is_folded(right):
             return located(ast.Compare(left, [operator], [right]), node)
         return self.guarded(node, type(operator), left, right)
 
@@ -337,7 +339,7 @@ class Translator:
         item_kind: Kind = kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None
         if isinstance(kind, Text):
             item_kind = Text(1)
-        if item_kind is not None and isinstance(index_kind, int):
+        if item_kind is not None and isinstance(index_kind, int) and not isinstance(value, ast.Constant):
             node.value, node.slice = value, index
             return node, item_kind
         return self.call(node, "<item>", value, index), item_kind
@@ -495,6 +497,11 @@ _METHODS: dict[type[ast.AST], Callable[[Translator, Any], Typed]] = {
 
 def _is_singleton(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
+
+
+def _is_folded(node: ast.expr) -> bool:
+    """Whether the compiler may see a constant here, and warn on the host's stderr that `is` compares it."""
+    return not isinstance(node, (ast.Name, ast.Call)) and not _is_singleton(node)
 
 
 def _is_table(node: ast.expr) -> bool:

@@ -264,15 +264,22 @@ def _unary(symbol: str, apply: Callable[[Any], Any], kinds: tuple[str, ...]) -> 
     return guard
 
 
+def _invert(value: int) -> int:
+    """`~value`; of a bool without the DeprecationWarning of 3.12, which is not for the host's stderr."""
+    return ~int(value)
+
+
 absolute = _unary("abs()", abs, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta"))
 
 GUARDS: dict[type[ast.AST], Callable[..., Any]] = {
     **{kind: _guard(kind) for kind in BINARY},
+    ast.Is: lambda fuel, left, right: left is right,
+    ast.IsNot: lambda fuel, left, right: left is not right,
     ast.Eq: equal,
     ast.NotEq: unequal,
     ast.In: contains,
     ast.NotIn: lacks,
     ast.USub: _unary("-", operator.neg, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")),
     ast.UAdd: _unary("+", operator.pos, ("int", "bool", "float", "complex", "Decimal", "Fraction", "timedelta")),
-    ast.Invert: _unary("~", operator.invert, ("int", "bool")),
+    ast.Invert: _unary("~", _invert, ("int", "bool")),
 }

@@ -34,6 +34,7 @@ def walk(tree: ast.expr, names: Mapping[str, Any], max_steps: int) -> Any:
         raise Unfinished from error
 
 
+_IDENTITY = frozenset({ast.Is, ast.IsNot})
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
 
 
@@ -81,6 +82,8 @@ def _compare(node: ast.Compare, names: Mapping[str, Any], fuel: Fuel) -> Any:
     result: Any = True
     for operator, operand in zip(node.ops, node.comparators, strict=True):
         right = _WALKS[type(operand)](operand, names, fuel)
+        if type(operator) in _IDENTITY:
+            raise Unfinished  # which operands it may have is for the grammar to say
         result = GUARDS[type(operator)](fuel, left, right)
         if not result:
             break

@@ -16,6 +16,8 @@ import pytest
 from safeexec.errors import ExpressionError
 from safeexec.inline import compile_expression, evaluate
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # pytest-timeout has a thread
+
 CPU_SECONDS = 3
 NEW_MEMORY = 512 << 20
 
