@@ -10,7 +10,7 @@ import subprocess
 import sys
 from functools import partial
 
-from benchmarks.common import BareChild, Table, in_new_process, in_turn, one_core, options, timed
+from benchmarks.common import BareChild, Table, in_turn, one_core, options
 from safeexec import Sandbox
 
 REFERENCE = {
@@ -20,26 +20,25 @@ REFERENCE = {
 }
 """What a bare Python imports for comparison: the libraries that a sandbox of the policy has at hand."""
 COLD = """
-import time
-start = time.perf_counter()
 from safeexec import Sandbox
 with Sandbox({policy!r}) as sandbox:
     sandbox.run("1 + 1").check()
-    print(time.perf_counter() - start)
 """
 
 
 def cold(rounds: int) -> None:
-    table = Table("a new host process: import safeexec, open a sandbox, first result")
+    table = Table("a new Python process: start, import safeexec, open a sandbox, first result, end")
     for policy, imports in REFERENCE.items():
         if not all(importlib.util.find_spec(name.partition(".")[0]) for name in imports):
             table.skip(policy, f"it is measured where {', '.join(imports)} are installed")
             continue
-        source = f"import {', '.join(imports)}" if imports else "pass"
-        python = timed(partial(subprocess.run, [sys.executable, "-I", "-c", source], check=True), rounds)
-        table.row(
-            policy, in_new_process(COLD.format(policy=policy), rounds=rounds), python, f"python -I -c '{source[:24]}'"
+        bare = f"import {', '.join(imports)}" if imports else "pass"
+        ours, reference = (
+            partial(subprocess.run, [sys.executable, "-c", source], check=True)
+            for source in (COLD.format(policy=policy), bare)
         )
+        times = in_turn(ours, reference, rounds=rounds)
+        table.row(policy, *times, f"python -c '{bare[:24]}{' …' if imports else ''}'")
 
 
 def fresh(sandbox: Sandbox) -> None:

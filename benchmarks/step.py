@@ -6,6 +6,7 @@ python -m benchmarks.step [--quick]
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 
 from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
@@ -13,6 +14,13 @@ from safeexec import Sandbox, Session
 
 LINES = 10_000
 MEGABYTE = 1_000_000
+BATCH = 20
+"""Steps in a row, without a pause in which a checkpoint could be made."""
+
+
+def repeat(call: Callable[[], object]) -> None:
+    for _ in range(BATCH):
+        call()
 
 
 def steps(session: Session, undoable: Session, before: Session, floor: BareChild, rounds: int) -> None:
@@ -21,16 +29,16 @@ def steps(session: Session, undoable: Session, before: Session, floor: BareChild
     for child in (session, undoable, before, floor):
         child.run("x = 0")
 
-    bare, fork = partial(floor.run, step), "bare fork and wait"
-    table.row(
-        f"{step}, checkpoints off", *in_turn(partial(session.run, step), bare, rounds=rounds), "bare forked child"
-    )
+    bare = partial(floor.run, step)
+    times = in_turn(partial(session.run, step), bare, rounds=rounds)
+    table.row(f"{step}, checkpoints off", *times, "bare forked child")
     times = in_turn(partial(undoable.run, step), bare, rounds=rounds // 2, pause=0.01)
     table.row(f"{step}, undoable, 10 ms of think time", *times, "bare forked child, same pause")
-    table.row(
-        f"{step}, undoable, back to back", timed(partial(undoable.run, step), rounds), timed(fork_and_wait, 50), fork
-    )
-    table.row(f"{step}, before-step", timed(partial(before.run, step), rounds), fork, "bare fork and wait")
+    for what, child in (("undoable, back to back", undoable), ("checkpoints: before-step", before)):
+        ours, fork = in_turn(
+            partial(repeat, partial(child.run, step)), partial(repeat, fork_and_wait), rounds=rounds // 10
+        )
+        table.row(f"{step}, {what}", ours / BATCH, fork / BATCH, "bare fork and wait")
     times = in_turn(partial(session.run, PROGRAM), partial(floor.run, PROGRAM), rounds=rounds // 2)
     table.row("a program of 30 lines, compiled and run", *times, "bare forked child")
     lines = f"for i in range({LINES}): print(i)"
