@@ -131,6 +131,10 @@ class singledispatchmethod:
         return getattr(self.func, "__isabstractmethod__", False)
 
 
+_NOT_IN_FIELDS = frozenset({"__mro__", "__bases__", "__base__"})
+"""Allowed in code, where the reader sees them. In a template they serve nobody but who walks from a value to its classes."""
+
+
 class Formatter:
     """`string.Formatter` whose fields walk attributes under the rules. Not a subclass: see the package's docstring."""
 
@@ -150,7 +154,12 @@ class Formatter:
         first, rest = _string.formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)
         for is_attribute, key in rest:
-            value = checked_getattr(value, key) if is_attribute else value[key]
+            if not is_attribute:
+                value = value[key]
+            elif key in _NOT_IN_FIELDS:
+                raise AttributeError(f"{key!r} is refused in a format field; read it in code")
+            else:
+                value = checked_getattr(value, key)
         return value, first
 
 
