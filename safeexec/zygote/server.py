@@ -12,7 +12,7 @@ import msgspec
 from safeexec.child.link import Link
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.zygote.preload import COMMON, OWN, import_modules
+from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules, warm
 
 if TYPE_CHECKING:
     from safeexec.child.execute import Guest
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SPAWN_FDS = 3
 """Control socket, stdout, stderr."""
+IDLE_SECONDS = 0.02
+"""How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for one."""
 
 
 class Zygote:
@@ -44,7 +46,12 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
+        late = list(LATE)
         while True:
+            while late and self.link.quiet(IDLE_SECONDS):
+                import_modules((late.pop(0),))
+                if not late:
+                    warm()
             request = self.link.receive()
             fds = [self.link.take_fd() for _ in range(SPAWN_FDS)]
             control, stdout, stderr = (fd for fd in fds if fd is not None)
