@@ -23,9 +23,14 @@ OpenSession = Callable[..., Session]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.linux.probe`)")
+    config.addinivalue_line(
+        "markers",
+        "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.linux.probe`)",
+    )
     config.addinivalue_line("markers", "modules(*names): skip where one of these libraries is not installed")
-    config.addinivalue_line("markers", "profile(name): the policy of the fixtures `session` and `run`; default: standard")
+    config.addinivalue_line(
+        "markers", "profile(name): the policy of the fixtures `session` and `run`; default: standard"
+    )
 
 
 # Skips

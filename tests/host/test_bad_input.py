@@ -54,7 +54,14 @@ def test_source_that_is_not_python(either: Session, what: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["(" * 100_000, "[" * 100_000 + "]" * 100_000, "x = " + "-" * 100_000 + "1", "1" + "+1" * 50_000, "x" + ".a" * 50_000, "f(" * 5_000 + ")" * 5_000],
+    [
+        "(" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
+        "x = " + "-" * 100_000 + "1",
+        "1" + "+1" * 50_000,
+        "x" + ".a" * 50_000,
+        "f(" * 5_000 + ")" * 5_000,
+    ],
     ids=["open", "brackets", "minus", "sum", "attributes", "calls"],
 )
 def test_nesting_that_exhausts_a_parser(either: Session, source: str) -> None:

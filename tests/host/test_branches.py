@@ -78,11 +78,15 @@ def test_branches_run_at_the_same_time(session: Session) -> None:
     outcomes: dict[int, str] = {}
 
     def work(number: int) -> None:
-        outcomes[number] = branches[number].run(
-            "print('on')\nwhile True: pass",
-            timeout=60,
-            on_output=lambda _: (started[number].set(), started[1 - number].wait(30), branches[number].cancel()),
-        ).outcome
+        outcomes[number] = (
+            branches[number]
+            .run(
+                "print('on')\nwhile True: pass",
+                timeout=60,
+                on_output=lambda _: (started[number].set(), started[1 - number].wait(30), branches[number].cancel()),
+            )
+            .outcome
+        )
 
     threads = [threading.Thread(target=work, args=(number,)) for number in (0, 1)]
     for thread in threads:

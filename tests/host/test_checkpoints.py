@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from safeexec import CheckpointError, PolicyError, Result, Sandbox, Session
-from tests.footprint import pause
+from safeexec import CheckpointError, Result, Sandbox, Session
 
 OpenSession = Callable[..., Session]
 FOREVER = "while True: pass"
@@ -26,13 +24,25 @@ def kill(session: Session) -> Result:
 
 SURVIVORS = {
     "containers and their identity": ("a = [1]\nb = {'a': a}\nc = a", "b['a'] is a is c and a == [1]"),
-    "an open generator": ("def count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()\nnext(g)\nnext(g)", "next(g) == 3"),
-    "a closure": ("def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\nf = make()\nf()", "f() == 2"),
-    "instances and their class": ("class A:\n    made = 0\n    def __init__(self):\n        A.made += 1\na = A()", "type(a) is A and A.made == 1"),
+    "an open generator": (
+        "def count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()\nnext(g)\nnext(g)",
+        "next(g) == 3",
+    ),
+    "a closure": (
+        "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\nf = make()\nf()",
+        "f() == 2",
+    ),
+    "instances and their class": (
+        "class A:\n    made = 0\n    def __init__(self):\n        A.made += 1\na = A()",
+        "type(a) is A and A.made == 1",
+    ),
     "an iterator": ("i = iter(range(5))\nnext(i)", "next(i) == 1"),
     "a lambda with a cycle": ("d = {}\nd['self'] = d\nf = lambda: d['self']", "f() is d"),
     "a StringIO": ("import io\nb = io.StringIO()\nb.write('ab')", "b.write('c') and b.getvalue() == 'abc'"),
-    "random's place": ("import random\nrandom.seed(5)\nrandom.random()\ns = random.getstate()", "random.getstate() == s"),
+    "random's place": (
+        "import random\nrandom.seed(5)\nrandom.random()\ns = random.getstate()",
+        "random.getstate() == s",
+    ),
 }
 
 
@@ -56,7 +66,13 @@ def test_frames_arrays_and_fitted_models_survive_a_kill(session: Session) -> Non
         "model = LinearRegression().fit(frame[['x']].to_numpy(), frame['y'])\narray = np.arange(10)\nview = array[::2]"
     ).check()
     kill(session)
-    value = session.run("view[0] = 7\n[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]").check().value
+    value = (
+        session.run(
+            "view[0] = 7\n[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]"
+        )
+        .check()
+        .value
+    )
     assert value == [0.6, 2.2, 7, (5, 2)]
 
 
@@ -75,7 +91,9 @@ def test_random_goes_on_where_it_was(session: Session) -> None:
 @pytest.mark.modules("numpy")
 @pytest.mark.profile("data-analysis")
 def test_numpys_generators_go_on_where_they_were(session: Session) -> None:
-    session.run("import numpy as np\nrng = np.random.default_rng(3)\nrng.random()\nnp.random.seed(4)\nnp.random.random()").check()
+    session.run(
+        "import numpy as np\nrng = np.random.default_rng(3)\nrng.random()\nnp.random.seed(4)\nnp.random.random()"
+    ).check()
     session.checkpoint("here")
     draw = "[float(rng.random()), float(np.random.random())]"
     expected = session.run(draw).value
@@ -105,6 +123,7 @@ def test_what_cannot_be_carried_is_named(session: Session) -> None:
 
 
 # When
+
 
 @pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit", "x = 2\nundefined"])
 def test_atomic_undoes_a_step_that_raises(session: Session, change: str) -> None:
@@ -181,6 +200,7 @@ def test_a_thread_that_has_ended_is_no_hindrance(session: Session) -> None:
 
 
 # Names
+
 
 def test_rollback_to_a_name_and_forward_again(session: Session) -> None:
     session.run("x = 1").check()
@@ -290,6 +310,7 @@ def test_deep_chains_of_named_restores_end_in_a_clear_error_or_stay_fast(session
 
 # Stopping from outside
 
+
 @pytest.mark.profile("confined-python")
 def test_cancel_from_another_thread_restores(session: Session) -> None:
     session.run("x = 1").check()
@@ -333,6 +354,7 @@ def test_ctrl_c_while_the_host_waits(session: Session) -> None:
 
 # Tools
 
+
 def test_a_rollback_lists_the_tool_calls_that_cannot_be_undone(profile: str) -> None:
     sent: list[str] = []
 
@@ -353,11 +375,14 @@ def test_a_rollback_lists_the_tool_calls_that_cannot_be_undone(profile: str) -> 
 
 # Files
 
+
 @pytest.mark.profile("data-analysis")
 def test_files_follow_a_rollback(session: Session) -> None:
     session.run("open('kept.txt', 'w').write('1')\nopen('gone.txt', 'w').write('x')").check()
     session.checkpoint("two files")
-    session.run("import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\nos.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')").check()
+    session.run(
+        "import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\nos.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')"
+    ).check()
     session.rollback("two files")
     assert session.run("import os\nsorted(os.listdir()), open('kept.txt').read(), open('gone.txt').read()").value == (
         ["gone.txt", "kept.txt"],

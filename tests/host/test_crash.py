@@ -51,7 +51,9 @@ def signalled() -> str:
     pid = victims[-1]._core.runner_pid()
     assert pid is not None
     os.kill(pid, signal.SIGUSR2)
-    deadline_of(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE or survived(pid))
+    deadline_of(
+        lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE or survived(pid)
+    )
     return "answered"
 
 
@@ -105,7 +107,9 @@ def test_while_executing(victim: Session, way: str) -> None:
 @pytest.mark.parametrize("way", DEADLY)
 def test_in_a_tool_call(victim: Session, way: str) -> None:
     define(victim, way)
-    victim.run("import signal, pathlib\nsignal.signal(signal.SIGUSR2, lambda *_: (die(), pathlib.Path('survived').touch()))").check()
+    victim.run(
+        "import signal, pathlib\nsignal.signal(signal.SIGUSR2, lambda *_: (die(), pathlib.Path('survived').touch()))"
+    ).check()
     result = victim.run("steps = 1\nanswer = signalled()", timeout=60)
     if result.outcome != "ok":
         died(result, way)
@@ -149,7 +153,11 @@ steps = 1
 """
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00\x00", b"\x10\x00\x00\x00half", b"\xff" * 64, b"\x01\x00\x00\x00\xc1"], ids=["nothing", "half a header", "half a frame", "a flood", "no message"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00\x00", b"\x10\x00\x00\x00half", b"\xff" * 64, b"\x01\x00\x00\x00\xc1"],
+    ids=["nothing", "half a header", "half a frame", "a flood", "no message"],
+)
 @pytest.mark.parametrize("way", ["SIGKILL", "exit"])
 def test_while_replying(victim: Session, way: str, data: bytes) -> None:
     define(victim, way)
@@ -162,7 +170,9 @@ def test_while_replying(victim: Session, way: str, data: bytes) -> None:
 def test_while_the_checkpoint_is_being_thawed(victim: Session, way: str) -> None:
     """The copy lives, but each runner that it forks dies at once: an older state is taken, and said to be."""
     define(victim, way)
-    victim.run("import os\nforks = 0\ndef count():\n    global forks\n    forks += 1\n    if forks == 2: die()\nos.register_at_fork(after_in_child=count)").check()
+    victim.run(
+        "import os\nforks = 0\ndef count():\n    global forks\n    forks += 1\n    if forks == 2: die()\nos.register_at_fork(after_in_child=count)"
+    ).check()
     result = victim.run("while True: pass", timeout=0.5)
     assert (result.outcome, result.state) == ("timeout", "restored")
 
@@ -174,7 +184,9 @@ def test_a_parked_checkpoint_that_was_killed(victim: Session) -> None:
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    deadline_of(lambda: all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in pids))
+    deadline_of(
+        lambda: all(not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE for pid in pids)
+    )
     with pytest.raises(CheckpointError, match="gone"):
         victim.rollback("here")
     assert victim.run("steps").value == 1

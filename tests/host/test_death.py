@@ -68,7 +68,10 @@ def within_deadline(condition: Callable[[], bool]) -> bool:
 def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with subprocess.Popen(
-        [sys.executable, "-c", HOST.format(profile=profile, extra=extra)], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", HOST.format(profile=profile, extra=extra)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as host:
         assert host.stdout is not None
         root = host.stdout.readline().strip()

@@ -43,7 +43,9 @@ def test_a_timeout_out_of_bounds_is_the_callers_error(session: Session, timeout:
     assert session.run("1").value == 1
 
 
-@pytest.mark.parametrize("source", [FOREVER, C_CALL, "import re\nre.match('(a+)+$', 'a' * 60 + 'b')", "[0] * 3 and max(iter(int, 1))"])
+@pytest.mark.parametrize(
+    "source", [FOREVER, C_CALL, "import re\nre.match('(a+)+$', 'a' * 60 + 'b')", "[0] * 3 and max(iter(int, 1))"]
+)
 def test_nothing_that_guest_code_calls_outlasts_its_deadline(session: Session, source: str) -> None:
     assert killed(session, source, timeout=0.2).outcome == "timeout"
 
@@ -79,7 +81,7 @@ def test_a_timeout_says_where_also_inside_a_c_call(session: Session, call: str) 
     error = session.run(WHERE.format(call=call), timeout=0.3).error
     assert error is not None
     assert (error.line, error.source_line.strip()) == (2, f"return {call}")
-    for shown in ('line 8, in <module>', "outer()", "line 5, in outer", "value = inner(3)", "line 2, in inner"):
+    for shown in ("line 8, in <module>", "outer()", "line 5, in outer", "value = inner(3)", "line 2, in inner"):
         assert shown in error.traceback, error.traceback
     assert "at line 2" in error.message
 
@@ -176,7 +178,9 @@ def test_workspace_bytes_and_files_are_limited(open_session: OpenSession) -> Non
     assert result.outcome in ("output", "error", "violation")
     assert session.run("1").ok
     session = open_session(workspace_files=20)
-    result = session.run("for i in range(10_000): open(f'f{i}', 'w').close()\nimport time\ntime.sleep(3600)", timeout=60)
+    result = session.run(
+        "for i in range(10_000): open(f'f{i}', 'w').close()\nimport time\ntime.sleep(3600)", timeout=60
+    )
     assert result.outcome == "output"
     assert result.error is not None and "workspace_files" in result.error.message
     assert session.run("import os\nos.listdir()").value == []

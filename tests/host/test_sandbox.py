@@ -80,11 +80,13 @@ def test_unknown_policy_names_what_there_is() -> None:
 
 def test_a_policy_file_with_a_typo_names_file_line_and_the_name_that_was_meant(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(textwrap.dedent("""\
+    path.write_text(
+        textwrap.dedent("""\
         extends: standard
         limits:
           memory_md: 64
-    """))
+    """)
+    )
     with pytest.raises(PolicyError, match=r"mine\.yaml:3(?s:.)*memory_mb"):
         Sandbox(path).open()
 

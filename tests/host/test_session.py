@@ -79,7 +79,9 @@ def test_check_returns_the_result_or_raises(run: Run) -> None:
     assert caught.value.result.outcome == "error"
 
 
-@pytest.mark.parametrize("source", ["1 / 0", "float('nan')", "{(1, 2): {3j}}", "object()", "b'\\xff'", "'\\udcff'", "import os"])
+@pytest.mark.parametrize(
+    "source", ["1 / 0", "float('nan')", "{(1, 2): {3j}}", "object()", "b'\\xff'", "'\\udcff'", "import os"]
+)
 def test_every_result_is_json(run: Run, source: str) -> None:
     assert json.loads(json.dumps(run(source).to_dict()))["outcome"]
 
@@ -113,7 +115,9 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
     results: list[Result] = []
     thread = threading.Thread(
         target=lambda: results.append(
-            session.run("import time\nprint('started')\ntime.sleep(3600)", timeout=60, on_output=lambda _: started.set())
+            session.run(
+                "import time\nprint('started')\ntime.sleep(3600)", timeout=60, on_output=lambda _: started.set()
+            )
         )
     )
     thread.start()

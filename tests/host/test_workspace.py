@@ -82,9 +82,15 @@ def test_modes_links_and_directories_follow_a_rollback(open_session: OpenSession
     session.run("import os\nos.makedirs('d/e')\nopen('d/e/f', 'w').write('1')").check()
     os.symlink("d/e/f", directory(session) / "link")
     session.checkpoint("tree")
-    session.run("import shutil\nshutil.rmtree('d')\nos.remove('link')\nopen('d', 'w').write('now a file')\nos.mkdir('link')").check()
+    session.run(
+        "import shutil\nshutil.rmtree('d')\nos.remove('link')\nopen('d', 'w').write('now a file')\nos.mkdir('link')"
+    ).check()
     session.rollback("tree")
-    assert session.run("open('link').read(), os.path.isdir('d/e'), os.path.islink('link')").check().value == ("1", True, True)
+    assert session.run("open('link').read(), os.path.isdir('d/e'), os.path.islink('link')").check().value == (
+        "1",
+        True,
+        True,
+    )
 
 
 def test_a_file_that_did_not_change_is_not_copied_again(session: Session) -> None:

@@ -1,0 +1,137 @@
+"""`safeexec run`, `check` and `repl` as a person or a script uses them: text in, text and an exit status out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+Done = subprocess.CompletedProcess[str]
+
+
+def safeexec(*arguments: str, text: str = "") -> Done:
+    """The command in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "safeexec", *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=environment,
+    )
+
+
+def test_code_from_the_command_line() -> None:
+    done = safeexec("run", "--policy", "calculator", "-c", "import math; print(math.sqrt(2))")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1.4142135623730951\n", "")
+
+
+def test_the_value_of_an_expression_is_shown() -> None:
+    assert safeexec("run", "-c", "6 * 7").stdout == "42\n"
+
+
+def test_standard_input() -> None:
+    assert safeexec("run", "-", text="print('in')").stdout == "in\n"
+
+
+def test_files_are_the_steps_of_one_session(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1")
+    (tmp_path / "b.py").write_text("print(x + 1)")
+    done = safeexec("run", str(tmp_path / "a.py"), str(tmp_path / "b.py"))
+    assert (done.returncode, done.stdout) == (0, "2\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "shown"),
+    [
+        ("1 / 0", 1, "ZeroDivisionError: division by zero"),
+        ("import os\nos.remove('x')", 3, "standard.yaml"),
+        ("while True: pass", 6, "line 1"),
+        ("x = bytearray(1 << 40)", 5, "MemoryError"),
+        ("import math\nprint(math.squrt(2))", None, "sqrt"),
+        ("x = (", 1, "SyntaxError"),
+    ],
+)
+def test_the_exit_status_tells_the_outcome(source: str, status: int | None, shown: str) -> None:
+    done = safeexec("run", "--timeout", "1", "-c", source)
+    assert done.returncode == status or (status is None and done.returncode)
+    assert shown in done.stderr
+    assert done.stdout == ""
+
+
+def test_json_is_one_object_per_step() -> None:
+    done = safeexec("run", "--json", "-c", "x = 1", "-c", "print(x)\nx + 1")
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert first["outcome"] == "ok"
+    assert (second["stdout"], second["value"]) == ("1\n", 2)
+
+
+def test_files_of_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a\n1\n")
+    done = safeexec(
+        "run", "-p", "data-analysis", "--file", str(tmp_path / "data.csv"), "-c", "print(open('data.csv').read())"
+    )
+    assert (done.returncode, done.stdout) == (0, "a\n1\n\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run"],
+        ["run", "-p", "calculater", "-c", "1"],
+        ["run", "no-such-file.py"],
+        ["run", "--timeout", "-1", "-c", "1"],
+        ["walk"],
+    ],
+)
+def test_a_wrong_command_line_is_status_2_and_one_clear_message(arguments: list[str]) -> None:
+    done = safeexec(*arguments)
+    assert done.returncode == 2
+    assert done.stderr and "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_file_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"x = '\xff'")
+    done = safeexec("run", str(tmp_path / "a.py"))
+    assert done.returncode == 2
+    assert "not UTF-8" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_check_runs_nothing_and_shows_line_caret_rule_and_hint(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("print('run')\nimport subprocess\n")
+    done = safeexec("check", str(path))
+    assert done.returncode == 3
+    assert f"{path}:2:" in done.stdout
+    assert (
+        "import subprocess" in done.stdout and "^" in done.stdout and "rule:" in done.stdout and "hint:" in done.stdout
+    )
+    assert "run\n" not in done.stdout.splitlines()
+    path.write_text("print('run')\n")
+    assert (safeexec("check", str(path)).returncode, safeexec("check", str(path)).stdout) == (0, "")
+
+
+def test_repl_keeps_state_and_goes_on_after_mistakes() -> None:
+    done = safeexec("repl", "-p", "calculator", text="x = 20\n1 / 0\ndef f():\n    return x + 1\n\nf() * 2\n")
+    assert done.returncode == 0
+    assert "42" in done.stdout
+    assert "ZeroDivisionError" in done.stdout + done.stderr
+
+
+def test_a_closed_pipe_is_no_traceback() -> None:
+    """As in `safeexec run … | head -1`."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-m", "safeexec", "run", "-c", "for i in range(20000): print(i)"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "0\n"
+        process.stdout.close()
+        assert "Traceback" not in process.stderr.read()

@@ -1,0 +1,12 @@
+# id: nv-ctypes-mutate-bytes
+# class: native
+# expect: contained
+# layer: 2
+# proves: prints ESCAPED when ctypes.memmove rewrites an immutable object of the guest's own process; nothing outside it is touched
+# severity: primitive
+# oracle: marker
+
+import ctypes
+b = b"immutable-AAAA"
+ctypes.memmove(id(b) + bytes.__basicsize__ - 1, b"ESCAPED", 7)
+print(b.decode())

@@ -1,0 +1,118 @@
+"""Imports run one way: a folder is a trust level, and what crosses between host and child is in `protocol` alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import safeexec
+
+ROOT = Path(safeexec.__file__).parent
+TOP = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
+FACES = {"agent", "cli", "servers", "cluster"}
+PUBLIC_MODULES = {"errors", "results", "observation", "jsonable", "text", "toolkit"}
+"""Modules at the top whose names are public, or plain text helpers that hold no state."""
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "linux": {"linux"},
+    "protocol": {"protocol", "errors", "text"},
+    "facades": {"facades", "protocol", "errors", "text"},
+    "compiler": {"compiler", "facades", "protocol", "errors", "text"},
+    "policy": {"policy", "compiler", "facades", "protocol", "errors", "text"},
+    "inline": {"inline", "policy", "compiler", "facades", "protocol", "errors", "text", "results"},
+    "child": {"child", "compiler", "facades", "protocol", "linux", "errors", "text"},
+    "zygote": {"zygote", "child", "compiler", "facades", "protocol", "linux", "errors", "text"},
+    "host": {"host", "policy", "compiler", "protocol", "linux", "errors", "results", "text", "toolkit"},
+}
+EXCEPTIONS = {
+    # `why` answers from the very tables that are enforced; both are data.
+    ("policy/explain.py", "safeexec.child.rules"),
+    ("policy/explain.py", "safeexec.linux.syscalls"),
+}
+
+
+def modules(package: str) -> Iterator[Path]:
+    yield from sorted((ROOT / package).rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of every module of this package that a file imports, wherever in the file."""
+    package = ["safeexec", *path.relative_to(ROOT).with_suffix("").parts][:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            names = [f"{module}.{alias.name}" for alias in node.names] if module == "safeexec" else [module]
+        else:
+            continue
+        for name in names:
+            if name.partition(".")[0] == "safeexec":
+                yield node.lineno, name
+
+
+def part(name: str) -> str:
+    """The folder, or the module at the top, that a dotted name belongs to; public names belong to none: ``""``."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and ((ROOT / parts[1]).is_dir() or parts[1] in TOP) else ""
+
+
+def type_checking_lines(path: Path) -> set[int]:
+    """Lines that only a type checker reads."""
+    lines: set[int] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            for statement in node.body:
+                lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    return lines
+
+
+@pytest.mark.parametrize("package", sorted(MAY_IMPORT))
+def test_a_folder_imports_only_what_lies_below_it(package: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in modules(package)
+        for line, name in imports(path)
+        if part(name) not in MAY_IMPORT[package]
+        and line not in type_checking_lines(path)
+        and (str(path.relative_to(ROOT)), name) not in EXCEPTIONS
+    ]
+    assert not wrong
+
+
+def test_every_folder_has_its_place() -> None:
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"policies"}
+    assert folders <= set(MAY_IMPORT) | FACES
+
+
+@pytest.mark.parametrize("package", sorted(FACES))
+def test_the_outermost_folders_use_public_names_only(package: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in modules(package)
+        for line, name in imports(path)
+        if part(name) not in {"", package, *PUBLIC_MODULES, *FACES} and line not in type_checking_lines(path)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("package", ["child", "zygote", "protocol", "compiler", "facades", "linux"])
+def test_yaml_never_reaches_the_child(package: str) -> None:
+    for path in modules(package):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {"yaml", "psutil"} & {name.partition(".")[0] for name in names}, path
+
+
+@pytest.mark.parametrize("package", ["host", "policy", "protocol", "linux"])
+def test_the_host_unpickles_nothing(package: str) -> None:
+    for path in modules(package):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {"pickle", "cloudpickle", "dill", "marshal", "shelve"} & set(names), path
