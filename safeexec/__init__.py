@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Opaque
-    from safeexec.results import ErrorInfo, Result
+    from safeexec.results import Display, ErrorInfo, Result
 
 _HOME = {
     "safeexec.errors": (
@@ -48,7 +48,7 @@ _HOME = {
     "safeexec.policy.model": "Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Opaque",
-    "safeexec.results": "ErrorInfo Result",
+    "safeexec.results": "Display ErrorInfo Result",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _RENAMED = {"machine_protection": ("safeexec.host.confinement", "describe")}
@@ -57,6 +57,7 @@ __all__ = [
     "AsyncSandbox",
     "AsyncSession",
     "CheckpointError",
+    "Display",
     "ErrorInfo",
     "ExpressionError",
     "Mechanism",

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from safeexec.cli.common import EXIT_CODES, add_policy_option, print_error, read_source
+from safeexec.cli.pictures import Pictures
 
 Subparsers = Any
 
@@ -21,6 +22,7 @@ def add_parser(commands: Subparsers) -> argparse.ArgumentParser:
     add_policy_option(parser)
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step, at most what the policy allows")
     parser.add_argument("--file", action="append", default=[], metavar="PATH", help="copy a file into the workspace (NAME=PATH to rename)")
+    parser.add_argument("--display-dir", metavar="DIR", help="write pictures and tables that steps show into this directory")
     parser.add_argument("--json", action="store_true", help="print one JSON object per step instead of its output")
     return parser
 
@@ -33,6 +35,7 @@ def main(options: argparse.Namespace) -> int:
     if not sources:
         print("safeexec run: nothing to run: give a FILE, - or -c CODE", file=sys.stderr)
         return 2
+    pictures = Pictures(options.display_dir)
     with Sandbox(options.policy, files=_files(options.file) or None) as sandbox, sandbox.session() as session:
         for source in sources:
             result = session.run(source, timeout=options.timeout, on_output=None if options.json else _write)
@@ -41,6 +44,7 @@ def main(options: argparse.Namespace) -> int:
             else:
                 if result.ok and result.value is not None and options.code:
                     _write(result.text + "\n")
+                pictures.show(result.displays)
                 print_error(result)
             if not result.ok:
                 return EXIT_CODES[result.outcome]
