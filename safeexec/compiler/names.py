@@ -129,7 +129,7 @@ CHILDREN: Final[dict[str, tuple[str, ...]]] = {
 _FRAME = (
     "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes"
 )
-_TRACEBACK = "tb_frame tb_lasti tb_lineno tb_next"
+_TRACEBACK = "tb_frame tb_lasti"  # not tb_lineno and tb_next: `sys.exc_info` gives tracebacks, their frames are the door
 _GENERATORS = (
     "gi_frame gi_code gi_yieldfrom gi_running gi_suspended cr_frame cr_code cr_await cr_origin cr_running cr_suspended "
     "ag_frame ag_code ag_await ag_running ag_suspended"
@@ -141,7 +141,7 @@ _CODE = (
 )
 _OTHER = (
     "func_code func_globals func_closure func_defaults im_func im_self im_class "  # spelled like this by old tutorials
-    "cell_contents with_traceback ctypes _ctypes _getframe _current_frames _current_exceptions _getframemodulename"
+    "cell_contents ctypes _ctypes _getframe _current_frames _current_exceptions _getframemodulename"
 )
 REFUSED_PLAIN_NAMES: Final = frozenset(" ".join((_FRAME, _TRACEBACK, _GENERATORS, _CODE, _OTHER)).split())
 """Refused attribute names without a double underscore: what `inspect` documents on frames, code and generators."""
@@ -175,7 +175,7 @@ _DATA = (
     "__metadata__ __bound__ __constraints__ __covariant__ __contravariant__ __infer_variance__ __default__ "
     "__forward_arg__ __required_keys__ __optional_keys__ __total__ __protocol_attrs__ __final__ __override__ "
     "__dataclass_fields__ __dataclass_params__ __members__ __objclass__ __text_signature__ __signature__ "
-    "__cause__ __context__ __suppress_context__ __notes__ __version__ __author__ __all__ __date__ __license__ "
+    "__cause__ __context__ __suppress_context__ __notes__ __traceback__ __version__ __author__ __all__ __date__ __license__ "
     "__email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "
     "__itemsize__ __basicsize__ __flags__ __debug__ __test__ __order__ __classdict__ __classcell__"
 )
@@ -269,6 +269,9 @@ GUARD_TARGET: Final = "<guard target>"
 GUARD_NAMES: Final = frozenset(
     {GUARD_ATTRIBUTE, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP, GUARD_TARGET}
 )
+
+TEXT_RUNNERS: Final = frozenset({"eval", "exec"})
+"""Builtins that run text: a policy that has them wants text that the program computes, not text that it holds."""
 
 SITE_BUILTINS: Final = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """What `site` adds to the builtins of an ordinary interpreter."""

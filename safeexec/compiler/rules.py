@@ -40,6 +40,7 @@ class Rules:
         "plan",
         "refused",
         "star_imports",
+        "text_runners",
         "watched",
     )
 
@@ -58,6 +59,7 @@ class Rules:
         """Refused node kind → the construct it is."""
         self.decorators = "decorator" not in plan.refused_constructs
         self.star_imports = "star-import" not in plan.refused_constructs
+        self.text_runners = names.TEXT_RUNNERS & plan.builtins
         self.refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.watched = _watched(plan)
         """``module.name`` that this policy takes away from a module it allows."""
@@ -85,6 +87,8 @@ class Rules:
         if name in self.plain:
             return True
         if self.attribute(name) or name in self.denied_builtins or name in names.RESERVED:
+            return False
+        if name in self.text_runners:
             return False
         if any(watched.endswith("." + name) for watched in self.watched):
             return False

@@ -58,7 +58,9 @@ def compile_step(
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
 
-def compile_text(source: str, rules: Rules, filename: str, mode: str) -> CodeType:
+def compile_text(
+    source: str, rules: Rules, filename: str, mode: str, known_names: Container[str] = ()
+) -> CodeType:
     """Compile `source` for the guarded `eval` (mode ``eval``) and `exec` (mode ``exec``). Raises as `compile_step`."""
     _check_text(source, None)
     try:
@@ -66,7 +68,7 @@ def compile_text(source: str, rules: Rules, filename: str, mode: str) -> CodeTyp
         if is_clean(code, rules):
             return code
         tree = ast.parse(source, filename, mode)
-        return _code(tree, filename, mode) if _check(source, rules, (), tree) else code
+        return _code(tree, filename, mode) if _check(source, rules, known_names, tree) else code
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 

@@ -40,6 +40,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._targets: list[ast.Attribute] = []
         self._excused: set[ast.AST] = set()
         self._classes: list[ast.ClassDef] = []
+        self._texts: list[tuple[ast.Name, ast.expr]] = []
 
     @property
     def rewritten(self) -> bool:
@@ -51,6 +52,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         for tree in trees:
             self.visit(tree)
         self._check_builtins(trees)
+        self._check_texts(trees)
         self._check_members()
         self._check_targets()
         for node in self._classes if self.guards else ():
@@ -130,6 +132,16 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             if node.id in names.RESERVED or (node.id not in self._bound and node.id not in self.known_names):
                 self.refuse("builtin", node.id, node)
 
+    def _check_texts(self, trees: tuple[ast.AST, ...]) -> None:
+        """`eval` and `exec` of a text that the program itself holds: written as code, it is judged as a whole."""
+        if not self._texts:
+            return
+        held = {name for tree in trees for name in _names_of_texts(tree)}
+        for function, text in self._texts:
+            if _is_text(text) or (type(text) is ast.Name and text.id in held):
+                message = f"{function.id} of a text that the program itself holds is refused"
+                self.refuse("builtin", function.id, function, message)
+
     # Attributes
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -162,6 +174,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def visit_Call(self, node: ast.Call) -> None:
         """Turn ``template.format(...)`` into a call of the guard, unless the template is written out and harmless."""
         function = node.func
+        if type(function) is ast.Name and function.id in self.rules.text_runners and node.args:
+            self._texts.append((function, node.args[0]))
         if type(function) is not ast.Attribute or function.attr not in ("format", "format_map"):
             return
         if self.rules.attribute(function.attr) != GUARDED or self._is_safe_template(function):
@@ -387,6 +401,21 @@ def _bound_names(tree: ast.AST) -> set[str]:
             case ast.MatchMapping(rest=str(name)):
                 found.add(name)
     return found
+
+
+def _is_text(node: ast.AST | None) -> bool:
+    return type(node) is ast.Constant and isinstance(node.value, str | bytes)
+
+
+def _names_of_texts(tree: ast.AST) -> set[str]:
+    """Names that the program binds once, to a text that is written out."""
+    texts = {
+        node.targets[0].id
+        for node in ast.walk(tree)
+        if type(node) is ast.Assign and type(node.targets[0]) is ast.Name and _is_text(node.value)
+    }
+    stores = [node.id for node in ast.walk(tree) if type(node) is ast.Name and type(node.ctx) is not ast.Load]
+    return {name for name in texts if stores.count(name) == 1}
 
 
 def _declare_guards(node: ast.ClassDef, guards: list[str]) -> None:

@@ -68,25 +68,82 @@ def test_dir_of_an_object_leaves_out_refused_names(guest: Run) -> None:
 
 
 def test_eval_and_exec_run_under_the_same_rules(guest: Run) -> None:
+    assert guest("x = 2\neval(' x' + ' + 1')") == 3
+    assert guest("def f(y):\n    return eval(f'y * {y}')\nf(4)") == 16
+    assert guest("exec('z =' + '5')\nz") == 5
+    assert guest("d = {'a': 1}\nexec('b = a' + '+ 1', d)\nd") == {"a": 1, "b": 2}
+    assert guest("eval('a +' + 'b', {'a': 1}, {'b': 2})") == 3
+    assert guest("class A:\n    exec('y =' + '1')\nA.y") == 1
+    with pytest.raises(SyntaxError):
+        guest("eval('1' + ' +')")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("().__class__.__base__.__subclasses__()", AttributeError),
+        ("__import__('os')", NameError),
+        ("f.__globals__", AttributeError),
+        ("import os", ImportError),
+    ],
+)
+def test_what_a_text_may_not_do_is_raised(guest: Run, text: str, error: type[Exception]) -> None:
+    with pytest.raises(error, match="refused") as caught:
+        guest(f"text = {text!r}\ntext += ''\nexec(text)")
+    assert caught.value.hint and caught.value.rule  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "source", ["eval('1 + 1')", "exec(b'x = 1')", "text = '1'\neval(text)", "def f():\n    t = '1'\n    eval(t)"]
+)
+def test_a_text_that_the_program_holds_is_refused(guest: Run, source: str) -> None:
     from safeexec.compiler.step import Rejection
 
-    assert guest("x = 2\neval(' x + 1')") == 3
-    assert guest("def f(y):\n    return eval('y * 2')\nf(4)") == 8
-    assert guest("exec('z = 5')\nz") == 5
-    assert guest("d = {'a': 1}\nexec('b = a + 1', d)\nd") == {"a": 1, "b": 2}
-    assert guest("eval('a + b', {'a': 1}, {'b': 2})") == 3
-    for text in ("().__class__.__base__.__subclasses__()", "__import__('os')", "f.__globals__"):
-        with pytest.raises(Rejection):
-            guest(f"eval({text!r})")
-    with pytest.raises(Rejection):
-        guest("exec('import os')")
-    with pytest.raises(SyntaxError):
-        guest("eval('1 +')")
+    with pytest.raises(Rejection, match="that the program itself holds"):
+        guest(source)
 
 
 def test_the_builtins_do_not_stay_in_a_dict_of_the_guest(guest: Run) -> None:
-    assert guest("d = {}\nexec('def f(): return len([1])', d)\n(sorted(d), d['f']())") == (["f"], 1)
-    assert guest("d = {'__builtins__': {'len': None}}\neval('len([1])', d)") == 1
+    assert guest("d = {}\nexec('def f(): ' + 'return len([1])', d)\n(sorted(d), d['f']())") == (["f"], 1)
+    assert guest("d = {'__builtins__': {'len': None}}\neval('len(' + '[1])', d)") == 1
+    assert guest("d = {}\nexec('own = locals(), vars()' + '', d)\nd['own']") == ({}, {})
+
+
+CLASS_PATTERN = """
+class Anything(type):
+    def __instancecheck__(cls, value): return True
+class Pattern(metaclass=Anything):
+    __match_args__ = ('__globals__',)
+def function(): pass
+match function:
+    case Pattern(found): pass
+"""
+LIAR = """
+class Name(str):
+    asked = 0
+    def __hash__(self): return hash('<guard match>')
+    def __eq__(self, other):
+        Name.asked += 1
+        return Name.asked > 2
+class Mapping(dict):
+    def items(self): return [('<guard match>', lambda subject, *classes: subject)]
+"""
+
+
+@pytest.mark.parametrize(
+    "namespaces",
+    [
+        "{'<guard match>': lambda subject, *classes: subject}",
+        "{}, {'<guard match>': lambda subject, *classes: subject}",
+        "{Name(): lambda subject, *classes: subject}",
+        "{}, {Name(): lambda subject, *classes: subject}",
+        "Mapping()",
+        "{}, Mapping()",
+    ],
+)
+def test_no_namespace_answers_for_a_guard(guest: Run, namespaces: str) -> None:
+    with pytest.raises(AttributeError, match="'__globals__' is refused"):
+        guest(f"{LIAR}text = {CLASS_PATTERN!r}\ntext += ''\nexec(text, {namespaces})")
 
 
 def test_exit_and_quit_leave_the_step(guest: Run) -> None:

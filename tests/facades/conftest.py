@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from safeexec.facades.build import importer
+from safeexec.facades.replacements import guards
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 
@@ -24,6 +25,13 @@ def _plan(*modules: str, workspace: Any = "none", **entries: ImportPlan) -> Lang
 def plan() -> Callable[..., LanguagePlan]:
     """Makes a plan: ``plan("math", "json", workspace="read-only", statistics=ImportPlan(...))``."""
     return _plan
+
+
+@pytest.fixture(autouse=True)
+def _strict_guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a child the replacements read attributes with the strict pair, whatever another test has put in."""
+    monkeypatch.setattr(guards, "_getattr", guards._strict_getattr)
+    monkeypatch.setattr(guards, "_setattr", guards._strict_setattr)
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_why(capsys):
 
 
 def test_why_as_json(capsys):
-    _, out, _ = run(capsys, "policy", "why", "eval", "--json")
+    _, out, _ = run(capsys, "policy", "why", "compile", "--json")
     (answer,) = json.loads(out)
     assert (answer["kind"], answer["allowed"]) == ("builtin", False)
 

@@ -164,7 +164,7 @@ def test_samples_are_python_and_cover_every_construct():
         ("standard", "np.load", False, "standard.yaml", ""),
         ("standard", "os.path.join", False, "standard.yaml", "pathlib"),
         ("standard", "requests", False, "standard.yaml", "network"),
-        ("standard", "eval", False, "calculator.yaml", "literal_eval"),
+        ("calculator", "eval", False, "calculator.yaml", "json"),
         ("standard", "pathlib.Path", False, "standard.yaml", "PurePosixPath"),
         ("standard", ".__globals__", False, "calculator.yaml", ""),
         ("data-analysis", "open", True, "data-analysis.yaml", ""),
