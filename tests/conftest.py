@@ -84,7 +84,7 @@ _resting: dict[str, Footprint] = {}
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_temporary_directory() -> Iterator[None]:
-    """A directory per worker, so that what one leaves behind is not taken for another's. Guests of another uid pass through."""
+    """A directory per worker: what one leaves behind is not taken for another's. Guests of another uid pass through."""
     before = tempfile.tempdir
     directory = tempfile.mkdtemp(prefix="tests-")
     os.chmod(directory, 0o711)
@@ -135,7 +135,7 @@ def sandbox(sandbox_for: OpenSandbox, profile: str) -> Sandbox:
 
 @pytest.fixture
 def open_session(sandbox_for: OpenSandbox, profile: str) -> Iterator[OpenSession]:
-    """Sessions that are closed after the test: ``open_session(memory_mb=64)``, ``open_session(profile="calculator")``."""
+    """Sessions that are closed after the test: ``open_session(memory_mb=64)``, ``open_session(profile="plugin")``."""
     opened: list[Session] = []
 
     def get(profile: str = profile, **tightened: Any) -> Session:

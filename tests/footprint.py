@@ -1,4 +1,4 @@
-"""What this process holds: descriptors, threads, descendants, temporary directories. Two footprints differ by what leaked."""
+"""What this process holds: descriptors, threads, descendants, directories. Two footprints differ by what leaked."""
 
 from __future__ import annotations
 

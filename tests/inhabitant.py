@@ -17,7 +17,7 @@ _MQ_UNLINK = _MQ_OPEN + 1
 
 
 def main(canary: str, secret: str) -> None:
-    """Offer the secret over TCP, UDP, unix and abstract sockets, System V and POSIX shared memory and queues; then wait."""
+    """Offer the secret over TCP, UDP, unix and abstract sockets, shared memory and queues of both kinds; then wait."""
     reply = f"{secret}\n".encode()
     tcp, udp, port = _same_port()
     named, abstract = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)

@@ -1,8 +1,8 @@
-"""Attempts to get out. Each is judged from outside, by what it would have brought about, never by what it says of itself.
+"""Attempts to get out. Each is judged from outside, by what it would have brought about, not by what it says.
 
-`escapes/README.md` explains headers and oracles. A case of layer 1 runs under the profile that its needs ask for; one of
-layer 2 takes the language layer for broken and runs under `confined-python`; `both` runs twice. After each case the host
-is alive, the same session answers, and so does a new one.
+`escapes/README.md` explains headers and oracles. A case of layer 1 runs under the profile that its needs ask for; one
+of layer 2 takes the language layer for broken and runs under `confined-python`; `both` runs twice. After each case the
+host is alive, the same session answers, and so does a new one.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def evidence(case: Case, world: World, source: str, results: list[Result]) -> It
 
 
 def counts_as_marker(case: Case) -> bool:
-    """Whether the word ESCAPED in the output is evidence: what only a broken language layer allows is none without one."""
+    """Whether the word ESCAPED in the output is evidence: what only a language layer refuses is none without one."""
     if case.oracle not in ("marker", "pollution") or case.headers.get("expect") == "harmless":
         return False
     if case.headers.get("severity") == "primitive":

@@ -1,4 +1,4 @@
-"""Ordinary programs, as models write them, run unmodified: what they print and raise is exactly what CPython prints and raises.
+"""Ordinary programs, as models write them, run unmodified: they print and raise exactly what they do in CPython.
 
 The `.expected` files hold what CPython 3.11 gave. Where this machine's CPython or library versions say something else
 (a message of 3.12, a table of another pandas), the oracle is this machine's own CPython.

@@ -29,7 +29,8 @@ SURVIVORS = {
         "next(g) == 3",
     ),
     "a closure": (
-        "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\nf = make()\nf()",
+        "def make():\n    n = 0\n    def f():\n        nonlocal n\n        n += 1\n        return n\n    return f\n"
+        "f = make()\nf()",
         "f() == 2",
     ),
     "instances and their class": (
@@ -68,7 +69,8 @@ def test_frames_arrays_and_fitted_models_survive_a_kill(session: Session) -> Non
     kill(session)
     value = (
         session.run(
-            "view[0] = 7\n[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]"
+            "view[0] = 7\n"
+            "[round(float(model.coef_[0]), 6), round(float(model.intercept_), 6), int(array[0]), frame.shape]"
         )
         .check()
         .value
@@ -381,7 +383,8 @@ def test_files_follow_a_rollback(session: Session) -> None:
     session.run("open('kept.txt', 'w').write('1')\nopen('gone.txt', 'w').write('x')").check()
     session.checkpoint("two files")
     session.run(
-        "import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\nos.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')"
+        "import os\nopen('kept.txt', 'w').write('2')\nos.remove('gone.txt')\n"
+        "os.makedirs('d/e')\nopen('d/e/new.txt', 'w').write('n')"
     ).check()
     session.rollback("two files")
     assert session.run("import os\nsorted(os.listdir()), open('kept.txt').read(), open('gone.txt').read()").value == (

@@ -1,4 +1,4 @@
-"""The crash matrix: every way for a child to die, at every point of a step. The state is as promised, and nothing leaks.
+"""The crash matrix: every way for a child to die, at every point of a step. The state is as promised, nothing leaks.
 
 Guests run without the language layer here: they can do to their process what a broken-out guest could.
 """
@@ -171,7 +171,8 @@ def test_while_the_checkpoint_is_being_thawed(victim: Session, way: str) -> None
     """The copy lives, but each runner that it forks dies at once: an older state is taken, and said to be."""
     define(victim, way)
     victim.run(
-        "import os\nforks = 0\ndef count():\n    global forks\n    forks += 1\n    if forks == 2: die()\nos.register_at_fork(after_in_child=count)"
+        "import os\nforks = 0\ndef count():\n    global forks\n    forks += 1\n    if forks == 2: die()\n"
+        "os.register_at_fork(after_in_child=count)"
     ).check()
     result = victim.run("while True: pass", timeout=0.5)
     assert (result.outcome, result.state) == ("timeout", "restored")

@@ -1,4 +1,4 @@
-"""Long lives: a thousand steps of which many are killed end in the state that the surviving ones imply, and leave nothing."""
+"""Long lives: of a thousand steps many are killed; the state is what the surviving ones imply, and nothing is left."""
 
 from __future__ import annotations
 

@@ -154,7 +154,8 @@ def test_threads_beyond_the_limit_are_an_error(open_session: OpenSession, profil
     session = open_session(profile=profile, threads=4)
     source = (
         "import threading\ngate = threading.Event()\nthreads = []\ntry:\n"
-        "    for _ in range(400):\n        t = threading.Thread(target=gate.wait)\n        t.start()\n        threads.append(t)\n"
+        "    for _ in range(400):\n        t = threading.Thread(target=gate.wait)\n"
+        "        t.start()\n        threads.append(t)\n"
         "finally:\n    gate.set()\n    for t in threads: t.join()"
     )
     result = session.run(source)
@@ -173,7 +174,7 @@ def test_descriptors_beyond_the_limit_are_an_error(open_session: OpenSession) ->
 @pytest.mark.profile("confined-python")
 def test_workspace_bytes_and_files_are_limited(open_session: OpenSession) -> None:
     session = open_session(workspace_mb=1)
-    big = "for i in range(1000):\n    with open(f'f{i}', 'wb') as f: f.write(bytes(1 << 20))\nimport time\ntime.sleep(3600)"
+    big = "for i in range(1000):\n    open(f'f{i}', 'wb').write(bytes(1 << 20))\nimport time\ntime.sleep(3600)"
     result = session.run(big, timeout=60)
     assert result.outcome in ("output", "error", "violation")
     assert session.run("1").ok

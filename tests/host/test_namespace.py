@@ -139,7 +139,8 @@ def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session)
     import pandas
 
     session.run(
-        "import numpy as np, pandas as pd\na = np.arange(6).reshape(2, 3)\nf = pd.DataFrame({'x': [1, 2]})\ns = np.float64(2.5)"
+        "import numpy as np, pandas as pd\na = np.arange(6).reshape(2, 3)\n"
+        "f = pd.DataFrame({'x': [1, 2]})\ns = np.float64(2.5)"
     )
     numpy.testing.assert_array_equal(session.get("a"), numpy.arange(6).reshape(2, 3))
     pandas.testing.assert_frame_equal(session.get("f"), pandas.DataFrame({"x": [1, 2]}))

@@ -92,7 +92,7 @@ def test_a_policy_file_with_a_typo_names_file_line_and_the_name_that_was_meant(t
 
 
 def test_tools_that_cannot_be_tools_are_refused_at_once() -> None:
-    with pytest.raises(ToolError, match="not a name|cannot be the name"):
+    with pytest.raises(ToolError, match="cannot be the name"):
         Sandbox(tools={"not a name": print})
     with pytest.raises(ToolError):
         Sandbox(tools=[3])  # type: ignore[list-item]

@@ -67,7 +67,7 @@ def test_an_open_file_of_a_branch_is_the_branchs_own(session: Session) -> None:
 
 
 def test_an_absolute_path_that_was_kept_leads_to_where_it_was_taken(session: Session) -> None:
-    """Relative paths follow the branch. An absolute one is a value like any other: it names the directory of the root."""
+    """Relative paths follow the branch. An absolute one is a value like any other: it names the root's directory."""
     session.run("import os\nopen('a.txt', 'w').write('root')\npath = os.path.abspath('a.txt')").check()
     (branch,) = session.branch()
     with branch:
