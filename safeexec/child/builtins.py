@@ -151,7 +151,7 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
 def own_copy(given: dict[Any, Any], table: dict[str, Any] | None) -> Iterator[dict[Any, Any]]:
     """A namespace to run text in, made from a dict of the guest, which has what came of it when the text has run.
 
-    The guest must hold neither the builtins (`table`, None for locals) nor a dict that the text's guards are looked up in.
+    The guest must hold neither the builtins (`table`, None for locals) nor a dict that guards are looked up in.
     """
     namespace = without_own(given)
     if table is not None:

@@ -129,7 +129,7 @@ CHILDREN: Final[dict[str, tuple[str, ...]]] = {
 _FRAME = (
     "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes"
 )
-_TRACEBACK = "tb_frame tb_lasti"  # not tb_lineno and tb_next: `sys.exc_info` gives tracebacks, their frames are the door
+_TRACEBACK = "tb_frame tb_lasti"  # tb_lineno and tb_next lead nowhere: `sys.exc_info` gives tracebacks anyway
 _GENERATORS = (
     "gi_frame gi_code gi_yieldfrom gi_running gi_suspended cr_frame cr_code cr_await cr_origin cr_running cr_suspended "
     "ag_frame ag_code ag_await ag_running ag_suspended"
@@ -175,8 +175,8 @@ _DATA = (
     "__metadata__ __bound__ __constraints__ __covariant__ __contravariant__ __infer_variance__ __default__ "
     "__forward_arg__ __required_keys__ __optional_keys__ __total__ __protocol_attrs__ __final__ __override__ "
     "__dataclass_fields__ __dataclass_params__ __members__ __objclass__ __text_signature__ __signature__ "
-    "__cause__ __context__ __suppress_context__ __notes__ __traceback__ __version__ __author__ __all__ __date__ __license__ "
-    "__email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "
+    "__cause__ __context__ __suppress_context__ __notes__ __traceback__ __version__ __author__ __all__ __date__ "
+    "__license__ __email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "
     "__itemsize__ __basicsize__ __flags__ __debug__ __test__ __order__ __classdict__ __classcell__"
 )
 PLAIN_DUNDERS: Final = frozenset(f"{_METHODS} {_DATA}".split())
