@@ -167,24 +167,24 @@ def bounded_numbers(values: Iterable[Any]) -> bool:
     return bool(max(values) < SMALL and min(values) > -SMALL)
 
 
-_EVENLY_HASHED = frozenset({str, float, bool, type(None), complex})
+_EVENLY_HASHED = frozenset({str, float, bool, type(None)})
 
 
 def collisions(fuel: Fuel, keys: Iterable[Any]) -> int:
     """Spends the bound on what equal hashes cost when a table is made of these keys, whose weight is spent already.
 
     Strings are hashed with a secret key, and at most some 70 floats share a hash. Integers collide modulo 2**61 - 1,
-    and tuples, frozensets, Fractions and Decimals can be made to. n keys of one hash cost n**2 / 2 comparisons.
+    and complex numbers (k*1000003 - k*1j), tuples, frozensets, Fractions and Decimals can be made to. n keys of one
+    hash cost n**2 / 2 comparisons, each of the size of a key.
     """
     kinds = set(map(type, keys))
     if kinds <= _EVENLY_HASHED:
         return 0
     if kinds == {int} and max(keys) < HASH_MODULUS and min(keys) > -HASH_MODULUS:
         return 0
-    counts: dict[int, int] = {}
+    groups: dict[int, list[Any]] = {}
     for key in keys:
-        hashed = hash(key)
-        counts[hashed] = counts.get(hashed, 0) + 1
-    units = sum(count * count >> 2 for count in counts.values() if count > 1)
+        groups.setdefault(hash(key), []).append(key)
+    units = sum(len(group) * measure(fuel, group) >> 2 for group in groups.values() if len(group) > 1)
     spend(fuel, units)
     return units

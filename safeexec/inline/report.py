@@ -25,9 +25,14 @@ def located(new: Node, old: ast.expr) -> Node:
     return new
 
 
+def lines_of(source: str) -> list[str]:
+    """The lines as the parser counts them: a carriage return ends one too."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 def failure(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
     """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0."""
-    lines = source.split("\n")
+    lines = lines_of(source)
     text = lines[line - 1] if 0 < line <= len(lines) else source
     start = max(0, min(start, len(text)))
     caret = f"{text}\n{' ' * start}{'^' * max(1, min(end, len(text)) - start)}"
@@ -42,7 +47,7 @@ def at_node(message: str, source: str, node: ast.expr | ast.keyword) -> Expressi
 
 def at_bytes(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
     """Positions of the parser and of the compiler count bytes of UTF-8."""
-    text = source.split("\n")[line - 1].encode()
+    text = lines_of(source)[line - 1].encode()
     first, last = (len(text[:offset].decode(errors="replace")) for offset in (start, end))
     return failure(message, source, line, first, last)
 
@@ -51,7 +56,7 @@ def at_syntax_error(error: Exception, source: str) -> ExpressionError:
     """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting."""
     if isinstance(error, SyntaxError):
         line = error.lineno or 1
-        start = (error.offset or len(source.split("\n")[line - 1]) + 1) - 1
+        start = (error.offset or len(lines_of(source)[line - 1]) + 1) - 1
         end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
         return failure(f"not an expression: {error.msg}", source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):

@@ -11,13 +11,14 @@ from safeexec.inline.costs import Fuel, Refused, measure, spend, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 MAX_WIDTH = 1000
 """The largest width or precision in a format, in characters."""
 
-_DIRECTIVE = r"%(?:\([^()]*\))?[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?"
+_DIRECTIVE = r"[#0\- +]*(?P<width>\*|\d*)(?:\.(?P<precision>\*|\d*))?[hlL]?"
+"""What stands between the key of a directive and its letter."""
 _TIME_DIRECTIVES = frozenset("aAbBdHIjmMpSUwWxXyYzZfGuVcDFTR%")
 ESCAPED = 10
 """The most characters that repr() makes of one."""
@@ -36,20 +37,39 @@ def width(digits: str) -> None:
 
 def printf(fuel: Fuel, template: str, values: Any) -> int:
     """The cost of `template % values`."""
-    import re
-
     units = 1 + (len(template) >> 4)
     spend(fuel, units)
     directives = 0
-    for match in re.finditer(_DIRECTIVE, template):
+    for numbers in _directives(template):
         directives += 1
-        for number in (match["width"], match["precision"] or ""):
+        for number in numbers:
             if number == "*":
                 raise Refused("'*' as a width in a format is not available in expressions; write the number")
             width(number)
     for value in values if type(values) is tuple else values.values() if type(values) is dict else (values,):
         _expandable(fuel, value)  # '%d' makes an integer of it
     return units + _printed(fuel, values) * max(1, directives) + directives * (MAX_WIDTH >> 4)
+
+
+def _directives(template: str) -> Iterator[tuple[str, str]]:
+    """Width and precision of each directive of a `%` template. A key may hold parentheses in pairs: ``%((a))9d``."""
+    import re
+
+    directive = re.compile(_DIRECTIVE)
+    position = template.find("%") + 1
+    while position:
+        if template.startswith("(", position):
+            depth = 1
+            while depth:
+                position += 1
+                if position == len(template):
+                    return  # incomplete: Python's own ValueError, raised before anything behind it is formatted
+                depth += {"(": 1, ")": -1}.get(template[position], 0)
+            position += 1
+        match = directive.match(template, position)
+        assert match is not None  # every part of it may be empty
+        yield match["width"], match["precision"] or ""
+        position = template.find("%", match.end() + 1) + 1  # behind the letter, which is a % in %%
 
 
 def _printed(fuel: Fuel, value: Any) -> int:

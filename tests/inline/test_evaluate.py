@@ -188,6 +188,8 @@ def test_values(expression: str, names: dict[str, Any], value: object) -> None:
         ("[1, 2][x + 7]", 1, "IndexError"),
         ("2 + 9 ** 9 ** 9", 5, "bits"),
         ("1 +", 4, "not an expression"),
+        ("(1 +\r  nope())", 3, "no function nope"),
+        ("(1 +\r\n  zero.real)", 3, "attributes are not available"),
         ("[i for i in range(10 ** 9)]", 13, "max_steps"),
     ],
 )
