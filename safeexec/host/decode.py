@@ -102,9 +102,8 @@ def build_killed(
     file = f"<step {session.step}>"
     cap = session.policy.limits.output_kb << 10
     printed, warned = out.text(cap), err.text(cap)
-    hint = limit_hint(
-        verdict.outcome, session.policy.limits_plan(), wall_seconds=wall, source_line=place.source_line(file, sources)
-    )
+    line = place.source_line(file, sources)
+    hint = limit_hint(verdict.outcome, session.policy.limits_plan(), wall_seconds=verdict.seconds, source_line=line)
     return Result(
         outcome=verdict.outcome,
         stdout=printed.text,

@@ -43,6 +43,8 @@ class Verdict:
 
     outcome: Outcome
     message: str
+    seconds: float | None = None
+    """The deadline that the step had, where that is why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class Watch:
         """The first limit that the step is over, if any."""
         limits = self._limits
         if monotonic() >= self.deadline:
-            return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s")
+            return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
         if (cpu := self.cpu_seconds()) > limits.cpu_seconds:
             return Verdict("cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}")
         if self.flooded():
