@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from safeexec.cli import many
 from safeexec.cli.common import EXIT_CODES, add_policy_option, print_error, read_source
 from safeexec.cli.pictures import Pictures
 
@@ -24,11 +25,14 @@ def add_parser(commands: Subparsers) -> argparse.ArgumentParser:
     parser.add_argument("--file", action="append", default=[], metavar="PATH", help="copy a file into the workspace (NAME=PATH to rename)")
     parser.add_argument("--display-dir", metavar="DIR", help="write pictures and tables that steps show into this directory")
     parser.add_argument("--json", action="store_true", help="print one JSON object per step instead of its output")
+    many.add_options(parser)
     return parser
 
 
 def main(options: argparse.Namespace) -> int:
     """Run every source in turn; stop at the first that does not end ok, and return its exit status."""
+    if options.many is not None:
+        return many.main(options, _files(options.file) or None)
     from safeexec import Sandbox
 
     sources = [*options.code, *(read_source(name) for name in options.sources)]

@@ -6,9 +6,10 @@ and restores the state; the exception goes on when that is done (1 to 3 ms).
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +20,9 @@ from safeexec.host.loops import drive, interrupted, running_loop
 from safeexec.host.waiting import Core, Wait
 
 if TYPE_CHECKING:
+    from safeexec.host.audit import AuditTarget
     from safeexec.host.checkpoints import CheckpointInfo
+    from safeexec.host.commands import CommandResult
     from safeexec.host.output import OnOutput
     from safeexec.host.plugin import AsyncPlugin
     from safeexec.host.plugin_source import Exports, Source
@@ -48,9 +51,22 @@ class AsyncSandbox:
         files: Files | None = None,
         approval: Approval | None = None,
         spare: int = 1,
+        max_sessions: int | None = None,
+        queue_seconds: float = 30.0,
+        idle_seconds: float | None = None,
+        audit: AuditTarget | None = None,
     ) -> None:
         self._policy = policy
-        self._arguments: dict[str, Any] = {"tools": tools, "files": files, "approval": approval, "spare": spare}
+        self._arguments: dict[str, Any] = {
+            "tools": tools,
+            "files": files,
+            "approval": approval,
+            "spare": spare,
+            "max_sessions": max_sessions,
+            "queue_seconds": queue_seconds,
+            "idle_seconds": idle_seconds,
+            "audit": audit,
+        }
         self._opened: SandboxCore | None = None
 
     @cached_property
@@ -75,7 +91,9 @@ class AsyncSandbox:
         await self.close()
 
     async def open(self) -> AsyncSandbox:
-        """Start the zygote; `async with` does the same. Raises `ProtectionError`."""
+        """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
+        if self._opened is not None and self._opened.alive:
+            return self
         from safeexec.host.sandbox import SandboxCore
 
         core = SandboxCore(self.policy, **self._arguments)
@@ -88,6 +106,12 @@ class AsyncSandbox:
         if self._opened is not None:
             await drive(self._opened.close(), undo=False)
 
+    async def reopen(self) -> AsyncSandbox:
+        """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
+        await self.close()
+        self._opened = None
+        return await self.open()
+
     @property
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for every session here, and what it does not and why."""
@@ -96,6 +120,12 @@ class AsyncSandbox:
     def session(self, **tightened: Any) -> Opening:
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
         return Opening(self._core, tightened)
+
+    async def command(
+        self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
+    ) -> CommandResult:
+        """Run a program that the policy lists on a copy of the directory `cwd`; as `Sandbox.command`."""
+        return await drive(self._core.command(argv, cwd, timeout))
 
     async def restore(
         self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed"
@@ -130,6 +160,58 @@ class AsyncSandbox:
         )
         await drive(core.load())
         return AsyncPlugin(core)
+
+    async def map(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> AsyncIterator[Result]:
+        """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it there)."""
+        from safeexec.host.many import workers_for
+
+        waiting: deque[asyncio.Task[Result]] = deque()
+        places = asyncio.Semaphore(workers_for(workers))
+
+        async def one(program: str) -> Result:
+            async with places:
+                return await self.run(program, timeout=timeout)
+
+        try:
+            for program in programs:
+                waiting.append(asyncio.create_task(one(program)))
+                if len(waiting) >= 2 * workers_for(workers):
+                    yield await waiting.popleft()
+            while waiting:
+                yield await waiting.popleft()
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def map_as_completed(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> AsyncIterator[tuple[int, Result]]:
+        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        from safeexec.host.many import workers_for
+
+        running: set[asyncio.Task[tuple[int, Result]]] = set()
+
+        async def one(number: int, program: str) -> tuple[int, Result]:
+            return number, await self.run(program, timeout=timeout)
+
+        try:
+            for number, program in enumerate(programs):
+                running.add(asyncio.create_task(one(number, program)))
+                if len(running) >= workers_for(workers):
+                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        yield task.result()
+            while running:
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
     async def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
@@ -275,6 +357,10 @@ class AsyncSession:
     def drop(self, name: str) -> None:
         """Give up a named checkpoint. Raises `CheckpointError`."""
         self._core.drop(name)
+
+    async def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
+        """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
+        return await drive(self._core.command(argv, cwd, timeout))
 
     async def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
         """Write the variables and files to `path`, signed with this host's key; as `Session.save`."""

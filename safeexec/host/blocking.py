@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session import OnProgress, SessionCore
     from safeexec.host.tools import Approval
+    from safeexec.host.audit import AuditTarget
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, ToolCallRecord, Variable
@@ -55,6 +56,10 @@ class Sandbox:
     call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is asked
     about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to come.
 
+    At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most (`SandboxBusy`).
+    A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function) gets a record of every
+    step. Threads may share a sandbox, each with sessions of its own.
+
     Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy requires.
     """
 
@@ -66,9 +71,22 @@ class Sandbox:
         files: Files | None = None,
         approval: Approval | None = None,
         spare: int = 1,
+        max_sessions: int | None = None,
+        queue_seconds: float = 30.0,
+        idle_seconds: float | None = None,
+        audit: AuditTarget | None = None,
     ) -> None:
         self._policy = policy
-        self._arguments: dict[str, Any] = {"tools": tools, "files": files, "approval": approval, "spare": spare}
+        self._arguments: dict[str, Any] = {
+            "tools": tools,
+            "files": files,
+            "approval": approval,
+            "spare": spare,
+            "max_sessions": max_sessions,
+            "queue_seconds": queue_seconds,
+            "idle_seconds": idle_seconds,
+            "audit": audit,
+        }
         self._opened: SandboxCore | None = None
         if tools or files:
             self._opened = self._new_core()
@@ -97,7 +115,9 @@ class Sandbox:
         self.close()
 
     def open(self) -> Sandbox:
-        """Start the zygote; `with` does the same. Raises `ProtectionError`."""
+        """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
+        if self._opened is not None and self._opened.alive:
+            return self
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
@@ -116,13 +136,22 @@ class Sandbox:
         if self._opened is not None:
             drive(self._opened.close())
 
+    def reopen(self) -> Sandbox:
+        """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
+        self.close()
+        self._opened = None
+        return self.open()
+
     @property
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for every session here, and what it does not and why."""
         return tuple(self._core.mechanisms)
 
     def session(self, **tightened: Any) -> Session:
-        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`."""
+        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`.
+
+        Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most: `SandboxBusy`.
+        """
         return Session(drive(self._core.new_session(**tightened)))
 
     def command(
@@ -171,6 +200,23 @@ class Sandbox:
         )
         drive(core.load(), call_tool)
         return Plugin(core, lambda work: drive(work, call_tool))
+
+    def map(self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None) -> Iterator[Result]:
+        """Run many programs, each in a session of its own; their results in order.
+
+        `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded.
+        """
+        from safeexec.host.many import in_order, workers_for
+
+        return in_order(lambda program: self.run(program, timeout=timeout), programs, workers_for(workers))
+
+    def map_as_completed(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> Iterator[tuple[int, Result]]:
+        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        from safeexec.host.many import as_completed, workers_for
+
+        return as_completed(lambda program: self.run(program, timeout=timeout), programs, workers_for(workers))
 
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""

@@ -213,6 +213,14 @@ class Checkpoints:
             seen[id(checkpoint)] = checkpoint
         return list(seen.values())
 
+    def forget(self) -> None:
+        """Close this process's copies of the lanes, in a fork of the process that has them; the copies live on."""
+        for checkpoint in self.living():
+            if checkpoint.channel is not None:
+                checkpoint.channel.close()
+            else:
+                checkpoint.lane.close()
+
     def rows(self) -> list[CheckpointInfo]:
         """The tree as data: every named checkpoint and the automatic ones that have parked."""
         now = monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 from time import monotonic
 
@@ -21,6 +22,8 @@ from safeexec.protocol.framing import FrameReader, frame
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
 CLOSE_SECONDS = 5.0
+FULL_SECONDS = 1.0
+"""How long to wait at a time while the zygote's socket is full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 
@@ -59,8 +62,15 @@ class Zygote:
 
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
+        data = frame(_encode(request))
         try:
-            socket.send_fds(self.socket, [frame(_encode(request))], fds)
+            while True:
+                try:
+                    socket.send_fds(self.socket, [data], fds)
+                    return
+                except BlockingIOError:
+                    # Some 278 requests wait unread: hundreds of sessions were asked for at once.
+                    select.select([], [self.socket], [], FULL_SECONDS)
         except OSError as error:
             raise SandboxClosed(f"the zygote is gone ({error.strerror}); reopen the sandbox") from None
 
@@ -78,6 +88,14 @@ class Zygote:
         """The last lines the zygote wrote to its standard error, for messages about its failure."""
         size = os.fstat(self._log).st_size
         return os.pread(self._log, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+
+    def forget(self) -> None:
+        """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
+        self.socket.close()
+        for fd in (self.pidfd, self._inner, self._log):
+            if fd >= 0:
+                os.close(fd)
+        self.pidfd = self._inner = -1
 
     def close(self) -> Core[None]:
         """End the zygote and with it every process of the sandbox; reap it."""

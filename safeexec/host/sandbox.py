@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxClosed
+from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxBusy, SandboxClosed
+from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.channel import Channel, Gone
+from safeexec.host.forks import watch
 from safeexec.host.launch import Launched
 from safeexec.host.launcher import Zygote
 from safeexec.host.output import OutputFile
+from safeexec.host.queue import Turnstile
 from safeexec.host.session import READY_SECONDS, SessionCore, lowered
 from safeexec.host.tools import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core
@@ -26,6 +30,7 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
+    from safeexec.host.idle import IdleCloser
     from safeexec.host.commands import CommandResult
     from pathlib import Path
 
@@ -69,10 +74,14 @@ class Spare:
         self.channel.close()
         return None
 
-    def close(self) -> None:
+    def forget(self) -> None:
+        """Close what this process holds of it, and nothing else."""
         self.channel.close()
         self.out.close()
         self.err.close()
+
+    def close(self) -> None:
+        self.forget()
         if self.workspace is not None:
             self.workspace.close()
 
@@ -88,7 +97,13 @@ class SandboxCore:
         files: Files | None,
         approval: Approval | None,
         spare: int,
+        max_sessions: int | None = None,
+        queue_seconds: float = 30.0,
+        idle_seconds: float | None = None,
+        audit: AuditTarget | None = None,
     ) -> None:
+        if max_sessions is not None and max_sessions < 1:
+            raise ValueError(f"max_sessions={max_sessions}: at least one")
         self.policy = policy
         self.toolbox = Toolbox(tools_from(tools), self.policy, approval)
         self.files = dict(files or {})
@@ -103,10 +118,20 @@ class SandboxCore:
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
         self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
-        self._pid = os.getpid()
         self._spare = spare
         self._spares: list[Spare] = []
+        self._lock = threading.Lock()
+        """Held while the list of spares changes and while the zygote is spoken to: sessions come from many threads."""
+        self._replenishing = threading.Lock()
+        self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
+        self._max_sessions = max_sessions
+        self._queue_seconds = queue_seconds
+        self._entered: set[SessionCore] = set()
+        self._idle_seconds = idle_seconds
+        self._idle: IdleCloser | None = None
+        self.observer = observer_for(self.policy, audit)
         self.closed = False
+        self._forked = False
 
     # Opening and closing
 
@@ -119,6 +144,11 @@ class SandboxCore:
         except BaseException:
             yield from self.close()
             raise
+        watch(self)
+        if self._idle_seconds is not None:
+            from safeexec.host.idle import IdleCloser
+
+            self._idle = IdleCloser(self, self._idle_seconds)
         self.replenish()
 
     def _configuration(self) -> m.Configure:
@@ -202,6 +232,8 @@ class SandboxCore:
         if self.closed:
             return
         self.closed = True
+        if self._idle is not None:
+            self._idle.close()
         for session in list(self._open):
             yield from session.close()
         for spare in self._spares:
@@ -210,8 +242,23 @@ class SandboxCore:
         if self._zygote is not None:
             yield from self._zygote.close()
         self.toolbox.close()
+        if self.observer is not None:
+            self.observer.close()
         if self._root is not None:
             self._root.close()
+
+    def forget(self) -> None:
+        """This process was forked from the one that opened the sandbox: let go of it without ending anything."""
+        if self.closed:
+            return
+        self.closed = self._forked = True
+        for session in list(self._open):
+            session.forget()
+        for spare in self._spares:
+            spare.forget()
+        self._spares.clear()
+        if self._zygote is not None:
+            self._zygote.forget()
 
     @property
     def alive(self) -> bool:
@@ -228,25 +275,50 @@ class SandboxCore:
 
     def check_usable(self) -> None:
         """Raises `SandboxClosed` when nothing can be run here any more."""
+        if self._forked:
+            raise SandboxClosed("this sandbox was opened before the process forked; open one in each worker, or reopen() it")
         if self.closed or self._zygote is None:
             raise SandboxClosed("the sandbox is closed")
-        if os.getpid() != self._pid:
-            raise SandboxClosed("this sandbox was opened before the process forked; open one in each worker")
         if not self._zygote.alive:
             raise SandboxClosed(f"the zygote died ({self._zygote.log()[-300:] or 'no message'}); reopen the sandbox")
 
     # Sessions
 
-    def new_session(self, **tightened: Any) -> Core[SessionCore]:
-        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it."""
+    def new_session(self, *, queue_seconds: float | None = None, **tightened: Any) -> Core[SessionCore]:
+        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it.
+
+        Where `max_sessions` are open, waits its turn: `SandboxBusy` after `queue_seconds`.
+        """
         self.check_usable()
         policy = self._tightened(tightened) if tightened else self.policy
-        # A spare child is locked down already, under the limits of the sandbox.
-        spare = self._spares.pop() if self._spares and not lowered(self.policy.limits, policy.limits) else None
-        session = SessionCore(self, policy, spare)
+        if self._turnstile is not None:
+            yield from self._enter(self._turnstile, self._queue_seconds if queue_seconds is None else queue_seconds)
+        try:
+            # A spare child is locked down already, under the limits of the sandbox.
+            spare = None if lowered(self.policy.limits, policy.limits) else self._take_spare()
+            session = SessionCore(self, policy, spare)
+        except BaseException:
+            if self._turnstile is not None:
+                self._turnstile.leave()
+            raise
+        self._entered.add(session)
         yield from session.open()
         self.session_opened(session)
         return session
+
+    def _enter(self, turnstile: Turnstile, seconds: float) -> Core[None]:
+        if not (yield from turnstile.enter(monotonic() + seconds)):
+            raise SandboxBusy(
+                f"{self._max_sessions} sessions are open (max_sessions) and none was closed within {seconds:g} s; "
+                f"{turnstile.waiting} more wait"
+            )
+        if self.closed:
+            turnstile.leave()
+            self.check_usable()
+
+    def _take_spare(self) -> Spare | None:
+        with self._lock:
+            return self._spares.pop() if self._spares else None
 
     def _tightened(self, changes: dict[str, Any]) -> Policy:
         """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
@@ -288,7 +360,16 @@ class SandboxCore:
 
     def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
+        if session in self._entered:
+            self._entered.discard(session)
+            if self._turnstile is not None:
+                self._turnstile.leave()
         self.replenish()
+
+    def close_idle(self, seconds: float) -> Core[None]:
+        """Close the sessions that nobody has used for `seconds`."""
+        for session in list(self._open):
+            yield from session.close_if_idle(seconds)
 
     def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request."""
@@ -328,7 +409,7 @@ class SandboxCore:
         assert self._zygote is not None
         number = next(self._numbers)
         channel, theirs = Channel.pair()
-        with theirs:
+        with theirs, self._lock:
             self._zygote.spawn(request(number), (theirs.fileno(), *output))
         return number, channel
 
@@ -354,19 +435,24 @@ class SandboxCore:
 
     def replenish(self) -> None:
         """Ask for spare children up to the number that is kept. Nobody waits for them here."""
-        if self.closed or len(self._spares) >= self._spare:
+        if self.closed or len(self._spares) >= self._spare or self._zygote is None or not self._zygote.alive:
             return
-        if self._zygote is None or not self._zygote.alive:
+        if not self._replenishing.acquire(blocking=False):
             return
-        workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
-        out, err = OutputFile("stdout"), OutputFile("stderr")
-        _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), rehearse=True)
-        self._spares.append(Spare(channel, out, err, workspace))
+        try:
+            workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
+            out, err = OutputFile("stdout"), OutputFile("stderr")
+            _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), rehearse=True)
+            with self._lock:
+                self._spares.append(Spare(channel, out, err, workspace))
+        finally:
+            self._replenishing.release()
 
     def new_workspace(self, policy: Policy) -> Workspace:
         """A directory for a new session, with the sandbox's files in it."""
         assert self._root is not None
-        workspace = self._root.lineage()
+        with self._lock:
+            workspace = self._root.lineage()
         for name, content in self.files.items():
             workspace.put(name, content)
         workspace.initial = workspace.snapshot()

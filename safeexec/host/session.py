@@ -13,6 +13,7 @@ import resource
 import signal
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,9 @@ FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 
 
+_numbers = count(1)
+
+
 class SessionCore:
     """One session: its running process, its checkpoints, its files. Not thread-safe but for `cancel`; two users at once are a `SessionBusy`."""
 
@@ -98,6 +102,10 @@ class SessionCore:
         """`kernel-only` when the session was restored from a state that this host did not sign."""
         self._lock = _thread.allocate_lock()
         self._closed = False
+        self._why_closed = "the session is closed"
+        self.used = monotonic()
+        """When the session was last used."""
+        self.number = next(_numbers)
         self._verdict: Verdict | None = None
         self._running = False
         self._bereft = False
@@ -197,6 +205,27 @@ class SessionCore:
         for index, (name, source) in enumerate(modules):
             self._sources[f"<plugin {label}/{name}>" if index else f"<plugin {label}>"] = source
 
+    def close_if_idle(self, seconds: float) -> Core[None]:
+        """Close the session if nobody has used it for `seconds`."""
+        if self._closed or monotonic() - self.used < seconds or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._why_closed = f"the session was closed after {seconds:g} s without use (idle_seconds)"
+            yield from self.close()
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        """This process was forked from the one that has the session: close its copies of the descriptors, end nothing."""
+        self._closed = True
+        self._why_closed = "the session was opened before the process forked; open one in each worker"
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+        self.checkpoints.forget()
+        self._out.close()
+        self._err.close()
+
     def pids(self) -> Collection[int]:
         """Runner and parked checkpoints: the processes of this session that are not strays."""
         pids = {c.channel.pid for c in self.checkpoints.living() if c.channel is not None and c.channel.pid is not None}
@@ -247,7 +276,10 @@ class SessionCore:
             self._sources[f"<step {self.step}>"] = source
             self.on_progress = on_progress
             request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), on_output is not None)
-            return (yield from self._act(request, limit, atomic, on_output))
+            result = yield from self._act(request, limit, atomic, on_output)
+            if (observer := self.sandbox.observer) is not None:
+                observer.step_done(self.number, request.source, result)
+            return result
 
     def check(self, source: str) -> Core[Result]:
         """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source can exhaust a parser."""
@@ -273,7 +305,11 @@ class SessionCore:
         limit = self._timeout(timeout)
         with self._use():
             self.step += 1
-            return (yield from self._act(make(self.step), limit, atomic, None))
+            request = make(self.step)
+            result = yield from self._act(request, limit, atomic, None)
+            if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
+                observer.step_done(self.number, request.path.encode(), result)
+            return result
 
     def _timeout(self, timeout: float | None) -> float:
         limits = self.policy.limits
@@ -946,8 +982,8 @@ class SessionCore:
 
     def _use(self) -> _Use:
         if self._closed:
-            raise SessionClosed("the session is closed")
-        return _Use(self._lock)
+            raise SessionClosed(self._why_closed)
+        return _Use(self._lock, self)
 
     def _closed_by_zygote(self) -> None:
         self._runner = None
@@ -956,17 +992,19 @@ class SessionCore:
 class _Use:
     """The session is in use by one caller; a second one is refused at once rather than kept waiting."""
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_lock", "_session")
 
-    def __init__(self, lock: _thread.LockType) -> None:
+    def __init__(self, lock: _thread.LockType, session: SessionCore) -> None:
         if not lock.acquire(blocking=False):
             raise SessionBusy("a step of this session is running in another thread or task; use a session per thread, or branch")
         self._lock = lock
+        self._session = session
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *_: object) -> None:
+        self._session.used = monotonic()
         self._lock.release()
 
 

@@ -37,7 +37,13 @@ class WorkspaceRoot:
     """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`."""
 
     def __init__(self) -> None:
-        self.path = os.path.realpath(tempfile.mkdtemp(prefix="safeexec-"))
+        try:
+            self.path = os.path.realpath(tempfile.mkdtemp(prefix="safeexec-"))
+        except OSError as error:
+            raise WorkspaceError(
+                f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
+                "set TMPDIR to a directory that can be written and has room"
+            ) from None
         self.owner: tuple[int, int] | None = None
         """uid and gid of the children, where they are not the host's own."""
         self._lineages = 0

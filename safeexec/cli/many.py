@@ -1,0 +1,74 @@
+"""`safeexec run --many DIR`: every program of a directory, each in a session of its own, some at a time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--many", metavar="DIR", help="run every .py file below DIR in a session of its own")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="with --many: programs at once (default: one per core)"
+    )
+
+
+def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
+    """Run all programs; one line each as they end, then how many came to what. 0 if every one ended ok, else 1."""
+    from safeexec import Sandbox
+
+    root = Path(options.many)
+    paths = sorted(path for path in root.rglob("*.py") if path.is_file())
+    if not paths:
+        print(f"safeexec run --many: no .py file below {root}", file=sys.stderr)
+        return 2
+    outcomes: Counter[str] = Counter()
+    programs = (path.read_text("utf-8", "replace") for path in paths)
+    with Sandbox(options.policy, files=files) as sandbox, _progress(len(paths), options.json) as bar:
+        for number, result in sandbox.map_as_completed(programs, workers=options.workers, timeout=options.timeout):
+            outcomes[result.outcome] += 1
+            name = str(paths[number].relative_to(root))
+            if options.json:
+                print(json.dumps({"file": name, **result.to_dict()}), flush=True)
+            elif not result.ok:
+                error = result.error
+                print(
+                    f"{name}: {result.outcome}"
+                    + (f": {error.type}: {error.message.splitlines()[0][:200]}" if error and error.message else "")
+                )
+            if bar is not None:
+                bar()
+    if not options.json:
+        print(f"{len(paths)} programs: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common()))
+    return 0 if outcomes["ok"] == len(paths) else 1
+
+
+def _progress(total: int, quiet: bool) -> AbstractContextManager[Any]:
+    """A progress bar on a terminal, where rich is installed; entering it gives a function that moves it by one."""
+    if quiet or not sys.stderr.isatty():
+        return nullcontext(None)
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        return nullcontext(None)
+    return _Bar(Progress(console=Console(stderr=True), transient=True), total)
+
+
+class _Bar:
+    def __init__(self, progress: Any, total: int) -> None:
+        self._progress = progress
+        self._total = total
+
+    def __enter__(self) -> Any:
+        self._progress.__enter__()
+        task = self._progress.add_task("programs", total=self._total)
+        return lambda: self._progress.advance(task)
+
+    def __exit__(self, *problem: Any) -> None:
+        self._progress.__exit__(*problem)
