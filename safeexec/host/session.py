@@ -646,7 +646,11 @@ class SessionCore:
     def _make_room(self) -> None:
         """Keep the checkpoints within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before."""
         limit = self.policy.limits.checkpoint_memory_mb
-        rows = [(c, own_bytes(pid)) for c in self.checkpoints.living() if (pid := c.pid()) is not None]
+        held = [(c, pid) for c in self.checkpoints.living() if (pid := c.pid()) is not None]
+        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
+        if sum(processes.private_memory(pid) for _, pid in held) >> 20 <= limit:
+            return
+        rows = [(c, own_bytes(pid)) for c, pid in held]
         total = sum(size for _, size in rows) >> 20
         for checkpoint, size in rows:
             if total <= limit:
