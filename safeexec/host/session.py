@@ -110,6 +110,8 @@ class SessionCore:
         self._running = False
         self._bereft = False
         """Whether there are checkpoints that the host has not met. Matters only while there is no runner."""
+        self._lane_step = 0
+        """The step whose state the lane of the running request is for; one that changes nothing has none."""
         self._safe_to_kill = False
         """Whether the state before the running step is known to have its checkpoint, or to get none."""
 
@@ -342,6 +344,7 @@ class SessionCore:
         self._err.begin()
         self._verdict = None
         self._safe_to_kill = False
+        self._lane_step = self.step if type(request) is not m.Check else self.step + 1
         self.calls_of_step = 0
         calls = len(self.tool_records)
         watch = Watch(runner, self.policy.limits, timeout, (self._out, self._err), self.workspace, self._memory_now)
@@ -359,8 +362,7 @@ class SessionCore:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             self._running = False
             yield from self._secured(FREEZE_SECONDS)
-            yield from self._stop(runner)
-            self.checkpoints.revoke(self.step)
+            yield from self._stop_undone(runner)
             yield from self._restore()
             raise
         finally:
@@ -372,8 +374,7 @@ class SessionCore:
         if self.workspace is not None and (files := self._changed_files()):
             result = replace(result, files=files)
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
-            yield from self._stop(runner)
-            self.checkpoints.revoke(self.step)
+            yield from self._stop_undone(runner)
             yield from self._restore()
             result = restored(result)
         if on_output is not None:
@@ -421,7 +422,7 @@ class SessionCore:
 
         The child makes it in think time or, when steps come back to back, before it begins the next one.
         """
-        before = next((c for c in reversed(self.checkpoints.automatic) if c.step < self.step), None)
+        before = next((c for c in reversed(self.checkpoints.automatic) if c.step < self._lane_step), None)
         parked = before is None or (yield from before.parked(monotonic() + seconds))
         # A lane that has ended is as good as one that is parked: there is nothing to wait for.
         self._safe_to_kill = parked or (before is not None and before.ended)
@@ -475,7 +476,7 @@ class SessionCore:
             yield from self._secured(FREEZE_SECONDS)
         place = yield from supervisor.where(runner, self._err)
         wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
-        yield from self._stop(runner)
+        yield from self._stop_undone(runner)
         return (yield from self._undone(verdict, place, wall, cpu, calls))
 
     def _crashed(self, runner: Channel, watch: Watch, error: Exception, calls: int) -> Core[Result]:
@@ -484,7 +485,7 @@ class SessionCore:
             reason = str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
         else:
             reason = death(runner.pidfd)
-        yield from self._stop(runner)
+        yield from self._stop_undone(runner)
         if self._verdict is not None:
             verdict = self._verdict
         elif not self.sandbox.alive:
@@ -496,7 +497,6 @@ class SessionCore:
 
     def _undone(self, verdict: Verdict, place: Place, wall: float, cpu: float, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
-        self.checkpoints.revoke(self.step)
         sources = dict(self._sources)
         notes = yield from self._restore()
         return build_killed(
@@ -512,6 +512,11 @@ class SessionCore:
                 autos[-1].snapshot = self.workspace.snapshot()
 
     # Stopping and restoring
+
+    def _stop_undone(self, runner: Channel) -> Core[None]:
+        """End the process of a step that is to be undone. First its lane goes: a stray may hold the other end open."""
+        self.checkpoints.revoke(self._lane_step)
+        yield from self._stop(runner)
 
     def _stop(self, runner: Channel) -> Core[None]:
         """End the running process and its strays."""
