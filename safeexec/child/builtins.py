@@ -147,6 +147,11 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
     return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}
 
 
+def _locals_of(frame: FrameType) -> dict[str, Any]:
+    found = frame.f_locals
+    return found if isinstance(found, dict) else dict(found)  # 3.13: of a function a proxy, not to be written through
+
+
 @contextlib.contextmanager
 def own_copy(given: dict[Any, Any], table: dict[str, Any] | None) -> Iterator[dict[Any, Any]]:
     """A namespace to run text in, made from a dict of the guest, which has what came of it when the text has run.
@@ -190,7 +195,7 @@ def _text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, A
     def run_in(function: Callable[..., Any], code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
         if globals is None:
             globals = guest_globals
-            locals = frame.f_locals if locals is None else locals
+            locals = _locals_of(frame) if locals is None else locals
         if not isinstance(globals, dict):
             raise TypeError("globals must be a dict")
         if not (locals is None or isinstance(locals, dict)):

@@ -45,7 +45,7 @@ def report(
     hint = _refusal(exc, "hint") or _text_or_empty(
         lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
     )
-    kind, rule = tracebacks.type_name(type(exc)), None
+    kind, rule = tracebacks.type_name(type(exc)), _refusal(exc, "rule")
     if (refusal := explain(exc)) is not None:
         shown = f"{kind}: {message}"
         call, message, hint = refusal

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from safeexec.child import refusals
 from safeexec.child.checkpoints import Checkpoints, Thawed
 from safeexec.child.execute import REHEARSAL, Guest
 from safeexec.child.link import Link
@@ -201,6 +202,7 @@ class Server:
             self.tools.close()
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
+        done.refusals = refusals.take(done.error)
         if _thread._count() and self._lane is not None:
             done.notes.append("a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)")
         return done

@@ -17,7 +17,7 @@ from safeexec.linux.syscalls import names
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = ["configure", "explain", "remember_workspace", "rule_of", "syscall_of"]
+__all__ = ["configure", "explain", "in_workspace", "remember_workspace", "rule_of", "syscall_of"]
 
 _UNKNOWN_ERROR = re.compile(r"Unknown error (3\d{3}|40[0-8]\d|409[0-5])\b")
 _NO_THREAD = "can't start new thread"
@@ -96,21 +96,22 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         library = _text(error).partition(":")[0]
         message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
         return "mmap", message, "Only what was imported before the session began can be used: import something else."
-    if _is(error, PermissionError) and error.errno == errno.EACCES:  # type: ignore[attr-defined]
+    if _is(error, OSError) and error.errno in (errno.EACCES, errno.EROFS):  # type: ignore[attr-defined]
         return _explain_path(error)  # type: ignore[arg-type]
     return None
 
 
-def _explain_path(error: PermissionError) -> tuple[str, str, str] | None:
-    """Landlock refused a path. A refusal beneath the workspace is the file's own mode: an ordinary error."""
+def _explain_path(error: OSError) -> tuple[str, str, str] | None:
+    """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
     path = _path_of(error)
-    if path is None or _in_workspace(path):
+    if path is None or in_workspace(path):
         return None
     hint = "Use relative paths: only the session's own directory is open." if _state["workspace"] else _HINTS["files"]
     return "openat", f"open() of {path!r} is refused by {rule_of('files')}", hint
 
 
-def _in_workspace(path: str) -> bool:
+def in_workspace(path: str) -> bool:
+    """Whether `path` lies in the session's own directory."""
     workspace = _state["workspace"]
     if workspace is None:
         return False

@@ -79,6 +79,7 @@ def build_result(
         displays=displays(done.displays) if done.displays else (),
         truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
+        refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
         notes=tuple(note[:500] for note in done.notes[:NAMES]) if done.notes else (),
     )
 

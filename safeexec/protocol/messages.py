@@ -306,6 +306,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     displays: list[Display] = []
     notes: list[str] = []
     pending: int = 0
+    refusals: list[ErrorReport] = []
     more: bool = False
     """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed` continues."""
 

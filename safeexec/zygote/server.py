@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from safeexec.child import refusals
 from safeexec.child.link import Link
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -124,5 +125,6 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     # The plan of the children comes last: it is the one by which this process explains refusals.
     command = Lockdown.prepare(configure.command) if configure.command is not None else None
     lockdown = Lockdown.prepare(configure.child)
+    refusals.watch(configure.child)
     preload.settle(guest)
     return Zygote(link, guest, tools, lockdown, command, configure.seed), [*mechanisms, *lockdown.mechanisms]

@@ -1,0 +1,68 @@
+"""What the kernel refused is listed in the result, also where the guest or a library caught the error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Result
+
+Run = Callable[..., Result]
+
+
+def refused(result: Result) -> list[tuple[str, int | None]]:
+    return [(refusal.message.partition(" is refused by ")[0], refusal.line) for refusal in result.check().refusals]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("open('/x', 'w')", "open() of '/x'"),
+        ("import os; os.listdir('/root')", "open() of '/root'"),
+        ("import os; os.mkdir('/x')", "open() of '/x'"),
+        ("import pathlib; pathlib.Path('/x').write_text('')", "open() of '/x'"),
+        ("import socket; socket.socket()", "socket()"),
+        ("import os; os.symlink('a', 'b')", "symlinkat()"),
+        ("import subprocess; subprocess.run(['true'])", "execve()"),
+    ],
+)
+@pytest.mark.profile("confined-python")
+def test_a_refusal_that_was_caught_is_listed(run: Run, source: str, expected: str) -> None:
+    result = run(f"try:\n    {source}\nexcept OSError:\n    pass")
+    assert refused(result) == [(expected, 2)]
+    (refusal,) = result.refusals
+    assert refusal.type == "PermissionError"
+    assert refusal.hint
+    assert refusal.rule
+
+
+@pytest.mark.profile("data-analysis")
+def test_so_it_is_in_the_restricted_language(run: Run) -> None:
+    source = "import contextlib\nwith contextlib.suppress(OSError):\n    open('/x', 'w')"
+    assert refused(run(source)) == [("open() of '/x'", 3)]
+
+
+@pytest.mark.profile("data-analysis")
+def test_what_ends_the_step_is_told_once(run: Run) -> None:
+    result = run("open('/x', 'w')")
+    assert result.outcome == "violation"
+    assert result.refusals == ()
+
+
+@pytest.mark.profile("data-analysis")
+def test_ordinary_work_has_no_refusals(run: Run) -> None:
+    for source in (
+        "open('a.txt', 'w').write('x')",
+        "import os; os.mkdir('d'); os.rename('a.txt', 'd/b.txt'); os.listdir('d')",
+        "import asyncio; asyncio.run(asyncio.sleep(0))",
+        "try:\n    open('missing.csv')\nexcept FileNotFoundError:\n    pass",
+        "import threading; t = threading.Thread(target=print); t.start(); t.join()",
+    ):
+        assert refused(run(source)) == []
+
+
+@pytest.mark.profile("confined-python")
+def test_each_step_has_its_own_refusals(run: Run) -> None:
+    assert len(run("import socket\ntry: socket.socket()\nexcept OSError: pass").refusals) == 1
+    assert run("1").refusals == ()
