@@ -73,16 +73,16 @@ def watch(plan: ChildConfinement) -> None:
     if "execve" not in rules:
         refused["os.fork"] = refused["os.forkpty"] = "clone"
     code = tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
+    heard = frozenset((*refused, *_PATHS, *_CHANGES))
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
-        call = refused.get(event)
-        position = _PATHS.get(event, _CHANGES.get(event))
-        if (call is None and position is None) or busy:
+        if event not in heard or busy:
             return
         frame = _guest_frame()
         if frame is None:
             return
+        call, position = refused.get(event), _PATHS.get(event, _CHANGES.get(event))
         busy.append(1)
         try:
             if position is None:
