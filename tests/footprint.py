@@ -72,9 +72,19 @@ def _threads() -> Counter[str]:
     return Counter(thread.name for thread in threading.enumerate() if not thread.name.startswith("pytest_timeout"))
 
 
+def family(pid: int) -> Counter[str]:
+    """A process and its descendants, by command line."""
+    process = psutil.Process(pid)
+    return _named([process, *process.children(recursive=True)])
+
+
 def _processes() -> Counter[str]:
+    return _named(psutil.Process().children(recursive=True))
+
+
+def _named(processes: Iterable[psutil.Process]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for child in psutil.Process().children(recursive=True):
+    for child in processes:
         try:
             found[" ".join(child.cmdline())[:120] or child.name()] += 1
         except psutil.NoSuchProcess:
