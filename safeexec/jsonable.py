@@ -6,11 +6,13 @@ import base64
 import math
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from safeexec.protocol.values import Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
-    from safeexec.results import Display, Result
+    from safeexec.results import Display, ErrorInfo, Result
 
 _DIGITS_OF_BITS = 14_000
 """Bits of an int that `json.dumps` writes: CPython refuses more than 4300 digits."""
@@ -48,8 +50,6 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
 
 def result_to_dict(result: Result) -> dict[str, Any]:
     """A result with all its parts, pictures as base64."""
-    from dataclasses import asdict
-
     usage, error, changes = result.usage, result.error, result.changes
     return {
         "ok": result.ok,
@@ -60,7 +60,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "stdout": result.stdout,
         "stderr": result.stderr,
         "displays": [_display(display) for display in result.displays],
-        "error": None if error is None else asdict(error),
+        "error": None if error is None else _error(error),
         "changes": {
             "created": list(changes.created),
             "changed": list(changes.changed),
@@ -72,7 +72,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "state": result.state,
         "tool_calls": [asdict(call) for call in result.tool_calls],
         "files": [asdict(entry) for entry in result.files],
-        "refusals": [asdict(entry) for entry in result.refusals],
+        "refusals": [_error(entry) for entry in result.refusals],
         "notes": list(result.notes),
     }
 
@@ -85,3 +85,8 @@ def _display(display: Display) -> dict[str, Any]:
         },
         "truncated": display.truncated,
     }
+
+
+def _error(error: ErrorInfo) -> dict[str, Any]:
+    """An error with all its parts, those of its diagnostics included."""
+    return asdict(error) | {"diagnostics": [_error(entry) for entry in error.diagnostics]}

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from safeexec.errors import StepFailed
 
 if TYPE_CHECKING:
     from safeexec.observation import Format
 
-Outcome = Literal[
-    "ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed"
-]
+Outcome = Literal["ok", "error", "rejected", "violation", "memory", "timeout", "cpu", "output", "cancelled", "crashed"]
 State = Literal["kept", "restored"]
 
 STARTS_EMPTY = "the session starts empty"
 """In the notes of a restored result whose session had no checkpoint to go back to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What one step took. The host measures both times; `peak_memory_mb` is the child's resident peak in MiB."""
 
     wall_ms: float = 0.0
@@ -30,8 +28,7 @@ class Usage:
     output_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorInfo:
+class ErrorInfo(Struct, frozen=True):
     """Why a step did not end `ok`. Lines and columns count from 1; `traceback` holds guest frames only."""
 
     type: str
@@ -48,14 +45,13 @@ class ErrorInfo:
     """All refusals of a rejected step, the first one included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """Names of the session's namespace that a step touched."""
 
     created: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
-    descriptions: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = {}
     """Created or changed name → a few words: ``DataFrame 891x12``."""
 
 
@@ -126,8 +122,7 @@ def _as_text(mime: str, item: str | bytes) -> str | bytes:
         return item.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """A file of the workspace that a step touched. `size` is in bytes, `type` the MIME type that its name suggests."""
 
     name: str
@@ -136,8 +131,7 @@ class FileChange:
     type: str = "application/octet-stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """One variable of a session. `size` is in bytes, as far as it is cheaply known; `text` is a short repr."""
 
     name: str
@@ -147,8 +141,7 @@ class Variable:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallRecord:
+class ToolCallRecord(Struct, frozen=True):
     """One call of a host tool. `outcome` is `ok`, `error` or `refused`; `wall_ms` is the host's own measure."""
 
     tool: str
@@ -158,8 +151,7 @@ class ToolCallRecord:
     wall_ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The outcome of one step. Truthy when the step ended `ok`."""
 
     outcome: Outcome
@@ -168,8 +160,8 @@ class Result:
     stdout: str = ""
     stderr: str = ""
     error: ErrorInfo | None = None
-    changes: Changes = field(default_factory=Changes)
-    usage: Usage = field(default_factory=Usage)
+    changes: Changes = Changes()
+    usage: Usage = Usage()
     state: State = "kept"
     step: int = 0
     displays: tuple[Display, ...] = ()

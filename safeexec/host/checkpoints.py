@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from time import monotonic
+
+from msgspec import Struct, field
 
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.channel import Channel, Gone
@@ -25,8 +26,7 @@ MAX_GENERATIONS = 8
 """Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointInfo:
+class CheckpointInfo(Struct, frozen=True):
     """One row of `session.checkpoints()`. `age` in seconds; `memory_mb` is what dropping it would free, in MiB."""
 
     name: str
@@ -37,8 +37,7 @@ class CheckpointInfo:
     memory_mb: float
 
 
-@dataclass(eq=False, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, eq=False):
     """One parked copy of a session. `users` counts the sessions that would fall back to it."""
 
     lane: socket.socket

@@ -11,9 +11,10 @@ import shutil
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
 from safeexec.host import supervisor
@@ -35,8 +36,7 @@ _PT_INTERP = 3
 START_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True):
     """How a command ended. `outcome` is `ok` (exit status 0), `error` (another status), or why the host stopped it.
 
     `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
@@ -128,7 +128,11 @@ def environment(home: str) -> dict[str, str]:
 def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
     """The program's path and the deadline in seconds. Raises `PolicyError` for what the policy does not allow."""
     policy = sandbox.policy
-    if isinstance(argv, (str, bytes)) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
+    if (
+        isinstance(argv, (str, bytes))
+        or not argv
+        or not all(isinstance(word, str) and "\0" not in word for word in argv)
+    ):
         raise ValueError("argv is a list of str: the program and its arguments")
     if argv[0] not in policy.danger_allow_commands:
         allowed = ", ".join(policy.danger_allow_commands) or "none"
@@ -139,7 +143,9 @@ def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> t
     limits = policy.limits
     seconds = limits.wall_seconds if timeout is None else timeout
     if not 0 < seconds <= limits.max_wall_seconds:
-        raise PolicyError(f"timeout={timeout!r} is out of bounds: at most {limits.max_wall_seconds:g} s (limits.max_wall_seconds)")
+        raise PolicyError(
+            f"timeout={timeout!r} is out of bounds: at most {limits.max_wall_seconds:g} s (limits.max_wall_seconds)"
+        )
     program = locate(argv[0])
     if program is None:
         raise PolicyError(f"there is no program {argv[0]!r} on this machine")

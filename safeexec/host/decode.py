@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import decode

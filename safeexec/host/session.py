@@ -12,10 +12,11 @@ import re
 import resource
 import signal
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from safeexec.errors import (
     CheckpointError,
@@ -42,7 +43,7 @@ from safeexec.host.decode import build_killed, build_result, decode_payload, res
 from safeexec.host.memory import descendants, own_bytes, total_own_bytes
 from safeexec.host.output import OnOutput, OutputFile
 from safeexec.host.supervisor import Lineage, Place, Verdict, Watch
-from safeexec.host.waiting import CallTool, Core
+from safeexec.host.waiting import Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
@@ -52,9 +53,9 @@ from safeexec.results import ErrorInfo, FileChange, Result, ToolCallRecord, Vari
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
-    from safeexec.host.workspace_files import FileInfo
     from safeexec.host.sandbox import SandboxCore, Spare
-    from safeexec.host.workspace import Snapshot, Workspace
+    from safeexec.host.workspace import Workspace
+    from safeexec.host.workspace_files import FileInfo
     from safeexec.policy.model import Limits, Policy
 
 OnProgress = Callable[[str, float, "float | None"], object]
@@ -288,20 +289,34 @@ class SessionCore:
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         with self._use():
-            return (yield from self._act(m.Check(source.encode("utf-8", "surrogatepass")), self._timeout(None), False, None))
+            return (
+                yield from self._act(m.Check(source.encode("utf-8", "surrogatepass")), self._timeout(None), False, None)
+            )
 
     def invoke(
-        self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, timeout: float | None = None, atomic: bool = False
+        self,
+        path: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
     ) -> Core[Result]:
         """Call an object of the namespace with values of the host, as a step."""
         limits = self.policy.limits
         payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
         if payload.truncated:
             raise TypeError(f"an argument of {path}() is too large, or of a type that cannot cross into the sandbox")
-        return (yield from self.perform(lambda step: m.Invoke(step, path, payload.data), timeout=timeout, atomic=atomic))
+        return (
+            yield from self.perform(lambda step: m.Invoke(step, path, payload.data), timeout=timeout, atomic=atomic)
+        )
 
     def perform(
-        self, make: Callable[[int], m.Invoke | m.Install | m.Proceed], *, timeout: float | None = None, atomic: bool = False
+        self,
+        make: Callable[[int], m.Invoke | m.Install | m.Proceed],
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
     ) -> Core[Result]:
         """Send the request that `make` builds for the number of the next step, and give its result."""
         limit = self._timeout(timeout)
@@ -337,7 +352,13 @@ class SessionCore:
             step=self.step,
         )
 
-    def _act(self, request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Check, timeout: float, atomic: bool, on_output: OnOutput | None) -> Core[Result]:
+    def _act(
+        self,
+        request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Check,
+        timeout: float,
+        atomic: bool,
+        on_output: OnOutput | None,
+    ) -> Core[Result]:
         runner = yield from self._living_runner()
         fds, lane = self._grant(self.step) if type(request) is not m.Check else ((), None)
         self._out.begin()
@@ -575,7 +596,9 @@ class SessionCore:
         channel, theirs = Channel.pair()
         try:
             with theirs:
-                yield from checkpoint.channel.send(m.Thaw(branch, workspace, self._lost_names()), (theirs.fileno(), *fds))
+                yield from checkpoint.channel.send(
+                    m.Thaw(branch, workspace, self._lost_names()), (theirs.fileno(), *fds)
+                )
             ready = yield from channel.receive(monotonic() + READY_SECONDS)
         except (Gone, ProtocolError):
             ready = None
@@ -640,7 +663,9 @@ class SessionCore:
             except (Gone, ProtocolError) as error:
                 yield from self._stop(runner)
                 yield from self._restore()
-                raise CheckpointError(f"the process died while the checkpoint was made ({error}); the session was restored") from None
+                raise CheckpointError(
+                    f"the process died while the checkpoint was made ({error}); the session was restored"
+                ) from None
             if answer.problem or not (yield from checkpoint.parked(monotonic() + PARK_SECONDS)):
                 raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
         except BaseException:
@@ -682,7 +707,9 @@ class SessionCore:
                     raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
                 target = next((c for c in self.checkpoints.newest_first() if c.step < self.step), None)
                 if target is None and self.step > 1:
-                    raise CheckpointError("the state before the last step is no longer kept: roll back to a named checkpoint")
+                    raise CheckpointError(
+                        "the state before the last step is no longer kept: roll back to a named checkpoint"
+                    )
             since = self.tool_records[target.tool_calls if target is not None else 0 :]
             if target is not None and not (yield from target.parked(monotonic() + PARK_SECONDS)):
                 raise CheckpointError(f"the checkpoint {target.label!r} is gone (its process was killed)")
@@ -692,7 +719,9 @@ class SessionCore:
                 yield from self._start_over()
             elif (yield from self._thaw_into_self(target)) is None:
                 yield from self._restore()
-                raise CheckpointError(f"the checkpoint {target.label!r} died while it was thawed; the session was restored")
+                raise CheckpointError(
+                    f"the checkpoint {target.label!r} died while it was thawed; the session was restored"
+                )
             return since
 
     def branch(self, count: int) -> Core[list[SessionCore]]:
@@ -1005,7 +1034,9 @@ class _Use:
 
     def __init__(self, lock: _thread.LockType, session: SessionCore) -> None:
         if not lock.acquire(blocking=False):
-            raise SessionBusy("a step of this session is running in another thread or task; use a session per thread, or branch")
+            raise SessionBusy(
+                "a step of this session is running in another thread or task; use a session per thread, or branch"
+            )
         self._lock = lock
         self._session = session
 
@@ -1019,7 +1050,9 @@ class _Use:
 
 LOST_SOURCE = 50_000
 NAMES_LOST = 200
-_BINDS = re.compile(r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)[^\n]*?(\w+)[ \t]*$)", re.M)
+_BINDS = re.compile(
+    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)[^\n]*?(\w+)[ \t]*$)", re.M
+)
 STREAM_SECONDS = 0.003
 """How far behind the guest `on_output` may be."""
 STREAM_BYTES = 1 << 20

@@ -9,9 +9,10 @@ import os
 import re
 import signal
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from safeexec.host.waiting import Core, Wait
 from safeexec.linux import processes
@@ -37,8 +38,7 @@ OUTPUT_CEILING = 16
 _FRAME = re.compile(rb'^  File "(<(?:step \d+|plugin [^"\n]*)>)", line (\d+) in ([^\n]+)$', re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """Why the host ended a step."""
 
     outcome: Outcome
@@ -47,8 +47,7 @@ class Verdict:
     """The deadline that the step had, where that is why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the guest was: file, line and function of each of its frames, the innermost first."""
 
     frames: tuple[tuple[str, int, str], ...] = ()
@@ -80,7 +79,18 @@ def _line_of(sources: dict[str, str], file: str, line: int) -> str:
 class Watch:
     """The limits of one step, looked at once per tick."""
 
-    __slots__ = ("_cpu_start", "_deadline", "_limits", "_memory", "_outputs", "_runner", "_timeout", "_workspace", "paused", "started")
+    __slots__ = (
+        "_cpu_start",
+        "_deadline",
+        "_limits",
+        "_memory",
+        "_outputs",
+        "_runner",
+        "_timeout",
+        "_workspace",
+        "paused",
+        "started",
+    )
 
     def __init__(
         self,
@@ -126,13 +136,17 @@ class Watch:
         if monotonic() >= self.deadline:
             return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
         if (cpu := self.cpu_seconds()) > limits.cpu_seconds:
-            return Verdict("cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}")
+            return Verdict(
+                "cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}"
+            )
         if self.flooded():
             return self.flood()
         grown = self._memory() >> 20
         if grown > limits.memory_mb:
             return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
-        if self._workspace is not None and (over := self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)):
+        if self._workspace is not None and (
+            over := self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        ):
             return Verdict("output", over)
         return None
 
@@ -144,7 +158,9 @@ class Watch:
         """The verdict on a step that printed too much, or raised an exception with a message as long as that."""
         size = max(output.size() for output in self._outputs) >> 10
         ceiling = self._limits.output_kb * OUTPUT_CEILING
-        printed = f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"
+        printed = (
+            f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"
+        )
         return Verdict("output", f"{printed}; {ceiling} KiB ({OUTPUT_CEILING} x limits.output_kb) end a step")
 
 
@@ -263,7 +279,9 @@ def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, s
     names = {"timeout": "TimeoutError", "memory": "MemoryError", "cancelled": "CancelledError"}
     return ErrorInfo(
         type=names.get(verdict.outcome, "StepKilled"),
-        message=verdict.message if line is None else f"{verdict.message}; it was at line {line}" + (f": {source.strip()}" if source else ""),
+        message=verdict.message
+        if line is None
+        else f"{verdict.message}; it was at line {line}" + (f": {source.strip()}" if source else ""),
         line=line,
         source_line=source,
         traceback=place.traceback(sources),
