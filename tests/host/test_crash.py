@@ -75,8 +75,10 @@ def victim(with_tools: Sandbox) -> Iterator[Session]:
         victims.append(session)
         yield session
         victims.pop()
-        # A guest may have arranged to die after every step; what it reports before that counts.
-        assert next(value for _ in range(3) if (value := session.run("kept").value)) == [1, 2]
+        # A guest may have arranged to die at every fork. Then what it reports before counts, or that its state is gone.
+        last = [session.run("kept") for _ in range(3)]
+        told = any("no checkpoint was left" in note for result in last for note in result.notes)
+        assert told or [1, 2] in [result.value for result in last], last
         assert with_tools.run("1 + 1").value == 2
 
 
