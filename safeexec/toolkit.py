@@ -1,8 +1,8 @@
 """Ready-made host tools: fetch from named hosts, ask a person, read files below one directory.
 
-    from safeexec import Sandbox, toolkit
+from safeexec import Sandbox, toolkit
 
-    Sandbox("standard", tools=[toolkit.http_get(allow=["api.example.com"]), toolkit.read_host_file(root="docs")])
+Sandbox("standard", tools=[toolkit.http_get(allow=["api.example.com"]), toolkit.read_host_file(root="docs")])
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plugins in the child: modules that import one another, exports that the host calls, generators that it continues.
 
-The main module is the session's own namespace. Every other module has a namespace and builtins of its own, and runs when
-it is first imported.
+The main module is the session's own namespace. Every other module has a namespace and builtins of its own, and runs
+when it is first imported.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 class Modules:
     """The modules of one plugin by name, and the ``import`` statement that knows them.
 
-    IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, and a module's ``__name__`` is guest code's to
-    write. So ``from x import y`` gets an object of ours that has the item, and a dotted import sets every part again.
+    IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, and a module's ``__name__`` is guest code's
+    to write. So ``from x import y`` gets an object of ours that has the item, and a dotted import sets every part
+    again.
     """
 
     def __init__(self, guest: Guest, name: str, sources: dict[str, str]) -> None:
@@ -90,13 +91,8 @@ class Modules:
         target = vars(picked)
         for item in fromlist:
             if item == "*":
-                listed = found.get("__all__")
-                names = (
-                    listed
-                    if type(listed) in (list, tuple)
-                    else [key for key in found if type(key) is str and key[:1] != "_"]
-                )
-                target["__all__"] = names = [key for key in names if type(key) is str and key in found]
+                names = _starred(found)
+                target["__all__"] = names
                 target.update((key, found[key]) for key in names)
             elif self.known(f"{name}.{item}"):
                 target[item] = self._walk(f"{name}.{item}")
@@ -151,6 +147,14 @@ class Modules:
             exec(compiled.body, namespace)
         if compiled.tail is not None:
             eval(compiled.tail, namespace)
+
+
+def _starred(namespace: dict[str, Any]) -> list[str]:
+    """The names that ``from module import *`` binds."""
+    listed = namespace.get("__all__")
+    if type(listed) is list or type(listed) is tuple:
+        return [name for name in listed if type(name) is str and name in namespace]
+    return [name for name in namespace if type(name) is str and name[:1] != "_"]
 
 
 def _library_import(guest: Guest) -> Callable[..., Any]:

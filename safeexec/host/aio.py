@@ -130,7 +130,8 @@ class AsyncSandbox:
     async def restore(
         self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed"
     ) -> AsyncSession:
-        """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as `Sandbox.restore`."""
+        """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as `Sandbox.restore`.
+        """
         return AsyncSession(await drive(self._core.restore(path, trust)))
 
     async def plugin(
@@ -164,7 +165,9 @@ class AsyncSandbox:
     async def map(
         self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Result]:
-        """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it there)."""
+        """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it
+        there).
+        """
         from safeexec.host.many import workers_for
 
         waiting: deque[asyncio.Task[Result]] = deque()
@@ -316,7 +319,9 @@ class AsyncSession:
     # State
 
     async def get(self, name: str, default: Any = None) -> Any:
-        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is none."""
+        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
+        none.
+        """
         found, value = await drive(self._core.fetch(name, arrays=True), undo=False)
         return value if found else default
 
@@ -380,7 +385,9 @@ class AsyncSession:
 
 
 class Stream:
-    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has ended."""
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
+    ended.
+    """
 
     __slots__ = ("_result", "_start")
 

@@ -1,10 +1,12 @@
-"""What an operator sees of the sandboxes of a process: log records, an audit log, spans and metrics. Never a value of the guest.
+"""What an operator sees of the sandboxes of a process: log records, an audit log, spans and metrics. Never a value of
+the guest.
 
 Each finished step is told once, with the same fields, to
 
 - the logger ``safeexec`` (structured: ``record.safeexec`` is a dict), when it is enabled for INFO;
 - the audit log, one JSON object per line, where the sandbox was given one;
-- OpenTelemetry, when the application has imported it: a span ``safeexec.step`` and counters whose only attributes are policy
+- OpenTelemetry, when the application has imported it: a span ``safeexec.step`` and counters whose only attributes are
+policy
   and outcome.
 
 A sandbox for which none of them listens has no observer, and its steps pay nothing.

@@ -1,7 +1,8 @@
-"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. The two things `host.aio` needs of either.
+"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. The two things `host.aio` needs of
+either.
 
-Each wait has an epoll descriptor of its own, so a loop watches one descriptor that nobody else uses: two sessions may wait
-for the same process, and a descriptor that is closed meanwhile disturbs no other waiter.
+Each wait has an epoll descriptor of its own, so a loop watches one descriptor that nobody else uses: two sessions may
+wait for the same process, and a descriptor that is closed meanwhile disturbs no other waiter.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def running_loop() -> Loop:
 async def drive(core: Core[R], *, undo: bool = True) -> R:
     """Run a generator of the core to its end on the running event loop.
 
-    When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and undone)
-    before it goes on; without `undo` it finishes what it does first. Neither can be cancelled a second time.
+    When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and
+    undone) before it goes on; without `undo` it finishes what it does first. Neither can be cancelled a second time.
     """
     loop = running_loop()
     try:
@@ -166,20 +167,22 @@ class TrioLoop:
         with _watch(wanted) as watch:
             if watch.poll(0):
                 return True
-            with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())):
+            with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())) as scope:
                 await self._trio.lowlevel.wait_readable(watch.fileno())
-                return True
-            return False
+            return not scope.cancelled_caught
 
     async def call(self, wanted: CallTool) -> Any:
         limit = float("inf") if wanted.timeout is None else wanted.timeout
-        with self._trio.move_on_after(limit):
+        value: Any = None
+        with self._trio.move_on_after(limit) as scope:
             if wanted.is_async:
                 value = wanted.call()
             else:
                 (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call), abandon_on_cancel=True)
-            return await value if isinstance(value, Awaitable) else value
-        raise TimeoutError
+            value = await value if isinstance(value, Awaitable) else value
+        if scope.cancelled_caught:
+            raise TimeoutError
+        return value
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
         with self._trio.CancelScope(shield=True):
@@ -187,5 +190,6 @@ class TrioLoop:
 
 
 def _boxed(call: Callable[[], Any]) -> Callable[[], tuple[Any]]:
-    """trio calls what it runs in a thread by its name, which a `partial` lacks, and takes no coroutine for an answer."""
+    """trio calls what it runs in a thread by its name, which a `partial` lacks, and takes no coroutine for an answer.
+    """
     return lambda: (call(),)

@@ -1,8 +1,8 @@
 """Plugins: somebody's code, loaded once, called many times with the host's values; each call under its own limits.
 
-``state="keep"``: the calls share one process, and what a call changes stays. ``state="fresh"``: every call runs in a copy of
-the plugin as it was loaded; the next copy is made while the host is busy with the last answer, so a call costs little more
-than a kept one. A call that hangs, floods, forks or dies costs that call.
+``state="keep"``: the calls share one process, and what a call changes stays. ``state="fresh"``: every call runs in a
+copy of the plugin as it was loaded; the next copy is made while the host is busy with the last answer, so a call costs
+little more than a kept one. A call that hangs, floods, forks or dies costs that call.
 """
 
 from __future__ import annotations
@@ -227,10 +227,12 @@ class _Loaded:
         yield from self._ask()
 
     def ready(self) -> Core[bool]:
-        """Whether there is a process for the next call. In a fresh plugin the copy that was asked for before, and the one
-        after it is asked for now: it is made while the call runs, on another core."""
+        """Whether there is a process for the next call. In a fresh plugin the copy that was asked for before, and the
+        one after it is asked for now: it is made while the call runs, on another core.
+        """
         if self.core.runner_pid() is not None or self._next is None:
-            # It is kept; or the last call was stopped, and the session has been restored to the plugin as it was loaded.
+            # It is kept; or the last call was stopped, and the session has been restored to the plugin as it was
+            # loaded.
             return True
         copy, self._next = self._next, None
         if not (yield from copy.ready()):
@@ -393,8 +395,8 @@ class Plugin(_Face):
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call one export with values of the host; give what it returns. A generator gives an iterator.
 
-        Raises `PluginError` with the guest's traceback when the call fails or is stopped, TypeError for an argument that
-        cannot cross.
+        Raises `PluginError` with the guest's traceback when the call fails or is stopped, TypeError for an argument
+        that cannot cross.
         """
         result, items = self._drive(self._core.invoke(name, args, kwargs, None))
         if not result.ok:
@@ -409,7 +411,9 @@ class Plugin(_Face):
         *,
         timeout: float | None = None,
     ) -> Result:
-        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin does."""
+        """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
+        does.
+        """
         result, items = self._drive(self._core.invoke(name, args, dict(kwargs or {}), timeout))
         if items:
             self._drive(self._core.proceed(items, close=True))
@@ -430,7 +434,9 @@ class Plugin(_Face):
                 self._drive(self._core.proceed(items, close=True))
 
     def reload(self, source: Source | None = None) -> None:
-        """Load again, from the same place or from `source`. On an error (`PluginError`) the old plugin stays in service."""
+        """Load again, from the same place or from `source`. On an error (`PluginError`) the old plugin stays in
+        service.
+        """
         self._drive(self._core.reload(source))
 
     def close(self) -> None:
@@ -446,7 +452,9 @@ class Plugin(_Face):
 
 
 class AsyncPlugin(_Face):
-    """A loaded plugin, for event loops: ``await plugin.call("price", 3)``; generators with ``async for … in plugin.iterate(…)``."""
+    """A loaded plugin, for event loops: ``await plugin.call("price", 3)``; generators with ``async for … in
+    plugin.iterate(…)``.
+    """
 
     async def __aenter__(self) -> AsyncPlugin:
         return self

@@ -1,6 +1,7 @@
 """What a plugin is made of: sources, manifest, and the interface that its host expects. Nothing of it runs here.
 
-A plugin is a text, a file, a directory of modules with an optional ``plugin.yaml``, or a dict of module names to sources:
+A plugin is a text, a file, a directory of modules with an optional ``plugin.yaml``, or a dict of module names to
+sources:
 
     name: prices
     version: 1.2.0
@@ -66,7 +67,9 @@ class Definition:
 
 
 def define(source: Source, *, exports: Exports | None, name: str | None) -> Definition:
-    """Read a plugin. Raises `PluginError` for one that cannot be read, a manifest that is none, an interface that is none."""
+    """Read a plugin. Raises `PluginError` for one that cannot be read, a manifest that is none, an interface that is
+    none.
+    """
     manifest, modules = _read(source)
     if name is not None:
         manifest = Manifest(
@@ -110,7 +113,8 @@ def _read(source: Source) -> tuple[Manifest, dict[str, str]]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a str names a file rather than being a source: one line without a blank that ends in .py, or that exists."""
+    """Whether a str names a file rather than being a source: one line without a blank that ends in .py, or that exists.
+    """
     return "\n" not in text and len(text) < 4096 and (text.endswith(".py") or (bool(text) and os.path.exists(text)))
 
 
@@ -187,7 +191,9 @@ def _without_self(signature: inspect.Signature) -> inspect.Signature:
 
 
 def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]:
-    """What is wrong with the exports of a loaded plugin, a sentence each; the line in the plugin is told where there is one."""
+    """What is wrong with the exports of a loaded plugin, a sentence each; the line in the plugin is told where there is
+    one.
+    """
     told = []
     for name in definition.exports or ():
         export = found.get(name)

@@ -24,7 +24,9 @@ class Turnstile:
         self._waiting: deque[int] = deque()
 
     def enter(self, deadline: float) -> Core[bool]:
-        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then `leave` gives it back."""
+        """Wait for a place, until `deadline` (monotonic seconds) at most. Whether there was one; then `leave` gives it
+        back.
+        """
         with self._lock:
             if self._free > 0:
                 self._free -= 1

@@ -1,8 +1,8 @@
 """Runs host tools for blocking callers when they cannot simply be called: asynchronous ones, and those with a deadline.
 
 Asynchronous tools share one event loop in a thread of their own, started at the first call: a client that a tool keeps
-(httpx, a database pool) belongs to one loop, and the caller's thread may be running one already (Jupyter). The thread ends
-with the last sandbox that used it.
+(httpx, a database pool) belongs to one loop, and the caller's thread may be running one already (Jupyter). The thread
+ends with the last sandbox that used it.
 """
 
 from __future__ import annotations

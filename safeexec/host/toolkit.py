@@ -64,8 +64,8 @@ def http_get(
     `allow` holds host names (``api.example.com``), with a port where it is not 80 or 443 (``localhost:8080``), or
     ``*.example.com`` for every name below one. At most `max_bytes` of a body are read, in at most `timeout` seconds.
     `headers` (a key, for instance) are sent along, unseen by guest code, to https and to allowed hosts only. A name is
-    resolved once and that address is connected to; addresses that are not public are refused unless `private`. A redirect
-    leads at most to the same host. Environment proxies are not used. Needs httpx.
+    resolved once and that address is connected to; addresses that are not public are refused unless `private`. A
+    redirect leads at most to the same host. Environment proxies are not used. Needs httpx.
     """
     if isinstance(allow, str) or not allow:
         raise ToolError("http_get(allow=[...]) needs the names of the hosts that may be reached")
@@ -73,10 +73,11 @@ def http_get(
     sent = dict(headers or {})
 
     def http_get(url: str) -> dict[str, Any]:
-        """Fetch a URL with GET: a dict with `status`, `url`, `content_type`, and `text` or, for what is no text, `content` (bytes).
+        """Fetch a URL with GET: a dict with `status`, `url`, `content_type`, and `text` or, for what is no text,
+        `content` (bytes).
 
-        Only the hosts that the application allows can be reached. Raises PermissionError for another one, ValueError for a
-        body that is too large, ConnectionError and TimeoutError.
+        Only the hosts that the application allows can be reached. Raises PermissionError for another one, ValueError
+        for a body that is too large, ConnectionError and TimeoutError.
         """
         from time import monotonic
 
@@ -255,7 +256,8 @@ def _answer(url: str, response: Any, body: bytes) -> dict[str, Any]:
 def ask_human(*, input: Callable[[str], str] | None = None, timeout: float = 600.0) -> Callable[[str], str]:
     """A tool ``ask_human(question)``: the question goes to `input` (default: the terminal), its answer to guest code.
 
-    Control characters of the question are taken out: they could move the cursor of a terminal, or pretend to be the host.
+    Control characters of the question are taken out: they could move the cursor of a terminal, or pretend to be the
+    host.
     """
 
     def ask_human(question: str) -> str:
@@ -292,7 +294,8 @@ def read_host_file(
     def read_host_file(path: str) -> str | bytes:
         """Read a file of the application, by its relative path. Text comes as str, anything else as bytes.
 
-        Raises PermissionError outside of the application's directory, FileNotFoundError, ValueError for a file too large.
+        Raises PermissionError outside of the application's directory, FileNotFoundError, ValueError for a file too
+        large.
         """
         with _open_below(base, path) as file:
             data = file.read(max_bytes + 1)
@@ -307,7 +310,9 @@ def read_host_file(
 
 
 def _open_below(base: str, path: str) -> IO[bytes]:
-    """Open a regular file that lies below `base` when its links are followed, and check that it is the one that was opened."""
+    """Open a regular file that lies below `base` when its links are followed, and check that it is the one that was
+    opened.
+    """
     if "\0" in path or os.path.isabs(path):
         raise PermissionError(f"{path!r} is not a path relative to the application's directory")
     real = os.path.realpath(os.path.join(base, path))

@@ -71,7 +71,8 @@ class Tool:
 
     @property
     def checked(self) -> bool:
-        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to say."""
+        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to say.
+        """
         return bool(self._hints)
 
     def described(self) -> m.ToolSignature:
@@ -93,7 +94,8 @@ class Tool:
         )
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what came."""
+        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what came.
+        """
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -103,15 +105,16 @@ class Tool:
                 given = bound.arguments[parameter]
                 kind = self.signature.parameters[parameter].kind
                 if kind is inspect.Parameter.VAR_POSITIONAL:
-                    hint = tuple[hint, ...]
+                    hint = tuple.__class_getitem__((hint, ...))
                 elif kind is inspect.Parameter.VAR_KEYWORD:
-                    hint = dict[str, hint]
+                    hint = dict.__class_getitem__((str, hint))
                 try:
                     bound.arguments[parameter] = msgspec.convert(given, hint)
                 except (msgspec.ValidationError, TypeError) as error:
                     wanted = _annotation(self.signature.parameters[parameter].annotation)
                     raise TypeError(
-                        f"{self.name}() argument {parameter!r}: expected {wanted}, got {type(given).__name__} {_short(given)} ({error})"
+                        f"{self.name}() argument {parameter!r}: expected {wanted}, "
+                        f"got {type(given).__name__} {_short(given)} ({error})"
                     ) from None
         return bound
 
@@ -131,7 +134,7 @@ def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     while isinstance(target, partial):
         target = target.func
     if isinstance(target, type):
-        target = target.__init__
+        target = vars(target).get("__init__", target.__init__)  # type: ignore[misc]
     elif not inspect.isroutine(target):
         target = type(target).__call__
     try:
@@ -337,7 +340,10 @@ def _cannot_cross(tool: Tool, parameter: str, value: Opaque) -> str:
         return (
             f"{tool.name}() argument {parameter}: a tool cannot call back into the sandbox; pass data, not a function"
         )
-    return f"{tool.name}() argument {parameter}: a {value.type} cannot cross to the host; pass numbers, text, lists or dicts"
+    return (
+        f"{tool.name}() argument {parameter}: a {value.type} cannot cross to the host; "
+        "pass numbers, text, lists or dicts"
+    )
 
 
 def _failure(call: int, tool: str, error: Exception) -> m.ToolReply:

@@ -1,7 +1,7 @@
 """The arguments of one call, between two processes: of a host tool by guest code, of an export of a plugin by the host.
 
-Plain calls, scalars only, are one msgpack array that msgspec writes and reads at once (0.6 us each way, 7 us as values);
-all others are the value ``(args, kwargs)`` of `protocol.values`. The first byte tells which.
+Plain calls, scalars only, are one msgpack array that msgspec writes and reads at once (0.6 us each way, 7 us as
+values); all others are the value ``(args, kwargs)`` of `protocol.values`. The first byte tells which.
 """
 
 from __future__ import annotations

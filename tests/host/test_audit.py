@@ -66,7 +66,8 @@ def _traced() -> bool:
 
 def test_spans_and_metrics() -> None:
     trace = pytest.importorskip("opentelemetry.sdk.trace")
-    from opentelemetry import metrics, trace as api
+    from opentelemetry import metrics
+    from opentelemetry import trace as api
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor

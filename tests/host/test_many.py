@@ -57,7 +57,7 @@ def test_no_more_sessions_than_allowed() -> None:
             SandboxBusy, match=r"2 sessions are open \(max_sessions\) and none was closed within 0.01 s"
         ):
             sandbox.session()
-        with pytest.raises(SandboxBusy, match="within 0.02 s"):
+        with pytest.raises(SandboxBusy, match=r"within 0\.02 s"):
             sandbox.session(queue_seconds=0.02)
         waited: list[Any] = []
         thread = threading.Thread(target=lambda: waited.append(sandbox.session(queue_seconds=60).run("1 + 1").value))
@@ -151,7 +151,8 @@ def test_sessions_from_many_threads() -> None:
 
 
 def test_a_session_outlives_the_thread_that_opened_it() -> None:
-    """The kernel's parent-death signal is sent when the thread ends that started a process, not when the process does."""
+    """The kernel's parent-death signal is sent when the thread ends that started a process, not when the process does.
+    """
     with Sandbox("calculator") as sandbox:
         opened: list[Any] = []
         for target in (lambda: opened.append(sandbox.session()), lambda: opened[0].run("x = 41").check()):
@@ -225,7 +226,9 @@ def test_a_sandbox_that_is_made_before_the_fork_and_opened_after_it() -> None:
 
 
 def test_inside_a_running_event_loop() -> None:
-    """The blocking face in a notebook: the thread has a running loop already, and a tool may be asynchronous all the same."""
+    """The blocking face in a notebook: the thread has a running loop already, and a tool may be asynchronous all the
+    same.
+    """
 
     async def later(number: int) -> int:
         await asyncio.sleep(0)

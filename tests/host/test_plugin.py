@@ -56,7 +56,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize("state", ["keep", "fresh"])
 def test_calls_with_values(sandbox: Sandbox, state: Any) -> None:
-    """By `call` and by name; positions, keywords; generators, coroutines and asynchronous generators; output and usage."""
+    """By `call` and by name; positions, keywords; generators, coroutines and asynchronous generators; output and usage.
+    """
     with sandbox.plugin(PRICES, state=state, name="prices") as plugin:
         assert plugin.call("price", 10, quantity=2)["total"] == 18
         assert plugin.price(10)["seen"] == (2 if state == "keep" else 1)
@@ -77,7 +78,7 @@ def test_only_exports_can_be_called(sandbox: Sandbox) -> None:
             with pytest.raises(PluginError, match="does not export"):
                 plugin.call(name)
         with pytest.raises(AttributeError, match="does not export 'items'; it exports price"):
-            plugin.items  # noqa: B018
+            plugin.items
 
 
 def test_state_is_kept_or_fresh(sandbox: Sandbox) -> None:
@@ -155,9 +156,12 @@ def test_what_can_be_called_as_the_interface_says_matches(sandbox: Sandbox, sour
 
 
 def test_modules_import_one_another(sandbox: Sandbox) -> None:
-    """Absolute and relative, packages and cycles; libraries stay what the policy allows; every module has its own globals."""
+    """Absolute and relative, packages and cycles; libraries stay what the policy allows; every module has its own
+    globals.
+    """
     modules = {
-        "prices": "import rules\nfrom shop.tax import rate as tax, gross\nimport shop.tax as t\nfrom shop import currency\n"
+        "prices": "import rules\nfrom shop.tax import rate as tax, gross\nimport shop.tax as t\n"
+        "from shop import currency\n"
         "import math\ndef price(x):\n    return gross(math.floor(x) * rules.factor()), tax, t.rate, currency",
         "rules": "import prices\nfrom decimal import Decimal\nLIMIT = Decimal(2)\ndef factor():\n    return int(LIMIT)",
         "shop": "from .money import currency",
@@ -201,7 +205,8 @@ def test_modules_that_cannot_be_imported(sandbox: Sandbox, modules: dict[str, st
 def test_no_module_of_a_plugin_can_pass_itself_off_as_a_library(sandbox: Sandbox, modules: dict[str, str]) -> None:
     """IMPORT_FROM looks in sys.modules under the name that a module gives itself."""
     modules["main"] += (
-        "\ndef leak():\n    return [name for name in ('environ', 'getcwd', 'sep', 'sys') if hasattr(globals().get('found'), name)]"
+        "\ndef leak():\n    found = globals().get('found')\n"
+        "    return [name for name in ('environ', 'getcwd', 'sep', 'sys') if hasattr(found, name)]"
     )
     try:
         with sandbox.plugin(modules, exports=["leak"]) as plugin:
@@ -330,7 +335,16 @@ def test_a_hostile_call_costs_that_call(sandbox: Sandbox, state: Any) -> None:
 
 def test_a_plugin_that_dies_costs_that_call() -> None:
     """No language layer: the plugin ends its own process, and leaves a child of its own behind."""
-    source = "import os, time\ndef good():\n    return 1\ndef die():\n    os._exit(3)\ndef stray():\n    os.fork() or time.sleep(3600)\n    os._exit(4)"
+    source = """
+import os, time
+def good():
+    return 1
+def die():
+    os._exit(3)
+def stray():
+    os.fork() or time.sleep(3600)
+    os._exit(4)
+"""
     with Sandbox("confined-python") as sandbox:
         for state in ("keep", "fresh"):
             with sandbox.plugin(source, state=state, exports=["good", "die", "stray"]) as plugin:  # type: ignore[arg-type]
@@ -340,7 +354,19 @@ def test_a_plugin_that_dies_costs_that_call() -> None:
 
 
 def test_a_generator_ends_early_and_with_the_next_call(sandbox: Sandbox) -> None:
-    source = "log = []\ndef count():\n    try:\n        n = 0\n        while True:\n            yield n\n            n += 1\n    finally:\n        log.append('closed')\ndef closed():\n    return log"
+    source = """
+log = []
+def count():
+    try:
+        n = 0
+        while True:
+            yield n
+            n += 1
+    finally:
+        log.append('closed')
+def closed():
+    return log
+"""
     with sandbox.plugin(source, exports=["count", "closed"]) as plugin:
         items = plugin.count()
         assert [next(items), next(items)] == [0, 1]

@@ -1,0 +1,5 @@
+"""Sessions as what other frameworks expect. Each module imports its framework; none is a dependency of this package.
+
+`functions`: schemas of one tool for the OpenAI, Mistral and Anthropic APIs · `langchain`: a LangChain/LangGraph tool ·
+`pydantic_ai`: a toolset · `smolagents`: a `PythonExecutor`.
+"""

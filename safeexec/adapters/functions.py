@@ -1,0 +1,56 @@
+"""One tool, ``run_python``, as the function schemas of the OpenAI, Mistral and Anthropic APIs, and the answer to a call
+of it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from safeexec import Policy, Result, Session
+
+Api = Literal["openai", "mistral", "anthropic"]
+NAME = "run_python"
+
+
+def describe(policy: Policy, tools: Any = ()) -> str:
+    """What a model should know of the tool: the policy's card, with the host's tools."""
+    return (
+        "Run Python code and give its output and the value of its last expression. "
+        "Variables stay from call to call.\n\n"
+        + policy.card(tools=tools)
+    )
+
+
+def schema(policy: Policy, api: Api = "openai", *, tools: Any = ()) -> dict[str, Any]:
+    """The declaration of the tool for one API. Raises ValueError for another one."""
+    parameters = {
+        "type": "object",
+        "properties": {"code": {"type": "string", "description": "Python source, several lines if need be"}},
+        "required": ["code"],
+        "additionalProperties": False,
+    }
+    description = describe(policy, tools)
+    if api in ("openai", "mistral"):
+        return {"type": "function", "function": {"name": NAME, "description": description, "parameters": parameters}}
+    if api == "anthropic":
+        return {"name": NAME, "description": description, "input_schema": parameters}
+    raise ValueError(f"no such API: {api!r}; there are openai, mistral and anthropic")
+
+
+def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int = 2000) -> tuple[str, Result | None]:
+    """Run what a model asked for: the text to send back, and the result. `arguments` as the API gave them, JSON or a
+    dict.
+
+    Arguments that are none are told to the model, and nothing is run.
+    """
+    try:
+        given = json.loads(arguments) if isinstance(arguments, str) else arguments
+        code = given["code"]
+        if not isinstance(code, str):
+            raise TypeError
+    except (ValueError, TypeError, KeyError):
+        return 'Nothing was run: the arguments must be a JSON object like {"code": "print(1)"}.', None
+    result = session.run(code)
+    return str(result.observation(max_tokens)), result

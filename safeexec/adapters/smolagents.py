@@ -1,0 +1,94 @@
+"""A `PythonExecutor` for smolagents: ``CodeAgent(tools, model, executor=SafeExecutor("standard"))``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from smolagents.local_python_executor import CodeOutput, InterpreterError, PythonExecutor
+
+from safeexec import Sandbox, ToolError
+
+if TYPE_CHECKING:
+    from safeexec import Policy, Session
+
+FINAL = "final_answer"
+
+
+class SafeExecutor(PythonExecutor):  # type: ignore[misc]
+    """Runs the code of an agent in one session. smolagents gives the tools late, so the sandbox opens at the first
+    code.
+    """
+
+    def __init__(self, policy: str | Policy = "standard", *, timeout: float | None = None, **options: Any) -> None:
+        self._policy = policy
+        self._timeout = timeout
+        self._options = options
+        self._tools: dict[str, Callable[..., Any]] = {}
+        self._variables: dict[str, Any] = {}
+        self._sandbox: Sandbox | None = None
+        self._session: Session | None = None
+        self._final: list[Any] = []
+        self.state: dict[str, Any] = {"_print_outputs": ""}
+        """What smolagents reads when a step failed."""
+
+    def send_tools(self, tools: dict[str, Any]) -> None:
+        """The tools of the agent. Other ones than before need another sandbox: the state of the old one ends."""
+        wrapped = {name: self._wrapped(name, tool) for name, tool in tools.items()}
+        if self._sandbox is not None and wrapped.keys() != self._tools.keys():
+            self.cleanup()
+        self._tools = wrapped
+
+    def send_variables(self, variables: dict[str, Any]) -> None:
+        """Variables for the code. What cannot cross as a value raises TypeError."""
+        self._variables.update(variables)
+        if self._session is not None:
+            self._hand_over(self._session)
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        """Run one piece of code. Raises `InterpreterError` with the observation for the model."""
+        session = self._opened()
+        self._final.clear()
+        result = session.run(code_action, timeout=self._timeout)
+        self.state["_print_outputs"] = result.stdout
+        if self._final:
+            return CodeOutput(output=self._final[-1], logs=result.stdout, is_final_answer=True)
+        if not result.ok:
+            raise InterpreterError(str(result.observation()))
+        return CodeOutput(output=result.value, logs=result.stdout, is_final_answer=False)
+
+    def cleanup(self) -> None:
+        """End the sandbox; smolagents calls it when the agent has done."""
+        sandbox, self._sandbox, self._session = self._sandbox, None, None
+        if sandbox is not None:
+            sandbox.close()
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            self._sandbox = Sandbox(self._policy, tools=self._tools, **self._options).open()
+            self._session = self._sandbox.session()
+            self._hand_over(self._session)
+        return self._session
+
+    def _hand_over(self, session: Session) -> None:
+        for name, value in self._variables.items():
+            session.set(name, value)
+        self._variables.clear()
+
+    def _wrapped(self, name: str, tool: Any) -> Callable[..., Any]:
+        """A smolagents tool as a host function: its `forward` has the signature, its call does the checks."""
+        if not callable(tool):
+            raise ToolError(f"the tool {name!r} is not callable")
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            value = tool(*args, **kwargs)
+            if name == FINAL:
+                self._final.append(value)
+            return value
+
+        call.__name__ = name
+        call.__doc__ = getattr(tool, "description", None) or inspect.getdoc(tool)
+        call.__signature__ = inspect.signature(getattr(tool, "forward", tool))  # type: ignore[attr-defined]
+        call.__annotations__ = {}
+        return call
