@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from safeexec.host.plugin import AsyncPlugin
     from safeexec.host.plugin_source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session import OnProgress, SessionCore
+    from safeexec.host.session import SessionCore
+    from safeexec.host.steps import OnProgress
     from safeexec.host.tools import Approval
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism

@@ -20,7 +20,8 @@ from safeexec.host.channel import Channel, Gone
 from safeexec.host.output import OutputFile
 from safeexec.host.plugin_source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.host.queue import Turnstile
-from safeexec.host.session import READY_SECONDS, SessionCore
+from safeexec.host.runner import READY_SECONDS
+from safeexec.host.session import SessionCore
 from safeexec.host.supervisor import KILL_SECONDS
 from safeexec.host.tools import Tool, Toolbox
 from safeexec.host.waiting import Core
