@@ -221,6 +221,8 @@ def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
         made = prepare(name, made)
         target = vars(made)
     lazy = set()
+    # A package may have a function and a submodule of one name: sympy.simplify is the function.
+    children = {item: dotted for item, dotted in children.items() if isinstance(source.get(item, real), ModuleType)}
     for attribute in names - children.keys():
         if attribute in replaced:
             value = replacement(name, attribute)

@@ -202,3 +202,11 @@ def test_lazy_submodules_and_aliases(plan: MakePlan) -> None:
     assert facade("numpy", opened).linalg is facade("numpy.linalg", opened)
     if build.installed("scipy"):
         assert facade("scipy", opened).stats is facade("scipy.stats", opened)
+
+
+@pytest.mark.modules("sympy")
+def test_a_function_with_a_submodule_of_its_name_is_the_function(guest: Callable[..., dict[str, Any]]) -> None:
+    names = guest("import sympy\nfrom sympy import series\nfrom sympy.simplify import radsimp", "sympy", "sympy.simplify")
+    assert callable(names["sympy"].simplify)
+    assert callable(names["series"])
+    assert callable(names["radsimp"])
