@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from asyncio import events
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -74,6 +75,14 @@ def _failed_if_skipped(report: Any) -> Any:
 def machine() -> Probe:
     """What this machine can enforce, as the product itself finds it."""
     return probe()
+
+
+@pytest.fixture(autouse=True)
+def _own_event_loop_policy() -> Iterator[None]:
+    """Tests of the guest's language run in this process, and the guest's asyncio has a policy of its own."""
+    before = events._event_loop_policy  # type: ignore[attr-defined]
+    yield
+    events._event_loop_policy = before  # type: ignore[attr-defined]
 
 
 # Sandboxes

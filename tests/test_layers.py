@@ -12,7 +12,7 @@ import safeexec
 
 ROOT = Path(safeexec.__file__).parent
 TOP = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
-FACES = {"agent", "cli", "servers", "cluster"}
+FACES = {"adapters", "agent", "cli", "servers", "cluster"}
 PUBLIC_MODULES = {"errors", "results", "observation", "jsonable", "text", "toolkit"}
 """Modules at the top whose names are public, or plain text helpers that hold no state."""
 

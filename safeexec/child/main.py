@@ -36,6 +36,8 @@ def become_child(
     os.dup2(stderr, 2)
     os.close(stdout)
     os.close(stderr)
+    # A library that is imported late must not try to leave its byte code beside itself: the kernel would refuse it.
+    sys.dont_write_bytecode = True
     link = Link(control)
     reseed(seed)
     if spawn.workspace is not None:
