@@ -63,6 +63,7 @@ def test_control_sequences_of_guests_do_not_reach_the_terminal(capsys: pytest.Ca
     assert "\x1b" not in capsys.readouterr().out
 
 
+@pytest.mark.modules("pandas", "matplotlib")
 def test_pictures_and_a_report_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data.csv").write_text("a,b\n1,2\n3,4\n")
     plot = "```python\nimport pandas as pd\npd.read_csv('data.csv').plot(title='t')\n```"

@@ -118,6 +118,7 @@ def csv_file(path: Path) -> Path:
     return path
 
 
+@pytest.mark.modules("pandas", "matplotlib")
 def test_an_analysis_of_a_raw_csv_in_stages_with_a_plot(tmp_path: Path) -> None:
     stages = (
         code("import pandas as pd\ndf = pd.read_csv('sales.csv')\ndf.describe()"),

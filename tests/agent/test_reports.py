@@ -37,6 +37,7 @@ def survey() -> str:
     return "\n\n".join(found.render() for found in analyse(files).files)
 
 
+@pytest.mark.modules("pandas")
 @pytest.mark.parametrize(
     "line",
     [
@@ -102,6 +103,7 @@ def test_a_report_of_a_hostile_run_is_inert(tmp_path: Path) -> None:
     assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "markdown", *["code"] * 4, "markdown"]
 
 
+@pytest.mark.modules("pandas")
 def test_a_table_is_in_the_report_as_a_table(tmp_path: Path) -> None:
     analysis = analyse(
         {"data.csv": CSV.encode()},
