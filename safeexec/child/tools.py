@@ -26,7 +26,7 @@ class ToolCaller:
 
     __slots__ = ("_calls", "_limits", "_lock", "_open", "link", "names")
 
-    def __init__(self, link: Link, limits: LimitsPlan, names: Iterable[str]) -> None:
+    def __init__(self, link: Link | None, limits: LimitsPlan, names: Iterable[str]) -> None:
         self.link = link
         self.names = frozenset(names)
         self._limits = limits
@@ -58,8 +58,10 @@ class ToolCaller:
             if not self._open:
                 raise RuntimeError(f"{tool}() can be called only while a step runs")
             self._calls += 1
-            self.link.send(m.ToolCall(self._calls, tool, payload.data))
-            reply = self.link.receive()
+            link = self.link
+            assert link is not None  # a child has its socket before it runs a step
+            link.send(m.ToolCall(self._calls, tool, payload.data))
+            reply = link.receive()
         if reply.error_type:
             raise _exception(reply.error_type, reply.error)
         return decode(reply.value, arrays=True)

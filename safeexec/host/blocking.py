@@ -13,15 +13,16 @@ from safeexec.host.launch import Launched
 from safeexec.host.waiting import CallTool, drive
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
+    from safeexec.host.audit import AuditTarget
     from safeexec.host.checkpoints import CheckpointInfo
+    from safeexec.host.commands import CommandResult
     from safeexec.host.output import OnOutput
     from safeexec.host.plugin import Plugin
     from safeexec.host.plugin_source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session import OnProgress, SessionCore
+    from safeexec.host.session import SessionCore
+    from safeexec.host.steps import OnProgress
     from safeexec.host.tools import Approval
-    from safeexec.host.audit import AuditTarget
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, ToolCallRecord, Variable
@@ -95,6 +96,7 @@ class Sandbox:
     def policy(self) -> Policy:
         """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
         from safeexec.policy.model import Policy
+
         return Policy.load(self._policy)
 
     def _new_core(self) -> SandboxCore:
@@ -196,12 +198,21 @@ class Sandbox:
         from safeexec.host.tools import tools_from
 
         core = PluginCore(
-            self._core, source, exports=exports, tools=tools_from(tools), state=state, timeout=timeout, name=name, limits=limits
+            self._core,
+            source,
+            exports=exports,
+            tools=tools_from(tools),
+            state=state,
+            timeout=timeout,
+            name=name,
+            limits=limits,
         )
         drive(core.load(), call_tool)
         return Plugin(core, lambda work: drive(work, call_tool))
 
-    def map(self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None) -> Iterator[Result]:
+    def map(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> Iterator[Result]:
         """Run many programs, each in a session of its own; their results in order.
 
         `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded.
@@ -271,7 +282,9 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -299,7 +312,8 @@ class Session:
         the result.
         """
         return drive(
-            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress), call_tool
+            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress),
+            call_tool,
         )
 
     def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:

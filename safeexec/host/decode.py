@@ -13,7 +13,7 @@ from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.host.output import OutputFile
-    from safeexec.host.session import SessionCore
+    from safeexec.host.runner import Running
     from safeexec.host.supervisor import Place, Verdict
 
 MESSAGE_BYTES = 20_000
@@ -32,7 +32,7 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
         return data.decode("utf-8", "replace")
 
 
-def decode_payload(session: SessionCore, payload: bytes, *, arrays: bool = False) -> Any:
+def decode_payload(session: Running, payload: bytes, *, arrays: bool = False) -> Any:
     """One value of the child, within the policy's bounds."""
     return decode(payload, max_depth=session.policy.limits.value_depth + 2, arrays=arrays)
 
@@ -54,7 +54,7 @@ def error_info(report: m.ErrorReport) -> ErrorInfo:
 
 
 def build_result(
-    session: SessionCore,
+    session: Running,
     done: m.StepDone,
     payload: bytes,
     wall: float,
@@ -86,7 +86,7 @@ def build_result(
 
 
 def build_killed(
-    session: SessionCore,
+    session: Running,
     verdict: Verdict,
     place: Place,
     wall: float,

@@ -82,7 +82,11 @@ class Zygote:
 
     @property
     def alive(self) -> bool:
-        return self.pidfd >= 0 and not processes.has_ended(self.pidfd) and not (self._inner >= 0 and processes.has_ended(self._inner))
+        return (
+            self.pidfd >= 0
+            and not processes.has_ended(self.pidfd)
+            and not (self._inner >= 0 and processes.has_ended(self._inner))
+        )
 
     def log(self) -> str:
         """The last lines the zygote wrote to its standard error, for messages about its failure."""

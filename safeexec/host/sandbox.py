@@ -21,18 +21,18 @@ from safeexec.host.launch import Launched
 from safeexec.host.launcher import Zygote
 from safeexec.host.output import OutputFile
 from safeexec.host.queue import Turnstile
-from safeexec.host.session import READY_SECONDS, SessionCore, lowered
+from safeexec.host.runner import READY_SECONDS, Running, lowered
+from safeexec.host.session import SessionCore
 from safeexec.host.tools import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core
-from safeexec.host.workspace import Snapshot, Workspace, WorkspaceRoot
+from safeexec.host.workspace import Workspace, WorkspaceRoot
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
-    from safeexec.host.idle import IdleCloser
     from safeexec.host.commands import CommandResult
-    from pathlib import Path
+    from safeexec.host.idle import IdleCloser
 
 DATA_PRELOAD = (
     "numpy",
@@ -112,8 +112,8 @@ class SandboxCore:
                 f"files= needs a workspace, and the policy {self.policy.name!r} has none "
                 f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); use a profile with one, such as data-analysis"
             )
-        self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
-        self._open: set[SessionCore] = set()
+        self.sessions: weakref.WeakSet[Running] = weakref.WeakSet()
+        self._open: set[Running] = set()
         self._zygote: Zygote | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
@@ -209,7 +209,8 @@ class SandboxCore:
             return
         reasons = {mechanism.name: mechanism.detail for mechanism in self.mechanisms if not mechanism.active}
         told = "; ".join(
-            f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})" for entry in missing
+            f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})"
+            for entry in missing
         )
         rule = self.policy.origin("require")
         raise ProtectionError(
@@ -276,7 +277,9 @@ class SandboxCore:
     def check_usable(self) -> None:
         """Raises `SandboxClosed` when nothing can be run here any more."""
         if self._forked:
-            raise SandboxClosed("this sandbox was opened before the process forked; open one in each worker, or reopen() it")
+            raise SandboxClosed(
+                "this sandbox was opened before the process forked; open one in each worker, or reopen() it"
+            )
         if self.closed or self._zygote is None:
             raise SandboxClosed("the sandbox is closed")
         if not self._zygote.alive:
@@ -340,7 +343,9 @@ class SandboxCore:
 
         header, contents, fd, signed = state_file.read(path, state_file.signing_key())
         try:
-            state_file.check(header, self.policy.name, self.policy.digest, signed, trust, self.policy.language.mode, path)
+            state_file.check(
+                header, self.policy.name, self.policy.digest, signed, trust, self.policy.language.mode, path
+            )
             session = yield from self.new_session()
             try:
                 if session.workspace is not None:
@@ -355,10 +360,10 @@ class SandboxCore:
         session.trust = "policy" if signed else "kernel-only"
         return session
 
-    def session_opened(self, session: SessionCore) -> None:
+    def session_opened(self, session: Running) -> None:
         self._open.add(session)
 
-    def session_closed(self, session: SessionCore) -> None:
+    def session_closed(self, session: Running) -> None:
         self._open.discard(session)
         if session in self._entered:
             self._entered.discard(session)
@@ -371,7 +376,9 @@ class SandboxCore:
         for session in list(self._open):
             yield from session.close_if_idle(seconds)
 
-    def new_child(self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]) -> Core[tuple[Channel, m.Ready]]:
+    def new_child(
+        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]
+    ) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request."""
         self.check_usable()
         number, channel = self._spawn(policy, workspace, output, rehearse=False)

@@ -134,7 +134,10 @@ def read(path: str | os.PathLike[str], key: bytes) -> tuple[Header, list[bytes],
         raise StateFileError(f"{os.fspath(path)} is damaged: {error}") from None
     body = start + length
     sizes = [size for _, size in header.files]
-    if any(size < 0 for size in (*sizes, header.payload_bytes)) or body + sum(sizes) + header.payload_bytes != len(data) - _SIGNATURE:
+    if (
+        any(size < 0 for size in (*sizes, header.payload_bytes))
+        or body + sum(sizes) + header.payload_bytes != len(data) - _SIGNATURE
+    ):
         raise StateFileError(f"{os.fspath(path)} is damaged: its parts do not add up to its size")
     view = memoryview(data)
     signed = hmac.compare_digest(hmac.new(key, view[:-_SIGNATURE], hashlib.sha256).digest(), view[-_SIGNATURE:])
@@ -166,9 +169,13 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
                 "use a policy with `language: {mode: python}`, such as confined-python"
             )
     elif header.digest != digest and trust != "kernel-only":
-        raise StateFileError(f"{path} was saved under another policy ({header.policy}, {header.digest[:12]}), not {policy} ({digest[:12]})")
+        raise StateFileError(
+            f"{path} was saved under another policy ({header.policy}, {header.digest[:12]}), not {policy} ({digest[:12]})"
+        )
     if header.python != python_version():
-        raise StateFileError(f"{path} was saved by Python {header.python}; this is {python_version()}, whose bytecode differs")
+        raise StateFileError(
+            f"{path} was saved by Python {header.python}; this is {python_version()}, whose bytecode differs"
+        )
 
 
 def python_version() -> str:

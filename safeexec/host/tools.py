@@ -28,7 +28,7 @@ from safeexec.protocol.values import Opaque, encode
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
-    from safeexec.host.session import SessionCore
+    from safeexec.host.runner import Running
     from safeexec.policy.model import Policy
 
 Approval = Callable[[str, dict[str, Any]], "bool | str | dict[str, Any] | Awaitable[bool | str | dict[str, Any]]"]
@@ -71,8 +71,7 @@ class Tool:
 
     @property
     def checked(self) -> bool:
-        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to say.
-        """
+        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to say."""
         return bool(self._hints)
 
     def described(self) -> m.ToolSignature:
@@ -94,8 +93,7 @@ class Tool:
         )
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what came.
-        """
+        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what came."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -214,7 +212,7 @@ class Toolbox:
         if (calls := sys.modules.get("safeexec.host.tool_calls")) is not None:
             calls.release(self)
 
-    def answer(self, call: m.ToolCall, session: SessionCore, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolCall, session: Running, deadline: float | None = None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
 
         `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
@@ -243,7 +241,7 @@ class Toolbox:
         return reply
 
     def _call(
-        self, tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any], session: SessionCore, deadline: float | None
+        self, tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any], session: Running, deadline: float | None
     ) -> Core[Any]:
         rules = self._rules
         if session.calls_of_step >= rules.max_calls:

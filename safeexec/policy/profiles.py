@@ -60,7 +60,7 @@ def names() -> dict[str, Path]:
     return found
 
 
-def find(name: str | Path, *, relative_to: Path | None = None) -> Path:
+def find(name: str | os.PathLike[str], *, relative_to: Path | None = None) -> Path:
     """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is none."""
     text = os.fspath(name)
     if isinstance(name, Path) or "/" in text or os.sep in text or text.endswith(SUFFIXES):

@@ -1,0 +1,342 @@
+"""The process of a session as the host drives it: got, asked, watched for its end, replaced.
+
+The base of `SessionCore`. What the process is asked to do is in `host.steps` and `host.session`; where a new one comes
+from after a kill, in `host.undo`.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import resource
+from collections.abc import Collection
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from safeexec.errors import (
+    ProtocolError,
+    SandboxError,
+    SessionBusy,
+    SessionClosed,
+)
+from safeexec.host import supervisor
+from safeexec.host.channel import Channel, Gone
+from safeexec.host.checkpoints import (
+    Checkpoint,
+    Checkpoints,
+    living,
+    new_lane,
+)
+from safeexec.host.memory import descendants, total_own_bytes
+from safeexec.host.output import OutputFile
+from safeexec.host.supervisor import Lineage, Verdict
+from safeexec.host.waiting import Core
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
+from safeexec.results import FileChange, ToolCallRecord
+
+if TYPE_CHECKING:
+    from safeexec.host.sandbox import SandboxCore, Spare
+    from safeexec.host.steps import OnProgress
+    from safeexec.host.workspace import Workspace
+    from safeexec.host.workspace_files import FileInfo
+    from safeexec.policy.model import Limits, Policy
+
+
+READY_SECONDS = 30.0
+ANSWER_SECONDS = 30.0
+PARK_SECONDS = 30.0
+FREEZE_SECONDS = 3.0
+"""How long a step that must end may go on because the state before it has no checkpoint yet."""
+
+
+_numbers = count(1)
+
+
+class Running:
+    """One session's running process, and what is known of it. Two users at once are a `SessionBusy`; `cancel` may come from any thread."""
+
+    def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
+        self.sandbox = sandbox
+        self.policy = policy
+        self.checkpoints = Checkpoints(policy.limits.checkpoints)
+        self.workspace: Workspace | None = spare.workspace if spare is not None else None
+        self.mechanisms: list[Mechanism] = []
+        self.toolbox = sandbox.toolbox
+        self.tool_records: list[ToolCallRecord] = []
+        self.calls_of_step = 0
+        self.on_progress: OnProgress | None = None
+        self._out = spare.out if spare is not None else OutputFile("stdout")
+        self._err = spare.err if spare is not None else OutputFile("stderr")
+        self._spare = spare
+        self._runner: Channel | None = None
+        self._lineage: Lineage | None = None
+        self._origin: Checkpoint | None = None
+        """What the running process was thawed from, also when that copy has gone since."""
+        self._memory_base = 0
+        self.more = False
+        """Whether the last call returned a generator that goes on."""
+        self.step = 0
+        self._sources: dict[str, str] = {}
+        self._listing: dict[str, FileInfo] = {}
+        """The workspace's files after the last step, to tell what the next one changes."""
+        self.trust = "policy"
+        """`kernel-only` when the session was restored from a state that this host did not sign."""
+        self._lock = _thread.allocate_lock()
+        self._closed = False
+        self._why_closed = "the session is closed"
+        self.used = monotonic()
+        """When the session was last used."""
+        self.number = next(_numbers)
+        self._verdict: Verdict | None = None
+        self._running = False
+        self._bereft = False
+        """Whether there are checkpoints that the host has not met. Matters only while there is no runner."""
+        self._lane_step = 0
+        """The step whose state the lane of the running request is for; one that changes nothing has none."""
+        self._safe_to_kill = False
+        """Whether the state before the running step is known to have its checkpoint, or to get none."""
+
+    # Given by the classes above
+
+    def _restore(self) -> Core[list[str]]:
+        """Bring back the newest state that lives (`host.undo`)."""
+        raise NotImplementedError
+
+    def _changed_files(self) -> tuple[FileChange, ...]:
+        """The workspace's files that changed since the last call (`host.session`)."""
+        raise NotImplementedError
+
+    # Opening and closing
+
+    def open(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        spare, self._spare = self._spare, None
+        try:
+            if spare is not None and (ready := (yield from spare.ready())) is not None:
+                self._begin_in(spare.channel, ready)
+                return
+            if self.workspace is None and self.policy.filesystem.workspace != "none":
+                self.workspace = self.sandbox.new_workspace(self.policy)
+            yield from self._fresh_runner()
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def _fresh_runner(self) -> Core[None]:
+        channel, ready = yield from self.sandbox.new_child(self.policy, self.workspace, (self._out.fd, self._err.fd))
+        self._begin_in(channel, ready)
+
+    def _begin_in(self, channel: Channel, ready: m.Ready) -> None:
+        """Make a child that has just come up the process of this session."""
+        self._adopt(channel, None)
+        self.mechanisms = self.sandbox.mechanisms
+        if self._lineage is not None:
+            self._lineage.leave(self)
+        self._lineage = Lineage(channel, self.sandbox.reapers)
+        self._lineage.sessions.add(self)
+
+    def _memory_now(self) -> int:
+        """Bytes that the session holds beyond what its child was born with: the runner's and those of what guest code forked.
+
+        Checkpoints are not among them; `limits.checkpoint_memory_mb` bounds what they hold of their own.
+        """
+        runner = self._runner
+        if runner is None or runner.pid is None:
+            return 0
+        parked = {checkpoint.pid() for checkpoint in self.checkpoints.living()}
+        guests = [pid for pid in descendants(runner.pid) if pid not in parked]
+        return processes.private_memory(runner.pid) - self._memory_base + total_own_bytes(guests)
+
+    def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
+        self._bereft = True
+        self._runner = channel
+        self._origin = origin
+        self._memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
+        self._changed_files()
+
+    def close(self) -> Core[None]:
+        """End every process of the session and remove its files. Harmless when closed already."""
+        if self._closed:
+            return
+        self._closed = True
+        self._verdict = self._verdict or Verdict("cancelled", "the session was closed")
+        runner, self._runner = self._runner, None
+        self.checkpoints.close()
+        if runner is not None:
+            runner.kill()
+        if self._lineage is not None:
+            self._lineage.leave(self)
+        if runner is not None:
+            yield from runner.ended(monotonic() + supervisor.KILL_SECONDS)
+            runner.close()
+        self._out.close()
+        self._err.close()
+        if self.workspace is not None:
+            self.workspace.close()
+        self.sandbox.session_closed(self)
+
+    def close_if_idle(self, seconds: float) -> Core[None]:
+        """Close the session if nobody has used it for `seconds`."""
+        if self._closed or monotonic() - self.used < seconds or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._why_closed = f"the session was closed after {seconds:g} s without use (idle_seconds)"
+            yield from self.close()
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        """This process was forked from the one that has the session: close its copies of the descriptors, end nothing."""
+        self._closed = True
+        self._why_closed = "the session was opened before the process forked; open one in each worker"
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+        self.checkpoints.forget()
+        self._out.close()
+        self._err.close()
+
+    def pids(self) -> Collection[int]:
+        """Runner and parked checkpoints: the processes of this session that are not strays."""
+        pids = {c.channel.pid for c in self.checkpoints.living() if c.channel is not None and c.channel.pid is not None}
+        if self._runner is not None and self._runner.pid is not None:
+            pids.add(self._runner.pid)
+        return pids
+
+    def runner_pid(self) -> int | None:
+        return self._runner.pid if self._runner is not None else None
+
+    def meet_checkpoints(self) -> Core[None]:
+        """Learn from the kernel who has parked on each lane. A lane that nobody parked on has ended with the runner."""
+        deadline = monotonic() + PARK_SECONDS
+        for checkpoint in self.checkpoints.living():
+            yield from checkpoint.parked(deadline)
+        self._bereft = False
+
+    def bereft(self) -> bool:
+        """Whether the runner is dead, and checkpoints that it left may be unknown yet. Asked from the threads of other branches."""
+        runner = self._runner
+        if runner is None or runner.pidfd < 0:
+            return self._bereft
+        return processes.has_ended(runner.pidfd)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def _stop(self, runner: Channel) -> Core[None]:
+        """End the running process and its strays."""
+        self._runner = None
+        assert self._lineage is not None
+        yield from self._lineage.end_runner(runner, self)
+        runner.close()
+
+    def _living_runner(self) -> Core[Channel]:
+        if self._runner is None:
+            yield from self._restore()
+        assert self._runner is not None
+        return self._runner
+
+    def _grant(self, step: int) -> tuple[tuple[int, ...], Any]:
+        """A lane for the checkpoint of the state after `step`, if the policy makes checkpoints."""
+        if self.policy.checkpoints == "off":
+            return (), None
+        ours, theirs = new_lane()
+        self.checkpoints.granted(Checkpoint(ours, step, parent=living(self._origin), tool_calls=len(self.tool_records)))
+        return (theirs.fileno(),), theirs
+
+    def _deliver(self, runner: Channel, size: int) -> Core[bytes]:
+        """Fetch a payload that the child announced, through a memfd that the host made."""
+        cap = (self.policy.limits.value_kb << 10) + 4096
+        if not 0 < size <= cap:
+            raise ProtocolError(f"a value of {size} bytes was announced; {cap} are allowed")
+        fd = os.memfd_create("value")
+        try:
+            yield from runner.send(m.Deliver(), (fd,))
+            answer = yield from self._answer(runner, m.Done)
+            if answer.problem:
+                raise ProtocolError(answer.problem)
+            return os.pread(fd, size, 0)
+        finally:
+            os.close(fd)
+
+    def _ask(self, request: Any, kind: type) -> Core[Any]:
+        with self._use():
+            runner = yield from self._living_runner()
+            try:
+                yield from runner.send(request)
+                return (yield from self._answer(runner, kind))
+            except (Gone, ProtocolError) as error:
+                yield from self._lost(runner, error)
+
+    def _answer(self, runner: Channel, kind: type, seconds: float = ANSWER_SECONDS) -> Core[Any]:
+        message = yield from runner.receive(monotonic() + seconds)
+        if message is None:
+            raise ProtocolError(f"no answer within {seconds:g} s")
+        if not isinstance(message, kind):
+            raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
+        return message
+
+    def _lost(self, runner: Channel, error: Exception) -> Core[None]:
+        """The process died outside a step: restore, and say so."""
+        yield from self._stop(runner)
+        yield from self._restore()
+        raise SandboxError(f"the session's process died ({error}); its state was restored, try again") from None
+
+    def cancel(self) -> bool:
+        """Stop the running step from another thread. Whether there was one."""
+        runner = self._runner
+        if not self._running or runner is None:
+            return False
+        self._verdict = self._verdict or Verdict("cancelled", "the step was cancelled by the host")
+        if self._safe_to_kill:
+            runner.kill()
+        # Otherwise the thread that drives the step sees the verdict at its next look, at most 50 ms from now.
+        return True
+
+    def _use(self) -> _Use:
+        if self._closed:
+            raise SessionClosed(self._why_closed)
+        return _Use(self._lock, self)
+
+    def _closed_by_zygote(self) -> None:
+        self._runner = None
+
+
+class _Use:
+    """The session is in use by one caller; a second one is refused at once rather than kept waiting."""
+
+    __slots__ = ("_lock", "_session")
+
+    def __init__(self, lock: _thread.LockType, session: Running) -> None:
+        if not lock.acquire(blocking=False):
+            raise SessionBusy(
+                "a step of this session is running in another thread or task; use a session per thread, or branch"
+            )
+        self._lock = lock
+        self._session = session
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        self._session.used = monotonic()
+        self._lock.release()
+
+
+def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
+    """By how much the kernel holds a session tighter than its sandbox: (RLIMIT_*, how much less).
+
+    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
+    """
+    if wanted is given:
+        return []
+    less = (
+        (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
+        (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
+        (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
+    )
+    return [(number, by) for number, by in less if by > 0]

@@ -1,0 +1,269 @@
+"""Going back: checkpoints by name, rollback, branches, and the state that a killed step leaves behind."""
+
+from __future__ import annotations
+
+import re
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+from safeexec.errors import (
+    CheckpointError,
+    ProtocolError,
+    SessionClosed,
+)
+from safeexec.host.channel import Channel, Gone
+from safeexec.host.checkpoints import (
+    MAX_GENERATIONS,
+    Checkpoint,
+    CheckpointInfo,
+    generations,
+    living,
+    new_lane,
+)
+from safeexec.host.memory import own_bytes
+from safeexec.host.runner import PARK_SECONDS, READY_SECONDS, Running
+from safeexec.host.waiting import Core
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.results import ToolCallRecord
+
+if TYPE_CHECKING:
+    pass
+
+
+LOST_SOURCE = 50_000
+NAMES_LOST = 200
+_BINDS = re.compile(
+    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)[^\n]*?(\w+)[ \t]*$)", re.M
+)
+
+
+class Undo(Running):
+    """A session whose steps can be undone."""
+
+    def _stop_undone(self, runner: Channel) -> Core[None]:
+        """End the process of a step that is to be undone. First its lane goes: a stray may hold the other end open."""
+        self.checkpoints.revoke(self._lane_step)
+        yield from self._stop(runner)
+
+    def _restore(self) -> Core[list[str]]:
+        """Bring back the newest state that lives. Returns notes about what could not be carried over."""
+        if self.policy.checkpoints == "off" and not self.checkpoints.named and self.checkpoints.base is None:
+            notes = ["checkpoints are off, so the session starts empty"] if self.step > 1 else []
+            yield from self._start_over()
+            return notes
+        missed = 0
+        for checkpoint in self.checkpoints.newest_first(named=self.policy.checkpoints == "off"):
+            carried = yield from self._thaw_into_self(checkpoint)
+            if carried is not None:
+                if missed or (checkpoint.name is not None and checkpoint.step < self.step - 1):
+                    carried.append(f"the state of checkpoint {checkpoint.label!r} is the newest that was left")
+                return carried
+            missed += 1
+        yield from self._start_over()
+        return ["no checkpoint was left: the session starts empty"] if self.step > 1 or missed else []
+
+    def _start_over(self) -> Core[None]:
+        """Go on in a fresh child: the state before the first step."""
+        if not self.sandbox.alive:
+            self._closed_by_zygote()
+            raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
+        self.checkpoints.thawed_from(None)
+        self._sources.clear()
+        if self.workspace is not None:
+            self.workspace.restore(self.workspace.initial)
+        yield from self._fresh_runner()
+
+    def _thaw_into_self(self, checkpoint: Checkpoint) -> Core[list[str] | None]:
+        """Go on from `checkpoint`. None if it is not there any more."""
+        if self.workspace is not None and checkpoint.snapshot is not None:
+            # First, for the copy opens its files again when it thaws.
+            self.workspace.restore(checkpoint.snapshot)
+        thawed = yield from self._thaw(checkpoint, branch=False, workspace=None, fds=())
+        if thawed is None:
+            return None
+        channel, ready = thawed
+        self.checkpoints.thawed_from(checkpoint)
+        self._adopt(channel, checkpoint)
+        return list(ready.notes)
+
+    def _thaw(
+        self, checkpoint: Checkpoint, *, branch: bool, workspace: str | None, fds: tuple[int, ...]
+    ) -> Core[tuple[Channel, m.Ready] | None]:
+        if not (yield from checkpoint.parked(monotonic() + PARK_SECONDS)):
+            return None
+        assert checkpoint.channel is not None
+        channel, theirs = Channel.pair()
+        try:
+            with theirs:
+                yield from checkpoint.channel.send(
+                    m.Thaw(branch, workspace, self._lost_names()), (theirs.fileno(), *fds)
+                )
+            ready = yield from channel.receive(monotonic() + READY_SECONDS)
+        except (Gone, ProtocolError):
+            ready = None
+        if not isinstance(ready, m.Ready):
+            channel.kill()
+            channel.close()
+            return None
+        return channel, ready
+
+    def _lost_names(self) -> list[str]:
+        """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it is gone."""
+        source = self._sources.get(f"<step {self.step}>", "")[:LOST_SOURCE]
+        return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
+
+    def checkpoint(self, name: str) -> Core[None]:
+        """Keep the state as it is now under `name`."""
+        if not isinstance(name, str) or not name:
+            raise CheckpointError("a checkpoint needs a name: a str that is not empty")
+        with self._use():
+            self.checkpoints.room_for(name)
+            checkpoint = yield from self._freeze()
+            checkpoint.name = name
+            self.checkpoints.add(name, checkpoint)
+
+    def _freeze(self) -> Core[Checkpoint]:
+        runner = yield from self._living_runner()
+        parent = living(self._origin)
+        if (depth := generations(parent)) >= MAX_GENERATIONS:
+            raise CheckpointError(
+                f"this state lies {depth} restores deep, each on a checkpoint that still lives; drop one of them first"
+            )
+        self._make_room()
+        ours, theirs = new_lane()
+        checkpoint = Checkpoint(
+            ours,
+            self.step,
+            parent=parent,
+            tool_calls=len(self.tool_records),
+            snapshot=self.workspace.snapshot() if self.workspace is not None else None,
+        )
+        try:
+            try:
+                with theirs:
+                    yield from runner.send(m.Freeze(), (theirs.fileno(),))
+                answer = yield from self._answer(runner, m.Done)
+            except (Gone, ProtocolError) as error:
+                yield from self._stop(runner)
+                yield from self._restore()
+                raise CheckpointError(
+                    f"the process died while the checkpoint was made ({error}); the session was restored"
+                ) from None
+            if answer.problem or not (yield from checkpoint.parked(monotonic() + PARK_SECONDS)):
+                raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
+        except BaseException:
+            checkpoint.release()
+            raise
+        return checkpoint
+
+    def _make_room(self) -> None:
+        """Keep the checkpoints within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before."""
+        limit = self.policy.limits.checkpoint_memory_mb
+        held = [(c, pid) for c in self.checkpoints.living() if (pid := c.pid()) is not None]
+        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
+        if sum(processes.private_memory(pid) for _, pid in held) >> 20 <= limit:
+            return
+        rows = [(c, own_bytes(pid)) for c, pid in held]
+        total = sum(size for _, size in rows) >> 20
+        for checkpoint, size in rows:
+            if total <= limit:
+                return
+            if checkpoint in self.checkpoints.automatic[:-1]:
+                self.checkpoints.automatic.remove(checkpoint)
+                checkpoint.release()
+                total -= size >> 20
+        if total > limit:
+            raise CheckpointError(
+                f"the checkpoints of this session hold {total} MiB of their own; limits.checkpoint_memory_mb is {limit}. "
+                f"Drop one first: {', '.join(self.checkpoints.named) or 'none has a name'}"
+            )
+
+    def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
+        with self._use():
+            if name is not None:
+                target: Checkpoint | None = self.checkpoints.find(name)
+            else:
+                if self.step == 0:
+                    raise CheckpointError("no step has run yet: there is nothing to roll back")
+                if self.policy.checkpoints == "off":
+                    raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
+                target = next((c for c in self.checkpoints.newest_first() if c.step < self.step), None)
+                if target is None and self.step > 1:
+                    raise CheckpointError(
+                        "the state before the last step is no longer kept: roll back to a named checkpoint"
+                    )
+            since = self.tool_records[target.tool_calls if target is not None else 0 :]
+            if target is not None and not (yield from target.parked(monotonic() + PARK_SECONDS)):
+                raise CheckpointError(f"the checkpoint {target.label!r} is gone (its process was killed)")
+            if self._runner is not None:
+                yield from self._stop(self._runner)
+            if target is None:
+                yield from self._start_over()
+            elif (yield from self._thaw_into_self(target)) is None:
+                yield from self._restore()
+                raise CheckpointError(
+                    f"the checkpoint {target.label!r} died while it was thawed; the session was restored"
+                )
+            return since
+
+    def branch(self, count: int) -> Core[list[Self]]:
+        """`count` new sessions that go on from the state as it is now."""
+        limit = self.policy.limits.branches
+        assert self._lineage is not None
+        if not isinstance(count, int) or count < 1:
+            raise ValueError("a session branches into at least one")
+        if len(self._lineage.sessions) - 1 + count > limit:
+            raise CheckpointError(
+                f"{len(self._lineage.sessions) - 1} branches of this session are open and limits.branches allows {limit}"
+            )
+        with self._use():
+            checkpoint = yield from self._freeze()
+            branches: list[Self] = []
+            try:
+                for _ in range(count):
+                    branches.append((yield from self._branch_from(checkpoint)))
+            except BaseException:
+                for branch in branches:
+                    yield from branch.close()
+                raise
+            finally:
+                checkpoint.release()
+            return branches
+
+    def _branch_from(self, checkpoint: Checkpoint) -> Core[Self]:
+        branch = type(self)(self.sandbox, self.policy)
+        try:
+            if self.workspace is not None:
+                branch.workspace = self.workspace.branch(checkpoint.snapshot)
+            thawed = yield from self._thaw(
+                checkpoint,
+                branch=True,
+                workspace=branch.workspace.path if branch.workspace is not None else None,
+                fds=(branch._out.fd, branch._err.fd),
+            )
+            if thawed is None:
+                raise CheckpointError("the checkpoint died while it was branched")
+            branch._adopt(thawed[0], checkpoint)
+            branch._lineage = self._lineage
+            assert self._lineage is not None
+            self._lineage.sessions.add(branch)
+            branch.mechanisms = self.mechanisms
+            branch.checkpoints.base = checkpoint
+            checkpoint.users += 1
+            branch.step = self.step
+            branch._sources = dict(self._sources)
+            self.sandbox.session_opened(branch)
+        except BaseException:
+            yield from branch.close()
+            raise
+        return branch
+
+    def checkpoint_rows(self) -> list[CheckpointInfo]:
+        return self.checkpoints.rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint."""
+        with self._use():
+            self.checkpoints.drop(name)
