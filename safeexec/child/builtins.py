@@ -65,7 +65,7 @@ class Globals(dict[str, Any]):
     __slots__ = ("_remove", "_write")
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        super().__init__((name, value) for name, value in namespace.items() if name not in HIDDEN)
+        super().__init__(without_own(namespace))
 
         def write(name: Any, value: Any) -> None:
             _check_key(name)
@@ -108,7 +108,7 @@ Globals.__module__ = "builtins"
 
 
 def _check_key(name: Any) -> None:
-    if type(name) is not str or name in HIDDEN or name in names.GUARD_NAMES:
+    if type(name) is not str or name in HIDDEN or names.is_internal(name):
         raise KeyError(name)
 
 
@@ -117,8 +117,11 @@ def without_own(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
     Keys are exact `str`: an object that compares as it likes could be any name later.
     """
-    own = HIDDEN | names.GUARD_NAMES
-    return {name: value for name, value in namespace.items() if type(name) is str and name not in own}
+    return {
+        name: value
+        for name, value in namespace.items()
+        if type(name) is str and name not in HIDDEN and not names.is_internal(name)
+    }
 
 
 def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Callable[[Any], Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any
 from zlib import crc32
 
+from safeexec.compiler.names import is_internal
 from safeexec.protocol.messages import ChangesReport, Variable
 from safeexec.text import short_repr, type_name
 
@@ -111,6 +112,10 @@ class Tracker:
         for name, found in before.fingerprints.items():
             if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
                 changed.append(name)
+        created, changed, deleted = (
+            [name for name in group if type(name) is str and not is_internal(name)] if group else group
+            for group in (created, changed, deleted)
+        )
         return _report(namespace, created, changed, deleted) if created or changed or deleted else None
 
 
@@ -151,13 +156,12 @@ def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list
 def _report(namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]) -> ChangesReport:
     report = ChangesReport(_plain_names(created), _plain_names(changed), _plain_names(deleted))
     for name in islice((*created, *changed), _DESCRIBED):
-        if type(name) is str:
-            report.descriptions[_plain(name)] = describe(namespace[name])
+        report.descriptions[_plain(name)] = describe(namespace[name])
     return report
 
 
 def _plain_names(names: list[str]) -> list[str]:
-    return [_plain(name) for name in names if type(name) is str]
+    return list(map(_plain, names))
 
 
 def _plain(name: str) -> str:

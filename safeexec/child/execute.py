@@ -13,6 +13,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.progress import Progress
+from safeexec.compiler.names import is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
 
@@ -168,8 +169,8 @@ class Guest:
 
     def names(self) -> list[str]:
         """The names that the guest bound, in order."""
-        hidden = self.hidden
-        return [name for name in self.namespace if type(name) is str and name not in hidden and name not in _LIBRARIES_LEAVE]
+        hidden = self.hidden | _LIBRARIES_LEAVE
+        return [name for name in self.namespace if type(name) is str and name not in hidden and not is_internal(name)]
 
     def variables(self) -> list[m.Variable]:
         from safeexec.child.changes import variables

@@ -8,8 +8,17 @@ anything that a guard trusts and a guest could reach. Names are compared as exac
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from collections import UserString
+from collections.abc import Callable, Container
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, Final
 
 from safeexec.compiler import names
@@ -27,7 +36,12 @@ _OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 
 _mro_of_class: Final = type.__dict__["__mro__"].__get__
+_name_of_class: Final = type.__dict__["__name__"].__get__
+_flags_of_class: Final = type.__dict__["__flags__"].__get__
 _dict_of_class: Final = type.__dict__["__dict__"].__get__
+_OBJ: Final = vars(AttributeError)["obj"]
+"""The descriptor, which would read the attribute of any AttributeError."""
+_USER_STRING: Final = (UserString.format, UserString.format_map)
 _METHOD_OF_TYPE: Final = type(str.format)
 _METHOD_OF_VALUE: Final = type("".format)
 _getattr, _setattr, _delattr, _hasattr, _type, _str, _vars = getattr, setattr, delattr, hasattr, type, str, vars
@@ -67,11 +81,11 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
                 return found
             raise refuse(name)
         if name == "obj":
-            if isinstance(value, AttributeError):
+            if isinstance(value, AttributeError) or found is _OBJ:
                 raise refuse("obj")
             return found
         if name == "__dict__":
-            return _readable_dict(value, found, rules, refuse)
+            return _readable_dict(value, found, rules, guest_globals, refuse)
         if name in _BY_NAME:
             return _by_name(found, name, rules, refuse)
         if name == "__subclasses__":
@@ -227,6 +241,10 @@ def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tup
                 return found(*args, **kwargs)
 
             return unbound_format
+        if _type(found) is MethodType and found.__func__ in _USER_STRING:
+            found = _getattr(exact(found.__self__.data), found.__func__.__name__)
+        if _type(found) is FunctionType and found in _USER_STRING:
+            return lambda self, *args, **kwargs: formatter(_getattr(self, found.__name__))(*args, **kwargs)
         if _type(found) is not _METHOD_OF_VALUE or not isinstance(found.__self__, _str):
             return found
         template = exact(found.__self__)
@@ -252,41 +270,69 @@ def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tup
 
 
 def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
-    """Read `__match_args__` of the classes in a match statement before the interpreter looks those names up."""
+    """What a match statement matches with in place of a class: the interpreter looks `__match_args__` up in it."""
+    known: dict[int, tuple[type, Any, type]] = {}
+    """Identity of a class → itself, the `__match_args__` that it had, and what stands for it."""
 
-    def guarded_match(subject: Any, /, *classes: Any) -> Any:
-        for cls in classes:
-            if not isinstance(cls, type):
-                continue
-            for meta in _mro_of_class(_type(cls)):
-                if meta not in (type, object) and _DYNAMIC & meta.__dict__.keys():
-                    raise TypeError(
-                        "a metaclass with attribute hooks is refused in a class pattern with positional parts"
-                    )
-            arguments = _getattr(cls, "__match_args__", ())
-            if _type(arguments) is tuple:  # anything else is the interpreter's own TypeError
-                for name in arguments:
-                    if _type(name) is _str and rules.attribute(name) != PLAIN:
-                        raise refuse(name)
-        return subject
+    def guarded_class(cls: Any, /) -> Any:
+        kind = _type(cls)
+        if (kind is type and cls in _MATCHED_WHOLE) or not issubclass(kind, type):  # CPython has a TypeError for these
+            return cls
+        arguments = _getattr(cls, "__match_args__", None)
+        found = known.get(id(cls))
+        if found is not None and found[1] is arguments:
+            return found[2]
+        if arguments is not None and _type(arguments) is not tuple:
+            got = _type(arguments).__name__
+            raise TypeError(f"{_name_of_class(cls)}.__match_args__ must be a tuple (got {got})")
+        for name in arguments or ():
+            if _type(name) is _str and rules.attribute(name) != PLAIN:
+                raise refuse(name)
+        made = _stand_in(cls, arguments)
+        if len(known) >= _KNOWN_TYPES:
+            known.clear()
+        known[id(cls)] = cls, arguments, made
+        return made
 
-    return guarded_match
+    return guarded_class
 
 
-_DYNAMIC: Final = frozenset({"__match_args__", "__getattribute__", "__getattr__"})
+_MATCHED_WHOLE: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+"""Classes whose one positional part is the object itself; these never change."""
+_MATCH_SELF: Final = 1 << 22
+"""The flag (`_Py_TPFLAGS_MATCH_SELF`) that says so, also of classes derived from them."""
 
 
-def _readable_dict(value: Any, found: Any, rules: Rules, refuse: Callable[[str], AttributeError]) -> Any:
+def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
+    """A class that has the instances of `cls` and these `__match_args__`, whatever becomes of `cls`."""
+
+    class Meta(type):
+        def __instancecheck__(self, instance: object) -> bool:
+            return isinstance(instance, cls)
+
+    bases = (list,) if _flags_of_class(cls) & _MATCH_SELF else ()
+    names = {} if arguments is None else {"__match_args__": arguments}
+    return Meta(_name_of_class(cls), bases, {"__slots__": (), **names})
+
+
+def _readable_dict(
+    value: Any, found: Any, rules: Rules, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
+) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
-    if isinstance(value, ModuleType):
-        raise refuse("__dict__")
+    if isinstance(value, ModuleType) or _type(found) is GetSetDescriptorType:
+        raise refuse("__dict__")  # the descriptor of `type`, by super(), would open any class
     if _type(found) is MappingProxyType:
-        return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, rules)})
+        shown = {"__dict__"} if isinstance(value, type) and _is_own_class(value, guest_globals) else set()
+        return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
     return found
 
 
-def _is_readable(key: Any, rules: Rules) -> bool:
-    return _type(key) is _str and (key in ("__dict__", "obj") or rules.attribute(key) == PLAIN)
+def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bool:
+    if _type(key) is not _str:
+        return False
+    if key == "obj":
+        return item is not _OBJ
+    return key in shown or rules.attribute(key) == PLAIN
 
 
 def _by_name(found: Any, name: str, rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
@@ -313,6 +359,8 @@ def _own_subclasses(
     if not isinstance(value, type) or not _is_own_class(value, guest_globals):
         if isinstance(value, type):
             raise refuse("__subclasses__")
+        if _type(found) in (MethodDescriptorType, BuiltinMethodType):
+            raise refuse("__subclasses__")  # that of `type`, by super()
         return found  # type: ignore[no-any-return]  # an ordinary attribute of an object
 
     def subclasses() -> list[type]:

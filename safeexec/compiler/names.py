@@ -270,6 +270,15 @@ GUARD_NAMES: Final = frozenset(
     {GUARD_ATTRIBUTE, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP, GUARD_TARGET}
 )
 
+MATCHED_CLASS: Final = "<class {}>"
+"""The names of what stands for the classes of a match statement; see `StepTransformer.visit_Match`."""
+
+
+def is_internal(name: str) -> bool:
+    """Tell whether compiled code made this name: a guard, or what a match statement matches with."""
+    return name[:1] == "<"
+
+
 TEXT_RUNNERS: Final = frozenset({"eval", "exec"})
 """Builtins that run text: a policy that has them wants text that the program computes, not text that it holds."""
 

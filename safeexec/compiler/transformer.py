@@ -40,6 +40,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._targets: list[ast.Attribute] = []
         self._excused: set[ast.AST] = set()
         self._classes: list[ast.ClassDef] = []
+        self._class_patterns: list[tuple[ast.Match, list[ast.MatchClass]]] = []
         self._texts: list[tuple[ast.Name, ast.expr]] = []
 
     @property
@@ -55,8 +56,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._check_texts(trees)
         self._check_members()
         self._check_targets()
-        for node in self._classes if self.guards else ():
-            _declare_guards(node, sorted(self.guards))
+        internal = sorted(self.guards) + self._snapshot_classes()
+        for node in self._classes if internal else ():
+            _declare_guards(node, internal)
 
     def visit(self, tree: ast.AST) -> ast.AST:
         """Visit `tree` through the table, without recursion: no nesting exhausts the stack."""
@@ -318,17 +320,39 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         node.body = [inner]  # type: ignore[attr-defined]
 
     def visit_Match(self, node: ast.Match) -> None:
-        """Class patterns with positional parts look up the names in `__match_args__`: the guard reads them first."""
-        classes = [
-            pattern.cls
+        """Class patterns with positional parts look up the names in `__match_args__`: see `_snapshot_classes`."""
+        patterns = [
+            pattern
             for case in node.cases
             for pattern in ast.walk(case.pattern)
             if type(pattern) is ast.MatchClass and pattern.patterns
         ]
-        if classes:
+        if patterns:
             self.guards.add(names.GUARD_MATCH)
-            function = ast.copy_location(ast.Name(names.GUARD_MATCH, ast.Load()), node.subject)
-            node.subject = ast.copy_location(ast.Call(function, [node.subject, *classes], []), node.subject)
+            self._class_patterns.append((node, patterns))
+
+    def _snapshot_classes(self) -> list[str]:
+        """Match with what the guard makes of each class: the names in `__match_args__` as they were when it read them.
+
+        ``match s: case C(x)`` becomes ``match (s, c := guard(C))[0]: case c(x)``. Between a look at the class and the
+        match itself a program may run: descriptors, `__instancecheck__`, `__eq__`, a property `__class__`, a thread.
+        Returns the names bound.
+        """
+        bound: list[str] = []
+        for node, patterns in self._class_patterns:
+            place = node.subject
+            parts: list[ast.expr] = [node.subject]
+            for pattern in patterns:
+                bound.append(names.MATCHED_CLASS.format(len(bound) + 1))
+                call = ast.Call(ast.Name(names.GUARD_MATCH, ast.Load()), [pattern.cls], [])
+                parts.append(ast.NamedExpr(ast.Name(bound[-1], ast.Store()), call))
+                for new in (call, call.func, parts[-1], parts[-1].target):  # type: ignore[attr-defined]
+                    ast.copy_location(new, pattern.cls)
+                pattern.cls = ast.copy_location(ast.Name(bound[-1], ast.Load()), pattern.cls)
+            both = ast.copy_location(ast.Tuple(parts, ast.Load()), place)
+            zero = ast.copy_location(ast.Constant(0), place)
+            node.subject = ast.copy_location(ast.Subscript(both, zero, ast.Load()), place)
+        return bound
 
     def visit_MatchClass(self, node: ast.MatchClass) -> None:
         """The keywords of a class pattern are attribute reads."""

@@ -177,9 +177,69 @@ def test_positional_class_patterns_read_only_plain_names(guest: Run) -> None:
     pattern = "match f:\n    case P(g):\n        print(g)"
     with pytest.raises(AttributeError, match="'__globals__' is refused"):
         guest(FUNCTION + "class P:\n    __match_args__ = ('__globals__',)\n" + pattern)
-    hidden = "class M(type):\n    __match_args__ = property(lambda cls: ())\nclass P(metaclass=M): pass\n"
-    with pytest.raises(TypeError, match="attribute hooks"):
+    hidden = "class M(type):\n    __match_args__ = property(lambda cls: ('__globals__',))\nclass P(metaclass=M): pass\n"
+    with pytest.raises(AttributeError, match="'__globals__' is refused"):
         guest(FUNCTION + hidden + pattern)
+
+
+_ANY = "class Any(type):\n    def __instancecheck__(cls, value): return True\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # a descriptor, the class's own __instancecheck__, the __eq__ of an earlier pattern: each between look and match
+        "class D:\n    seen = 0\n    def __get__(self, value, cls):\n        D.seen += 1\n"
+        "        return ('__globals__',) if D.seen > 1 else ()\n"
+        + _ANY
+        + "class P(metaclass=Any):\n    __match_args__ = D()\n"
+        "match f:\n    case P(g): pass\n",
+        "class Any(type):\n    def __instancecheck__(cls, value):\n        cls.__match_args__ = ('__globals__',)\n"
+        "        return True\n"
+        "class P(metaclass=Any):\n    __match_args__ = ()\n"
+        "match f:\n    case P(g): pass\n",
+        _ANY + "class P(metaclass=Any):\n    __match_args__ = ()\n"
+        "class E:\n    def __eq__(self, other): P.__match_args__ = ('__globals__',)\n"
+        "class V:\n    e = E()\n"
+        "match f:\n    case V.e: pass\n    case P(g): pass\n",
+        # a metaclass that says it is a builtin class
+        "class Any(type):\n    def __eq__(cls, other): return True\n    def __hash__(cls): return 1\n"
+        "    def __instancecheck__(cls, value):\n        cls.__match_args__ = ('__globals__',)\n        return True\n"
+        "class P(metaclass=Any):\n    __match_args__ = ()\n"
+        "match f:\n    case P(g): pass\n",
+    ],
+)
+def test_a_class_is_matched_with_as_it_was_when_it_was_looked_at(guest: Run, source: str) -> None:
+    with pytest.raises(TypeError, match="accepts 0 positional sub-patterns"):
+        guest(FUNCTION + source)
+
+
+def test_matching_leaves_no_name_behind(guest: Run) -> None:
+    source = "class P:\n    __match_args__ = ('x',)\n    x = 1\n    match 5:\n        case int(y): pass\n"
+    source += "match P():\n    case P(z): pass\n"
+    assert guest(source + "[name for name in (*globals(), *dir(), *locals(), *vars(P)) if name[0] == '<'], z, P.y") == (
+        [], 1, 5,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "s.__subclasses__",
+        "s.__dict__",
+        "AttributeError.obj",
+        "getattr(AttributeError, 'obj')",
+        "vars(AttributeError)['obj']",
+        "type.__dict__['__dict__']",
+        "vars(type(f))['__dict__']",
+        "UserString('{0.__globals__}').format(f)",
+        "UserString.format(UserString('{0.__globals__}'), f)",
+        "UserString('{f.__globals__}').format_map({'f': f})",
+    ],
+)
+def test_descriptors_of_builtin_classes_stay_hidden(guest: Run, expression: str) -> None:
+    with pytest.raises((AttributeError, KeyError), match=r"refused|'obj'|'__dict__'"):
+        guest(f"{FUNCTION}from collections import UserString\nclass M(type): pass\ns = super(M, M)\n{expression}")
 
 
 def test_except_star_checks_the_group_first(guest: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -74,6 +75,27 @@ def test_annotations_as_text_are_resolved_and_not_run(guest: Guest) -> None:
     assert names["hints"]["size"] == dict[str, int | None]
     with pytest.raises(TypeError, match="may not contain"):
         guest("import typing\ndef f(a: 'print(1)'): pass\ntyping.get_type_hints(f)", "typing")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import json\njson.dumps.__annotations__['x'] = '__builtins__'\nget_type_hints(json.dumps)",
+        "class C:\n    x: 'attrgetter'\nC.__module__ = 'operator'\nget_type_hints(C)",
+        "def f(x: '__builtins__'): pass\nget_type_hints(f)",
+        "class C:\n    x: '__builtins__'\nget_type_hints(C)",
+        "import inspect, json\ndef f(x): pass\nf.__annotations__ = {'x': 'codecs'}\nf.__wrapped__ = json.dumps\n"
+        "f.__signature__ = inspect.signature(f, follow_wrapped=False)\ninspect.signature(f, eval_str=True)",
+        "import inspect, json\ndef f(x): pass\nf.__annotations__ = {'x': 'codecs'}\nf.__wrapped__ = json.dumps\n"
+        "inspect.get_annotations(f, eval_str=True)",
+    ],
+)
+def test_annotations_name_nothing_of_a_library_or_the_interpreter(
+    guest: Guest, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json.dumps, "__annotations__", {})
+    with pytest.raises(NameError):
+        guest("from typing import get_type_hints\n" + source, "typing", "json", "inspect")
 
 
 def test_singledispatch_does_not_run_annotations(guest: Guest) -> None:

@@ -12,9 +12,10 @@ import collections.abc
 import functools
 import inspect
 import operator
+import sys
 import typing
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from safeexec.facades.replacements.guards import checked_getattr
@@ -56,27 +57,39 @@ def _names_of(obj: Any, globalns: Mapping[str, Any] | None, localns: Mapping[str
     while hasattr(obj, "__wrapped__"):
         obj = obj.__wrapped__
     if globalns is None:
-        import sys
-
-        module = sys.modules.get(getattr(obj, "__module__", None) or "")
         found = getattr(obj, "__globals__", None)
-        globalns = found if isinstance(found, dict) else _module_names(module)
+        if not isinstance(found, dict):
+            module = sys.modules.get(getattr(obj, "__module__", None) or "")
+            found = {} if module is None else vars(module)
+        globalns = _guest_names(found) if _is_guests(found) else _library_names()
     names = dict(globalns)
     if isinstance(obj, type):
-        names |= vars(obj)
+        names |= {name: value for name, value in vars(obj).items() if not str(name).startswith("__")}
     for parameter in getattr(obj, "__type_params__", ()):
         names[parameter.__name__] = parameter
     names |= localns or {}
     return names
 
 
-def _module_names(module: ModuleType | None) -> Mapping[str, Any]:
-    """The names that annotations of a class may use: the guest's own module; of others only what is public."""
-    if module is None:
-        return {}
-    if module.__name__ == "__main__":
-        return vars(module)
-    return {name: value for name, value in vars(module).items() if isinstance(value, type)}
+def _is_guests(namespace: dict[str, Any]) -> bool:
+    """Is this a namespace of guest code, its module's or one that it runs text in? They share the policy's builtins."""
+    main = sys.modules.get("__main__")
+    return main is not None and namespace.get("__builtins__") is vars(main).get("__builtins__")
+
+
+def _guest_names(namespace: dict[str, Any]) -> dict[str, Any]:
+    """What guest code may name in its own namespace: neither ``__builtins__`` nor the guards of the compiler."""
+    return {name: value for name, value in namespace.items() if str(name).isidentifier() and name != "__builtins__"}
+
+
+def _library_names() -> dict[str, Any]:
+    """What annotations that are not of guest code may name: typing's own forms, besides the builtin types.
+
+    The namespace of a library holds modules and functions that no facade gives, and guest code can write into the
+    ``__annotations__`` of a library's function or claim any ``__module__`` for its class.
+    """
+    forms = {name: getattr(typing, name) for name in typing.__all__}
+    return {name: value for name, value in forms.items() if not isinstance(value, FunctionType)}
 
 
 def _meaning(value: Any, names: Mapping[str, Any]) -> Any:
