@@ -92,7 +92,12 @@ def _precision() -> int:
 
 
 def _decimal_linear(fuel: Fuel, left: Any, right: Any) -> int:
-    return 2 + ((_precision() + _decimal_size(left)) * (1 + (_decimal_size(right) >> 4)) >> 6)
+    precision = getcontext().prec
+    if precision > MAX_PRECISION:
+        _precision()
+    first = left.__sizeof__() if type(left) is Decimal else left.bit_length() >> 3
+    second = right.__sizeof__() if type(right) is Decimal else right.bit_length() >> 3
+    return 2 + ((precision + first) * (1 + (second >> 4)) >> 6)
 
 
 def _decimal_quotient(fuel: Fuel, left: Any, right: Any) -> int:

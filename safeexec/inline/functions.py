@@ -49,6 +49,7 @@ BUILTINS: dict[str, Guard] = {
     "bin": text.to_digits(bin),
     "bool": numeric.to_bool,
     "chr": text.to_digits(chr),
+    "complex": numeric.to_complex,
     "dict": containers.to_dict,
     "divmod": numeric.quotient,
     "enumerate": containers.enumerated,

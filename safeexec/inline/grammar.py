@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from safeexec.inline.kinds import Kind
 
     Typed = tuple[ast.expr, Kind]
+    Part = tuple[str, int | str]
 
 MAX_DEPTH = 150
 """The deepest nesting of an expression."""
@@ -74,7 +75,11 @@ HINTS: dict[str, str] = {
 
 
 class Translator:
-    """Checks and rewrites one tree for names of the given kinds; `names` and `globals` collect what the code needs."""
+    """Checks and rewrites one tree for names of the given kinds; `names` and `globals` collect what the code needs.
+
+    `parts` are the subscripts of names by constants, as name and constant: the entry may read and check them like
+    names. They too have kinds, under the keys of `parts`, and are guarded where they have none.
+    """
 
     def __init__(
         self,
@@ -93,6 +98,7 @@ class Translator:
         self.globals: dict[str, Any] = {}
         self.metered = False
         self.scanned: set[str] = set()
+        self.parts: dict[str, Part] = {}
         self._bound: list[dict[str, Kind]] = []
         self._depth = 0
         self._nodes = 0
@@ -336,6 +342,9 @@ class Translator:
             ]
             return self.call(node, "<part>", value, *bounds), kind
         index, index_kind = self.visit(node.slice)
+        part = self.part(value, index)
+        if part is not None and kind is None and self.kinds.get(part) is not None:
+            return located(ast.Name(part, _LOAD), node), self.kinds[part]
         item_kind: Kind = kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None
         if isinstance(kind, Text):
             item_kind = Text(1)
@@ -343,6 +352,18 @@ class Translator:
             node.value, node.slice = value, index
             return node, item_kind
         return self.call(node, "<item>", value, index), item_kind
+
+    def part(self, value: ast.expr, index: ast.expr) -> str | None:
+        """The key of `order["total"]` or `xs[-1]` in `parts`: a name of the caller's, a constant."""
+        constant = _constant_index(index)
+        if constant is None or not isinstance(value, ast.Name) or any(value.id in scope for scope in self._bound):
+            return None
+        for key, part in self.parts.items():
+            if part == (value.id, constant):
+                return key
+        key = f"<part {len(self.parts)}>"
+        self.parts[key] = (value.id, constant)
+        return key
 
     # comprehensions
 
@@ -493,6 +514,15 @@ _METHODS: dict[type[ast.AST], Callable[[Translator, Any], Typed]] = {
     ast.SetComp: Translator.comprehension,
     ast.DictComp: Translator.dict_comprehension,
 }
+
+
+def _constant_index(node: ast.expr) -> int | str | None:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, str):
+        return node.value  # type: ignore[return-value]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        positive = _constant_index(node.operand)
+        return -positive if isinstance(positive, int) else None
+    return None
 
 
 def _is_singleton(node: ast.expr) -> bool:

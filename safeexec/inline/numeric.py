@@ -81,6 +81,16 @@ def to_float(fuel: Fuel, *args: Any) -> float:
     return float(*args)
 
 
+def to_complex(fuel: Fuel, *args: Any, **options: Any) -> complex:
+    """`complex(real, imag)` of numbers, or of a text."""
+    for arg in (*args, *options.values()):
+        if type(arg) is str and len(arg) > MAX_DIGITS:
+            raise Refused(f"a text of {len(arg)} characters is too long for a number; the limit is {MAX_DIGITS}")
+        measure(fuel, arg)
+    spend(fuel, 1 + (len(args[0]) >> 2 if args and type(args[0]) is str else 0))
+    return complex(*args, **options)
+
+
 def to_bool(fuel: Fuel, *args: Any) -> bool:
     return bool(*map(admit, args))
 

@@ -195,6 +195,7 @@ def _unsupported(symbol: str, left: object, right: object) -> str:
     return f"unsupported operand type(s) for {symbol}: '{a}' and '{b}'"
 
 
+_FEW = 9
 _FLAT = frozenset({int, bool, float, str, type(None)})
 
 
@@ -214,6 +215,13 @@ def unequal(fuel: Fuel, left: Any, right: Any) -> Any:
 def contains(fuel: Fuel, item: Any, container: Any) -> bool:
     """`in`. Text is searched in at most length * 128 steps; a range is walked for what is no integer."""
     kind = type(container)
+    if type(item) is str and (kind is list or kind is tuple) and len(container) < _FEW:
+        for element in container:  # a loop of its own: half the time of `issuperset` over so few
+            if type(element) is not str:
+                break
+        else:
+            spend(fuel, len(container) * (1 + (len(item) >> 4)))
+            return item in container
     if kind is str:
         if type(item) is str:
             spend(fuel, 1 + (len(container) * min(1 + len(item), 128) >> 8))
@@ -243,9 +251,34 @@ def key(fuel: Fuel, item: Any, table: Any) -> None:
         spend(fuel, len(item) >> 6)  # hashed once, but compared with an equal key each time
         return
     units = measure(fuel, item)
-    if type(item) is int and units == 1:
-        return
-    spend(fuel, units * (len(table) >> 4))
+    if type(item) is not int or units > 1:
+        spend(fuel, units * (len(table) >> 4))
+    elif len(table) > _FEW:
+        spend(fuel, crowd(fuel, table) >> 2)
+
+
+def crowd(fuel: Fuel, table: Any) -> int:
+    """The most keys of the table that share one hash. Counted once in an evaluation: the account keeps the table."""
+    if len(fuel) == 1:
+        fuel.append({})  # type: ignore[arg-type]
+    counted: dict[int, tuple[Any, int]] = fuel[1]  # type: ignore[assignment]
+    known_as = counted.get(id(table))
+    if known_as is None:
+        spend(fuel, 1 + len(table))
+        known_as = counted[id(table)] = (table, _most_of_one_hash(table))
+    return known_as[1]
+
+
+def _most_of_one_hash(table: Any) -> int:
+    kinds = set(map(type, table))
+    if not kinds <= _FLAT:
+        return len(table)  # hashing the keys again may cost more than looking at them
+    if int not in kinds:
+        return 1
+    counts: dict[int, int] = {}
+    for number in map(hash, table):
+        counts[number] = counts.get(number, 0) + 1
+    return max(counts.values())
 
 
 def span(numbers: range) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import statistics
 import subprocess
@@ -18,6 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec import ExpressionError, Policy, PolicyError, compile_expression, evaluate
+from safeexec.facades.access import allowed_names
+from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 
 PYTHON: dict[str, Any] = {
     "math": math,
@@ -281,6 +284,42 @@ def test_a_compiled_expression_takes_values_of_changing_types() -> None:
     assert double.source == "x * 2"
 
 
+def test_constant_subscripts_of_changing_containers() -> None:
+    """They are read when the code is entered; what cannot be read there is reported where it stands, or not at all."""
+    expression = "c[0] + c[-1] if c else k['a'] * 2 or k['b']"
+    values: list[tuple[Any, Any]] = [
+        ([1, 2.5], {}),
+        ([1, 2**80], {"a": 1}),
+        ((1, 3), None),
+        ("abc", {}),
+        ([], {"a": 4}),
+        ([], {"a": "text"}),
+        ([], {"a": 0, "b": [1]}),
+        ([], {"b": 1}),
+        ([], [1]),
+        ({0: 1, -1: 2}, {}),
+        (range(5), {}),
+        (5, {}),
+        ([None, 1], {}),
+        ([Decimal(1), Decimal(2)], {}),
+    ]
+    compiled = compile_expression(expression)
+    for c, k in [*values, *reversed(values)] * 2:
+        names = {"c": c, "k": k}
+        assert _outcome(compiled, names) == _outcome(eval, expression, dict(names))
+        assert _outcome(evaluate, expression, names) == _outcome(eval, expression, dict(names))
+
+
+@pytest.mark.parametrize(("names", "column"), [({"d": {}}, 5), ({"d": []}, 5), ({}, 5), ({"d": {"a": None}}, 1)])
+def test_errors_of_constant_subscripts_name_their_column(names: dict[str, Any], column: int) -> None:
+    compiled = compile_expression("1 + d['a']")
+    for _ in range(2):
+        assert compiled({"d": {"a": 1}}) == 2
+        with pytest.raises(ExpressionError) as caught:
+            compiled(names)
+        assert caught.value.column == column
+
+
 def test_max_steps_bounds_the_work() -> None:
     count = compile_expression("len([i for i in range(n)])", max_steps=1000)
     assert count({"n": 100}) == 100
@@ -300,7 +339,20 @@ def test_the_expression_policy_is_accepted() -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["1 is None", "(1 + 1) is not None", "(1, 2) is None", "'abc'[1.5]", "{1}[0]", "x is None", "~True == -2"],
+    [
+        "1 is None",
+        "(1 + 1) is not None",
+        "(1, 2) is None",
+        "'abc'[1.5]",
+        "{1}[0]",
+        "x is None",
+        "~True == -2",
+        r"'\d' == '\\d'",
+        r"f'{x}\d' == '1\\d'",
+        r"'\777' == 'ǿ'",
+        "(1if x else 2) == 1",
+        "[0x1for x in (1, 2)] == [31]",
+    ],
 )
 def test_the_compiler_does_not_warn_on_the_hosts_stderr(expression: str) -> None:
     with warnings.catch_warnings():
@@ -308,6 +360,28 @@ def test_the_compiler_does_not_warn_on_the_hosts_stderr(expression: str) -> None
         for _ in range(2):
             outcome, value = _outcome(evaluate, expression, {"x": 1})
             assert value is TypeError if outcome == "error" else value[0] is bool
+
+
+def test_the_hosts_own_code_is_still_warned() -> None:
+    with pytest.warns(SyntaxWarning if sys.version_info >= (3, 12) else DeprecationWarning, match="invalid escape"):
+        evaluate(r"'\d'")
+        compile(r"'\d'", "host.py", "eval")
+
+
+def test_the_profile_lists_what_evaluate_offers() -> None:
+    """`join` stands for the method of texts, which the profile's own sessions have."""
+    policy = Policy.load("expression")
+    homes = {name for names in ("Decimal", "Fraction", "date datetime time timedelta") for name in names.split()}
+    assert set(policy.builtins) == BUILTINS.keys() - homes - {"join"}
+    offered = {module: {*MODULES[module], *CONSTANTS.get(module, ())} for module in MODULES}
+    offered |= {"decimal": {"Decimal"}, "fractions": {"Fraction"}}
+    offered |= {"datetime": {"date", "datetime", "time", "timedelta"}}
+    plan = policy.language_plan()
+    listed = {module: allowed_names(module, plan) for module in policy.imports}
+    assert {
+        module: {name for name in names if hasattr(importlib.import_module(module), name)}
+        for module, names in listed.items()
+    } == offered
 
 
 def test_functions_that_a_policy_leaves_out_are_refused() -> None:

@@ -134,6 +134,8 @@ COST = {
     "long keys looked up": "[k in t for t in [{'a' * 10 ** 6: 1}] for k in ['a' * 10 ** 6] for i in range(10 ** 5)]",
     "long keys subscripted": "[t[k] for t in [{'a' * 10 ** 6: 1}] for k in ['a' * 10 ** 6] for i in range(10 ** 5)]",
     "long texts compared": "[a == b for a in ['a' * 10 ** 6] for b in ['a' * 10 ** 6] for i in range(10 ** 5)]",
+    "colliding keys looked up": "[k in crowd for i in range(200000)]",
+    "colliding keys subscripted": "[crowd[last] for i in range(200000)]",
     "missing key of a wide integer": "{}[2 ** 60000]",
     "exponent of many digits": "2 ** (10 ** 15000)",
     "modulo of a Decimal": "Decimal('1e999999') % 7",
@@ -283,6 +285,7 @@ def outcome(expression: str) -> str:
     names = {
         "x": 3, "y": 9, "big": 10**15, "xs": list(range(1000)), "d": Decimal("1e999999"),
         "t": {i: i for i in range(1000)}, "loop": loop, "loop2": [loop],
+        "crowd": {i * P: 0 for i in range(1, 1500)}, "last": 1499 * P, "k": 0,
     }  # fmt: skip
     child = os.fork()
     if child == 0:
