@@ -28,7 +28,7 @@ TICK_SECONDS = 0.05
 """How often a running step is looked at."""
 KILL_SECONDS = 5.0
 """How long a killed process may take to be gone: tearing down 4 GB took 0.4 s."""
-WHERE_SECONDS = 0.005
+WHERE_SECONDS = 0.02
 UNSCHEDULED_SECONDS = 0.1
 """How much longer when the machine is so busy that the signal has not even been delivered."""
 WHERE_SIGNAL = signal.SIGUSR1
@@ -144,11 +144,15 @@ class Watch:
         grown = self._memory() >> 20
         if grown > limits.memory_mb:
             return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
-        if self._workspace is not None and (
-            over := self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-        ):
-            return Verdict("output", over)
-        return None
+        return self.files_over()
+
+    def files_over(self) -> Verdict | None:
+        """The verdict on a workspace that holds too much."""
+        if self._workspace is None:
+            return None
+        limits = self._limits
+        over = self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        return Verdict("output", over) if over is not None else None
 
     def flooded(self) -> bool:
         """Whether one of the streams is past the ceiling."""
@@ -165,7 +169,7 @@ class Watch:
 
 
 def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
-    """Ask a running child for its guest frames. Waits 5 ms at most: a broken-out guest can block the signal or lie.
+    """Ask a running child for its guest frames. Waits 20 ms at most: a broken-out guest can block the signal or lie.
 
     The handler takes 4 us once it runs; 0.1 ms is about a trip through the scheduler.
     """
