@@ -206,7 +206,8 @@ def test_lazy_submodules_and_aliases(plan: MakePlan) -> None:
 
 @pytest.mark.modules("sympy")
 def test_a_function_with_a_submodule_of_its_name_is_the_function(guest: Callable[..., dict[str, Any]]) -> None:
-    names = guest("import sympy\nfrom sympy import series\nfrom sympy.simplify import radsimp", "sympy", "sympy.simplify")
+    source = "import sympy\nfrom sympy import series\nfrom sympy.simplify import radsimp"
+    names = guest(source, "sympy", "sympy.simplify")
     assert callable(names["sympy"].simplify)
     assert callable(names["series"])
     assert callable(names["radsimp"])
