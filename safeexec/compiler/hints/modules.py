@@ -180,7 +180,7 @@ MODULES: dict[str, Advice] = {
         (("", "Looking into code is out of reach here; call the function directly and print what it returns."),),
     ),
     **dict.fromkeys(("pdb", "bdb", "ipdb", "trace", "IPython", "rlcompleter", "readline", "curses"), (("builtin:print", "There is no interactive debugger or terminal; remove it and use `print(...)` to see values."),)),
-    **dict.fromkeys(("IPython.display",), (("builtin:display", "`display(...)` is there without an import."), ("", "Let the last line of the step be the value to show."))),
+    **dict.fromkeys(("IPython.display",), (("", "Remove the import: `display(...)` is there without one."),)),
     **dict.fromkeys(("tkinter", "Tkinter", "PyQt5", "PySide6", "wx", "kivy", "pygame", "pyautogui", "streamlit", "gradio", "dash", "flask", "django", "fastapi", "tornado", "uvicorn", "webbrowser"), (("", "There is no screen, server or user at this place; compute the result and print it."),)),
     "pydantic": (("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."), ("", "It is not available; write a plain class.")),
     **dict.fromkeys(("attr", "attrs", "marshmallow"), (("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."), ("", "It is not available; write a plain class."))),

@@ -113,6 +113,8 @@ TABLES = {
         internal="InconsistentVersionWarning",
     ),
     "sklearn.experimental": Table(),
+    "sklearn.experimental.enable_halving_search_cv": Table(internal="HalvingGridSearchCV HalvingRandomSearchCV"),
+    "sklearn.experimental.enable_iterative_imputer": Table(internal="IterativeImputer"),
     "sklearn.feature_extraction": Table(
         "DictVectorizer FeatureHasher grid_to_graph img_to_graph",
     ),
@@ -158,7 +160,7 @@ TABLES = {
         """,
     ),
     "sklearn.impute": Table(
-        "KNNImputer MissingIndicator SimpleImputer",
+        "IterativeImputer KNNImputer MissingIndicator SimpleImputer",
     ),
     "sklearn.inspection": Table(
         "DecisionBoundaryDisplay partial_dependence PartialDependenceDisplay permutation_importance",
