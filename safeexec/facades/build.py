@@ -132,8 +132,9 @@ def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
             if "." in name:
                 leaf = facade(name, plan)
             for item in fromlist:
-                if item != "*":
-                    _require(leaf, name, item, plan)
+                if item == "*":
+                    return _starred(leaf)
+                _require(leaf, name, item, plan)
             return leaf
         return top
 
@@ -185,6 +186,21 @@ def _require(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) -> No
             raise _no_such_name(leaf, module, item, plan) from None
     if type(leaf) is ModuleType:
         vars(leaf)[item] = value
+
+
+def _starred(leaf: ModuleType) -> ModuleType:
+    """What ``from module import *`` reads: the names as they are now, and none that source could not bind.
+
+    ``__all__`` is a list of the guest's: it could name a guard of the compiler, or the facade's own ``__dict__``.
+    """
+    names = vars(leaf)
+    listed = names.get("__all__")
+    chosen = listed if type(listed) is list or type(listed) is tuple else [item for item in names if item[:1] != "_"]
+    made = ModuleType(leaf.__name__)
+    items = [item for item in tuple(chosen) if type(item) is str and item.isidentifier() and item[:2] != "__"]
+    vars(made).update((item, getattr(leaf, item)) for item in items)
+    vars(made)["__all__"] = tuple(items)
+    return made
 
 
 def _no_such_name(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) -> ImportError:

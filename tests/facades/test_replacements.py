@@ -136,6 +136,45 @@ def test_a_dataclass_is_not_built_from_text_that_is_no_name(guest: Guest, source
         guest(f"import dataclasses\n{source}", "dataclasses")
 
 
+META = """
+from dataclasses import *
+@dataclass
+class Pattern:
+    a: int = 0
+field_of_a = Pattern.__dataclass_fields__["a"]
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        # fields that name what a metaclass inherits from type: read by the module, or by methods that it writes
+        "field_of_a.name = '__subclasses__'\n"
+        "class Meta(type):\n    __dataclass_fields__ = {'a': field_of_a}\nreplace(Meta('M', (type,), {}))",
+        "@dataclass(init=False)\nclass Meta(type):\n    __subclasses__: object",
+        "@dataclass\nclass Any:\n    gi_frame: object",
+        # text for a name, given after the names have been looked at
+        "class Late:\n    def __get__(self, value, cls):\n        field_of_a.name = 'a.__globals__'\n"
+        "@dataclass(init=False)\nclass C(Pattern):\n    b: int = Late()",
+        "class Late:\n    def __get__(self, value, cls):\n        field_of_a.name = 'a or print'\n"
+        "@dataclass(init=False)\nclass C(Pattern):\n    b: int = Late()",
+    ],
+)
+def test_fields_lead_to_nothing_that_code_may_not_read(guest: Guest, source: str) -> None:
+    with pytest.raises((AttributeError, TypeError), match=r"refused|valid identifiers"):
+        guest(META + source, "dataclasses")
+
+
+def test_a_star_binds_identifiers_only(guest: Guest) -> None:
+    source = (
+        "import json\njson.__all__ += ('__dict__', '<guard match>', '__getattr__')\n"
+        "vars(json)['<guard match>'] = 1\nfrom json import *\nfound = dumps([1]), '__dict__' in globals()"
+    )
+    names = guest(source, "json")
+    assert names["found"] == ("[1]", False)
+    assert not {"<guard match>", "__getattr__"} & names.keys()
+
+
 def test_types_that_may_only_be_asked_about(guest: Guest) -> None:
     names = guest(
         "import types, math\n"

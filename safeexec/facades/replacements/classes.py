@@ -1,12 +1,133 @@
-"""`dataclasses.dataclass`, which builds source text from names, and types that may be asked about but not called."""
+"""`dataclasses`, which builds source text from names, and types that may be asked about but not called.
+
+The decorator runs text that it makes of field names, and `replace`, `asdict` and `astuple` read the attributes that
+``__dataclass_fields__`` names: a metaclass with such fields would give ``type.__subclasses__``. Fields can be changed
+at any time, also by descriptors that the decorator itself calls, so what counts is looked at where it is used: the
+functions of the module run here with an `exec` that reads the text first and with the guarded `getattr`.
+"""
 
 from __future__ import annotations
 
+import ast
+import builtins
 import dataclasses
 import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from safeexec.facades.replacements.guards import checked_getattr
+
+_checked: dict[str, Any] = {}
+"""The functions of the dataclasses module once more, with a checked exec and getattr among their globals."""
+
+
+def _function(wanted: str) -> Any:
+    if not _checked:
+        from safeexec.facades.replacements.attributes import _copy_module
+
+        _checked.update(vars(dataclasses))
+        _checked.update(
+            (item, _rebound(value))
+            for item, value in vars(dataclasses).items()
+            if isinstance(value, types.FunctionType) or item == "_FuncBuilder"  # 3.13: what runs the text there
+        )
+        _checked.update(getattr=_field_value, exec=_run_methods, copy=_copy_module())
+        _checked["_dataclass_setstate"] = dataclasses._dataclass_setstate  # type: ignore[attr-defined]
+        for method in (_replace, _dataclass_getstate):  # a class that has them is pickled with their names
+            name = method.__name__
+            if name in _checked:
+                _checked[f"<{name}>"], _checked[name] = _checked[name], method
+    return _checked[wanted]
+
+
+def _rebound(value: Any) -> Any:
+    """A function of the module, or a class with its methods, with `_checked` for its globals."""
+    if isinstance(value, type):
+        return type(value.__name__, value.__bases__, {name: _rebound(item) for name, item in vars(value).items()})
+    if not isinstance(value, types.FunctionType) or value.__module__ != "dataclasses":
+        return value
+    made = types.FunctionType(value.__code__, _checked, value.__name__, value.__defaults__, value.__closure__)
+    made.__kwdefaults__ = value.__kwdefaults__
+    return made
+
+
+_ASKED_FOR = frozenset(
+    f"__{name}__"
+    for name in "dataclass_fields dataclass_params dictrefoffset doc qualname set_name weakrefoffset".split()
+)
+"""What the module asks for by names of its own."""
+
+
+def _field_value(value: Any, name: str, *default: Any) -> Any:
+    if name in _ASKED_FOR:
+        return builtins.getattr(value, name, *default)
+    return checked_getattr(value, name, *default)
+
+
+_NODES = """
+    Add And Assign Attribute BinOp BoolOp Call Compare Constant Eq Expr FormattedValue FunctionDef Gt GtE If IfExp In
+    Is JoinedStr Load Lt LtE Module Name Or Pass Raise Return Set Store Tuple arg arguments
+"""
+_NAMES = frozenset({"NotImplemented", "hash", "super", "type", "object", "None", "True", "False"})
+_ATTRIBUTES = frozenset({"__class__", "__delattr__", "__post_init__", "__qualname__", "__setattr__"})
+
+
+def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) -> None:
+    """Run the methods that a dataclass is given, if the text is made of what 3.11 to 3.13 make them of."""
+    tree = ast.parse(text)
+    known = _NAMES.union(
+        node.arg if isinstance(node, ast.arg) else node.name
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.arg, ast.FunctionDef))
+    )
+    nodes = _NODES.split()
+    for node in ast.walk(tree):
+        foreign = (
+            type(node).__name__ not in nodes
+            or (isinstance(node, ast.Name) and node.id not in known)
+            or (isinstance(node, ast.Attribute) and not _is_field(node.attr))
+        )
+        if foreign:
+            raise TypeError("Field names must be valid identifiers, and not names of the interpreter's own")
+    exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
+
+
+def _is_field(name: str) -> bool:
+    """May the methods of a dataclass read this attribute? They are functions, and take any object for `self`."""
+    if name[:2] == "__" == name[-2:]:
+        return name in _ATTRIBUTES
+    try:
+        checked_getattr(_ANYTHING, name, None)
+    except AttributeError:
+        return False
+    return True
+
+
+_ANYTHING = object()
+
+
+def replace(obj: Any, /, **changes: Any) -> Any:
+    """`dataclasses.replace`, whose fields are read under the rules."""
+    return _function("replace")(obj, **changes)
+
+
+def _replace(self: Any, /, **changes: Any) -> Any:
+    return _function("<_replace>")(self, **changes)
+
+
+def _dataclass_getstate(self: Any) -> Any:
+    return _function("<_dataclass_getstate>")(self)
+
+
+def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
+    """`dataclasses.asdict`, whose fields are read under the rules."""
+    return _function("asdict")(obj, dict_factory=dict_factory)
+
+
+def astuple(obj: Any, *, tuple_factory: Callable[..., Any] = tuple) -> Any:
+    """`dataclasses.astuple`, whose fields are read under the rules."""
+    return _function("astuple")(obj, tuple_factory=tuple_factory)
 
 
 def _check_names(names: Iterable[object]) -> None:
@@ -33,7 +154,8 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
         import inspect
 
         _check_fields(inspect.get_annotations(cls), cls.__mro__[1:])
-        return dataclasses.dataclass(**options)(cls)
+        made: type = _function("dataclass")(**options)(cls)
+        return made
 
     return wrap if cls is None else wrap(cls)
 
@@ -45,7 +167,8 @@ def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, .
     _check_fields([cls_name, *names], [parent for base in bases for parent in getattr(base, "__mro__", ())])
     if sys.version_info >= (3, 12):  # before, the class takes the module of the frame that called, and names "types"
         options.setdefault("module", "__main__")
-    return dataclasses.make_dataclass(cls_name, fields, bases=bases, **options)
+    made: type = _function("make_dataclass")(cls_name, fields, bases=bases, **options)
+    return made
 
 
 class _OnlyAsked(type):
@@ -76,8 +199,11 @@ def _only_asked(name: str, real: type) -> type:
 _FUNCTION = _only_asked("function", types.FunctionType)
 
 REPLACEMENTS: dict[str, Callable[..., Any]] = {
+    "dataclasses.asdict": asdict,
+    "dataclasses.astuple": astuple,
     "dataclasses.dataclass": dataclass,
     "dataclasses.make_dataclass": make_dataclass,
+    "dataclasses.replace": replace,
     "types.FunctionType": _FUNCTION,
     "types.LambdaType": _FUNCTION,
     "types.ModuleType": _only_asked("module", types.ModuleType),

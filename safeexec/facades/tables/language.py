@@ -7,10 +7,13 @@ from safeexec.facades.tables.reasons import EVALUATES, FILES, FRAMES, IMPORTS, I
 
 TABLES = {
     "dataclasses": Table(
-        "asdict astuple Field field fields FrozenInstanceError InitVar is_dataclass KW_ONLY MISSING replace",
-        replaced="dataclass make_dataclass",
+        "Field field fields FrozenInstanceError InitVar is_dataclass KW_ONLY MISSING",
+        replaced="asdict astuple dataclass make_dataclass replace",
         internal="FunctionType GenericAlias recursive_repr",
-        note=("the decorator builds source text from field names: both replacements take only exact str identifiers."),
+        note=(
+            "the decorator builds source text from field names, the others read the attributes that fields name: "
+            "the replacements look at the text and read under the rules."
+        ),
     ),
     "enum": Table(
         """
