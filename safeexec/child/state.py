@@ -34,6 +34,8 @@ _Cached = type(functools.lru_cache(int))
 _GUARDED_BUILTINS = frozenset(
     "eval exec compile open input __import__ getattr setattr delattr vars globals locals breakpoint help memoryview".split()
 )
+_COMPANION_NAMES = frozenset({("_thread", "get_ident")})
+"""What else a pickle may name: of the __repr__ that dataclasses of 3.13 have."""
 _HELPERS = frozenset(("cloudpickle", "copyreg", "_codecs", "functools", "operator", "types", "collections", "builtins"))
 
 
@@ -109,7 +111,8 @@ class _Loader(pickle.Unpickler):
             if module == "builtins" and name in _GUARDED_BUILTINS:
                 return self._special("builtin", name)
             top = module.partition(".")[0]
-            if top not in self._packages and not module.startswith(_REPLACEMENTS):
+            known = module.startswith(_REPLACEMENTS) or (module, name) in _COMPANION_NAMES
+            if top not in self._packages and not known:
                 raise pickle.UnpicklingError(f"the saved state names {module}.{name}, which the policy does not allow")
         return super().find_class(module, name)
 

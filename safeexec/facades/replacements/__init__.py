@@ -22,6 +22,7 @@ _FILES = {
     "functools": "attributes",
     "string": "attributes",
     "copy": "attributes",
+    "argparse": "attributes",
     "ast": "attributes",
     "typing": "annotations",
     "typing_extensions": "annotations",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -172,24 +173,49 @@ def iter_fields(node: Any) -> Iterator[tuple[str, Any]]:
             continue
 
 
-_copies: list[ModuleType] = []
+_copies: dict[str, ModuleType] = {}
 
 
-def _copy_module() -> ModuleType:
-    """The copy module once more, with a checked setattr: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
-    if not _copies:
+def _checked_copy(name: str) -> ModuleType:
+    """A module once more, which reads and sets attributes under the rules."""
+    if name not in _copies:
         from importlib.util import find_spec, module_from_spec
 
-        spec = find_spec("copy")
+        spec = find_spec(name)
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
         vars(module)["setattr"] = checked_setattr
-        _copies.append(module)
-    return _copies[0]
+        _copies[name] = module
+    return _copies[name]
 
 
-REPLACEMENTS: dict[str, Any] = {
+def _copy_module() -> ModuleType:
+    """The copy module: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
+    return _checked_copy("copy")
+
+
+def _argparse() -> ModuleType:
+    """argparse: an action reads and sets ``dest`` of whatever object is given as the namespace."""
+    if "argparse" not in _copies:
+        names = vars(_checked_copy("argparse"))
+        names["getattr"] = checked_getattr
+        names["Namespace"] = import_module("argparse").Namespace  # values of this class are kept and saved
+    return _copies["argparse"]
+
+
+def _of_argparse() -> dict[str, Any]:
+    from safeexec.facades.tables import table
+
+    reviewed = table("argparse")
+    assert reviewed is not None
+    return {
+        f"argparse.{name}": Lazy(lambda name=name: getattr(_argparse(), name))  # type: ignore[misc]
+        for name in reviewed.replaced
+    }
+
+
+REPLACEMENTS: dict[str, Any] = _of_argparse() | {
     "operator.attrgetter": attrgetter,
     "operator.methodcaller": methodcaller,
     "functools.update_wrapper": update_wrapper,

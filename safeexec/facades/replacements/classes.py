@@ -52,10 +52,10 @@ def _rebound(value: Any) -> Any:
     return made
 
 
-_ASKED_FOR = frozenset(
-    f"__{name}__"
-    for name in "dataclass_fields dataclass_params dictrefoffset doc qualname set_name weakrefoffset".split()
-)
+_ASKED_FOR = frozenset({
+    "__dataclass_fields__", "__dataclass_params__", "__dictrefoffset__", "__doc__", "__qualname__", "__set_name__",
+    "__weakrefoffset__",
+})  # fmt: skip
 """What the module asks for by names of its own."""
 
 

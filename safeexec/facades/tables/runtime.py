@@ -74,13 +74,14 @@ TABLES = {
         ),
     ),
     "argparse": Table(
-        """
+        "Namespace ONE_OR_MORE OPTIONAL PARSER REMAINDER ZERO_OR_MORE",
+        replaced="""
             Action ArgumentDefaultsHelpFormatter ArgumentError ArgumentParser ArgumentTypeError BooleanOptionalAction
-            HelpFormatter MetavarTypeHelpFormatter Namespace ONE_OR_MORE OPTIONAL PARSER RawDescriptionHelpFormatter
-            RawTextHelpFormatter REMAINDER SUPPRESS ZERO_OR_MORE
+            HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter RawTextHelpFormatter SUPPRESS
         """,
         files="FileType",
         internal="ngettext",
+        note="an action reads and sets attributes by name of any object: the replacements do so under the rules.",
     ),
     "errno": Table(
         """
