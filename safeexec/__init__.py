@@ -1,4 +1,5 @@
-"""Runs Python that a model or a plugin author wrote: under a policy, in a process that the kernel holds, undoable step by step.
+"""Runs Python that a model or a plugin author wrote: under a policy, in a process that the kernel holds, undoable step
+by step.
 
 The public names load on first use, so that a process of the sandbox that imports one module does not import them all.
 """
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "safeexec.errors": (
-        "CheckpointError ExpressionError PluginError PolicyError ProtectionError ProtocolError SandboxBusy SandboxClosed "
+        "CheckpointError ExpressionError PluginError PolicyError ProtectionError ProtocolError SandboxBusy "
+        "SandboxClosed "
         "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
     ),
     "safeexec.host.aio": "AsyncSandbox AsyncSession",

@@ -35,7 +35,9 @@ class PolicyError(SandboxError, ValueError):
 
 
 class ProtectionError(SandboxError):
-    """The machine cannot give what the policy requires. The message names the missing mechanism and what would accept less."""
+    """The machine cannot give what the policy requires. The message names the missing mechanism and what would
+    accept less.
+    """
 
 
 class ProtocolError(SandboxError):
@@ -87,7 +89,9 @@ class PluginError(SandboxError):
 
 
 class ExpressionError(SandboxError, ValueError):
-    """An expression was refused or failed. `column` counts from 1; `caret` is the source line with a caret line under it."""
+    """An expression was refused or failed. `column` counts from 1; `caret` is the source line with a caret line
+    under it.
+    """
 
     def __init__(self, message: str, *, column: int | None = None, caret: str = "") -> None:
         super().__init__(message)

@@ -18,8 +18,7 @@ def describe(policy: Policy, tools: Any = ()) -> str:
     """What a model should know of the tool: the policy's card, with the host's tools."""
     return (
         "Run Python code and give its output and the value of its last expression. "
-        "Variables stay from call to call.\n\n"
-        + policy.card(tools=tools)
+        "Variables stay from call to call.\n\n" + policy.card(tools=tools)
     )
 
 

@@ -1,4 +1,5 @@
-"""Checkpoints as the child makes them: a fork that parks on a lane of its own, and thaws into a runner when the host asks.
+"""Checkpoints as the child makes them: a fork that parks on a lane of its own, and thaws into a runner when the host
+asks.
 
 The runner, which goes on, forks the checkpoint; the other way round makes fork slower with every step (60 ms at depth
 120). Automatic checkpoints are dropped by the runner, two generations back, before it forks the next one: the last one
@@ -27,7 +28,9 @@ SETTLE_KB = 16 << 10
 
 
 class Leash:
-    """The runner's hold on one automatic checkpoint: a pipe to tell it to go, a pipe that says that it parked or went."""
+    """The runner's hold on one automatic checkpoint: a pipe to tell it to go, a pipe that says that it parked or
+    went.
+    """
 
     __slots__ = ("_down", "_up")
 
@@ -66,7 +69,9 @@ class Thawed(NamedTuple):
 
 
 class Randomness:
-    """The state of `random`'s global generator, which CPython reseeds in every fork (Lib/random.py, register_at_fork)."""
+    """The state of `random`'s global generator, which CPython reseeds in every fork (Lib/random.py,
+    register_at_fork).
+    """
 
     __slots__ = ("_state",)
 
@@ -89,10 +94,9 @@ class Checkpoints:
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def freeze(
-        self, lane: int, step: int, link: Link, *, automatic: bool, hurry: Callable[[], bool]
-    ) -> Thawed | None:
-        """Fork a checkpoint of this process onto `lane`. None in this process; a `Thawed` in a runner thawed from the copy.
+    def freeze(self, lane: int, step: int, link: Link, *, automatic: bool, hurry: Callable[[], bool]) -> Thawed | None:
+        """Fork a checkpoint of this process onto `lane`. None in this process; a `Thawed` in a runner thawed from the
+        copy.
 
         Raises OSError when the kernel refuses the fork; the lane is the caller's to close then. `hurry` says whether
         the host already waits.
@@ -146,7 +150,9 @@ class Checkpoints:
         return None
 
     def _make_room(self, step: int, hurry: Callable[[], bool]) -> None:
-        """Drop the checkpoint two steps back. One of the same step is replaced, but only when the new one has parked."""
+        """Drop the checkpoint two steps back. One of the same step is replaced, but only when the new one has
+        parked.
+        """
         older = [entry for entry in self._automatic if entry[0] != step]
         while len(older) >= KEPT_AUTOMATIC:
             entry = older.pop(0)

@@ -38,7 +38,8 @@ class OpenFiles:
         self._directory = os.getcwd() if self._files else ""
 
     def restore(self, workspace: str | None) -> list[str]:
-        """Open each file again at its offset, on the same descriptor; in `workspace`, where a branch has its own directory.
+        """Open each file again at its offset, on the same descriptor; in `workspace`, where a branch has its own
+        directory.
 
         Returns a note for each that could not be.
         """
@@ -66,7 +67,9 @@ class OpenFiles:
 
 
 def _descriptors() -> list[int]:
-    """Every descriptor but the standard streams. Without ``/proc``, which Landlock alone does not open, each is tried: 0.1 ms."""
+    """Every descriptor but the standard streams. Without ``/proc``, which Landlock alone does not open, each is
+    tried: 0.1 ms.
+    """
     try:
         return [fd for name in os.listdir("/proc/self/fd") if (fd := int(name)) >= _FIRST]
     except OSError:

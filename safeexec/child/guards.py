@@ -87,7 +87,7 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         if name == "__dict__":
             return _readable_dict(value, found, rules, guest_globals, refuse)
         if name in _BY_NAME:
-            return _by_name(found, name, rules, refuse)
+            return _by_name(found, name, rules, refuse, assignable)
         if name == "__subclasses__":
             return _own_subclasses(value, found, guest_globals, refuse)
         if name in _OWN:
@@ -324,6 +324,9 @@ def _readable_dict(
     if _type(found) is MappingProxyType:
         shown = {"__dict__"} if isinstance(value, type) and _is_own_class(value, guest_globals) else set()
         return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
+    hidden = names.OWN_ONLY & found.keys() if _type(found) is dict else ()
+    if any(not _defines(value, name, guest_globals) for name in hidden):
+        return {key: item for key, item in found.items() if key not in hidden}
     return found
 
 
@@ -335,7 +338,13 @@ def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bo
     return key in shown or rules.attribute(key) == PLAIN
 
 
-def _by_name(found: Any, name: str, rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
+def _by_name(
+    found: Any,
+    name: str,
+    rules: Rules,
+    refuse: Callable[[str], AttributeError],
+    assignable: Callable[[Any, Any], None],
+) -> Guard:
     """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
     sets = name in ("__setattr__", "__delattr__")
     position = -2 if name == "__setattr__" else -1
@@ -346,6 +355,8 @@ def _by_name(found: Any, name: str, rules: Rules, refuse: Callable[[str], Attrib
             verdict = rules.attribute(wanted) if _type(wanted) is _str else PLAIN
             if verdict == REFUSED or (verdict == GUARDED and not sets):
                 raise refuse(wanted)
+            if sets:  # bound, the method knows its object; unbound, it is the first argument
+                assignable(args[0] if len(args) > -position else _getattr(found, "__self__", None), wanted)
             args = (*args[:position], wanted, *args[len(args) + position + 1 :])
         return found(*args, **kwargs)
 

@@ -14,11 +14,15 @@ EAGER_LINES = 200
 so that 10,000 lines cost 12 system calls and not 10,000."""
 
 _nothing = [].reverse
-"""A C function that does nothing: what `flush` becomes once a step has printed its eager lines (30 ns instead of 400)."""
+"""A C function that does nothing: what `flush` becomes once a step has printed its eager lines (30 ns instead of
+400).
+"""
 
 
 class _Outlet(io.BufferedWriter):
-    """A block buffer whose `flush`, which a line-buffered text stream calls at every newline, stops working after `EAGER_LINES`."""
+    """A block buffer whose `flush`, which a line-buffered text stream calls at every newline, stops working after
+    `EAGER_LINES`.
+    """
 
     _left = EAGER_LINES
 
@@ -29,7 +33,9 @@ class _Outlet(io.BufferedWriter):
             self.__dict__["flush"] = _nothing
 
     def rewind(self, *, eager: bool) -> None:
-        """Write out what is buffered and count the lines of the next step afresh; `eager` never stops writing line by line."""
+        """Write out what is buffered and count the lines of the next step afresh; `eager` never stops writing line
+        by line.
+        """
         self.__dict__.pop("flush", None)
         super().flush()
         self._left = sys.maxsize if eager else EAGER_LINES

@@ -66,7 +66,8 @@ def _seccomp() -> tuple[bool, str]:
 
 def _programs() -> tuple[bool, str]:
     try:
-        # A path that no machine has: were exec allowed, the answer would be ENOENT, and this process would still be here.
+        # A path that no machine has: were exec allowed, the answer would be ENOENT, and this process would still be
+        # here.
         os.execv("/nonexistent/program", ["program"])
     except OSError as error:
         return (error.errno or 0) >= NAMING_BASE, f"execve() {_refused(error)}"

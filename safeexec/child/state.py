@@ -1,6 +1,8 @@
-"""The namespace as bytes, and back: pickled inside the child that holds it, unpickled inside another one, never in the host.
+"""The namespace as bytes, and back: pickled inside the child that holds it, unpickled inside another one, never in the
+host.
 
-cloudpickle carries functions, classes and closures by value. What belongs to the sandbox (facades, guarded builtins, host
+cloudpickle carries functions, classes and closures by value. What belongs to the sandbox (facades, guarded builtins,
+host
 tools, the namespace itself) travels as a name and is this child's own again at the other end; a function is bound to
 the namespace that it is restored into, with the builtins of the policy and no others.
 """
@@ -32,7 +34,7 @@ _COMPANIONS = {
 _REPLACEMENTS = "safeexec.facades.replacements."
 _Cached = type(functools.lru_cache(int))
 _GUARDED_BUILTINS = frozenset(
-    "eval exec compile open input __import__ getattr setattr delattr vars globals locals breakpoint help memoryview".split()
+    ["eval", "exec", "compile", "open", "input", "__import__", "getattr", "setattr", "delattr", "vars", "globals", "locals", "breakpoint", "help", "memoryview"]
 )
 _COMPANION_NAMES = frozenset({("_thread", "get_ident")})
 """What else a pickle may name: of the __repr__ that dataclasses of 3.13 have."""
@@ -91,7 +93,9 @@ class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
 
 
 class _Loader(pickle.Unpickler):
-    def __init__(self, file: Any, namespace: dict[str, Any], specials: Mapping[tuple[str, str], Any], plan: LanguagePlan) -> None:
+    def __init__(
+        self, file: Any, namespace: dict[str, Any], specials: Mapping[tuple[str, str], Any], plan: LanguagePlan
+    ) -> None:
         super().__init__(file)
         self._namespace = namespace
         self._specials = specials
@@ -131,7 +135,9 @@ class _Loader(pickle.Unpickler):
         return FunctionType(code, self._namespace, name, None, closure)
 
 
-def specials(namespace: dict[str, Any], builtins: Mapping[str, Any], hidden: frozenset[str]) -> dict[tuple[str, str], Any]:
+def specials(
+    namespace: dict[str, Any], builtins: Mapping[str, Any], hidden: frozenset[str]
+) -> dict[tuple[str, str], Any]:
     """What belongs to the sandbox, by kind and name."""
     found = {("builtin", name): value for name, value in builtins.items() if not isinstance(value, type)}
     found |= {("sandbox", name): namespace[name] for name in hidden if name in namespace}

@@ -131,7 +131,8 @@ def _signature(described: m.ToolSignature) -> Any:
 
 
 def help_text(value: Any) -> str:
-    """What `help` of guest code prints: for tools and the guest's own functions and classes, signature and docstring.
+    """What `help` of guest code prints: for tools and the guest's own functions and classes, signature and
+    docstring.
     """
     name = getattr(value, "__name__", type(value).__name__)
     try:

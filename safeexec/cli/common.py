@@ -21,15 +21,21 @@ EXIT_CODES = {
     "cancelled": 9,
     "crashed": 10,
 }
-"""Exit status of `safeexec run` per outcome. 2 is a wrong command line, a wrong policy, or a machine that cannot protect."""
+"""Exit status of `safeexec run` per outcome. 2 is a wrong command line, a wrong policy, or a machine that cannot
+protect.
+"""
 
 
 def add_policy_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--policy", "-p", default="standard", metavar="P", help="a profile's name or a YAML file (default: standard)")
+    parser.add_argument(
+        "--policy", "-p", default="standard", metavar="P", help="a profile's name or a YAML file (default: standard)"
+    )
 
 
 def read_source(name: str) -> str:
-    """The text of a source file, or of standard input for ``-``. Raises OSError; text that is not UTF-8 is a ValueError."""
+    """The text of a source file, or of standard input for ``-``. Raises OSError; text that is not UTF-8 is a
+    ValueError.
+    """
     if name == "-":
         return sys.stdin.read()
     with open(name, "rb") as file:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "doctor", help="show what this machine can enforce for a profile",
-        description="Tries the forbidden acts themselves, in a confined process. Exit status 1: something required is missing.",
+        "doctor",
+        help="show what this machine can enforce for a profile",
+        description="Tries the forbidden acts in a confined process. Exit status 1: something required is missing.",
     )
     add_policy_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -37,16 +38,34 @@ def main(options: argparse.Namespace) -> int:
             session = list(opened.protection)
     except ProtectionError as error:
         problem = str(error)
-    held = not problem and all(row.active for row in session if row.detail.startswith("tried") or "; tried" in row.detail)
+    held = not problem and all(
+        row.active for row in session if row.detail.startswith("tried") or "; tried" in row.detail
+    )
     if options.json:
-        print(json.dumps({"policy": policy.name, "ok": held, "problem": problem, "machine": _plain(machine), "session": _plain(session)}))
+        print(
+            json.dumps(
+                {
+                    "policy": policy.name,
+                    "ok": held,
+                    "problem": problem,
+                    "machine": _plain(machine),
+                    "session": _plain(session),
+                }
+            )
+        )
         return 0 if held else 1
     print(f"Linux {platform.release()}, Python {platform.python_version()}")
     _print("This machine", machine)
     if session:
         _print(f"A session of {policy.name}", session)
-    print(f"\n{problem}" if problem else f"\n{policy.name}: all that it requires is active, and every attempt was refused" if held
-          else f"\n{policy.name}: an attempt that should have been refused was not", file=sys.stderr if not held else sys.stdout)
+    print(
+        f"\n{problem}"
+        if problem
+        else f"\n{policy.name}: all that it requires is active, and every attempt was refused"
+        if held
+        else f"\n{policy.name}: an attempt that should have been refused was not",
+        file=sys.stderr if not held else sys.stdout,
+    )
     return 0 if held else 1
 
 

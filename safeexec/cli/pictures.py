@@ -1,4 +1,6 @@
-"""Pictures in a terminal: written to files whose names are printed, and shown inline where the terminal can show them."""
+"""Pictures in a terminal: written to files whose names are printed, and shown inline where the terminal can show
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from safeexec import Display
 
-SUFFIXES = {"image/png": ".png", "image/svg+xml": ".svg", "image/jpeg": ".jpg", "text/html": ".html", "text/latex": ".tex"}
+SUFFIXES = {
+    "image/png": ".png",
+    "image/svg+xml": ".svg",
+    "image/jpeg": ".jpg",
+    "text/html": ".html",
+    "text/latex": ".tex",
+}
 """Kinds of a display that are worth a file, the best first; plain text is on the terminal already."""
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
 _KITTY_CHUNK = 4096
 
 
 class Pictures:
-    """Writes the displays of one run into `directory`, numbered; without one only pictures that can be shown are shown."""
+    """Writes the displays of one run into `directory`, numbered; without one only pictures that can be shown are
+    shown.
+    """
 
     def __init__(self, directory: str | None) -> None:
         self._directory = directory

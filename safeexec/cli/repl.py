@@ -58,7 +58,9 @@ def read_step(ask: Callable[[str], str]) -> str:
     while True:
         source = "\n".join(lines)
         try:
-            if codeop.compile_command(source, "<repl>", "exec") is not None and not (len(lines) > 1 and lines[-1].strip()):
+            if codeop.compile_command(source, "<repl>", "exec") is not None and not (
+                len(lines) > 1 and lines[-1].strip()
+            ):
                 return source
         except (SyntaxError, ValueError, OverflowError):
             return source

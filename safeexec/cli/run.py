@@ -16,14 +16,26 @@ Subparsers = Any
 
 def add_parser(commands: Subparsers) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "run", help="run Python source under a policy", description="Run files as the steps of one session. The exit status tells the outcome."
+        "run",
+        help="run Python source under a policy",
+        description="Run files as the steps of one session. The exit status tells the outcome.",
     )
     parser.add_argument("sources", nargs="*", metavar="FILE", help="source files, or - for standard input")
-    parser.add_argument("-c", dest="code", action="append", default=[], metavar="CODE", help="source text; may be given several times")
+    parser.add_argument(
+        "-c", dest="code", action="append", default=[], metavar="CODE", help="source text; may be given several times"
+    )
     add_policy_option(parser)
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step, at most what the policy allows")
-    parser.add_argument("--file", action="append", default=[], metavar="PATH", help="copy a file into the workspace (NAME=PATH to rename)")
-    parser.add_argument("--display-dir", metavar="DIR", help="write pictures and tables that steps show into this directory")
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="copy a file into the workspace (NAME=PATH to rename)",
+    )
+    parser.add_argument(
+        "--display-dir", metavar="DIR", help="write pictures and tables that steps show into this directory"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object per step instead of its output")
     many.add_options(parser)
     return parser

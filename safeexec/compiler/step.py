@@ -58,9 +58,7 @@ def compile_step(
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
 
-def compile_text(
-    source: str, rules: Rules, filename: str, mode: str, known_names: Container[str] = ()
-) -> CodeType:
+def compile_text(source: str, rules: Rules, filename: str, mode: str, known_names: Container[str] = ()) -> CodeType:
     """Compile `source` for the guarded `eval` (mode ``eval``) and `exec` (mode ``exec``). Raises as `compile_step`."""
     _check_text(source, None)
     try:

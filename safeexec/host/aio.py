@@ -131,7 +131,8 @@ class AsyncSandbox:
     async def restore(
         self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed"
     ) -> AsyncSession:
-        """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as `Sandbox.restore`.
+        """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as
+        `Sandbox.restore`.
         """
         return AsyncSession(await drive(self._core.restore(path, trust)))
 

@@ -54,14 +54,18 @@ class Sandbox:
             sandbox.run("import math; math.sqrt(2)").value
 
     `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
-    call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is asked
+    call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is
+    asked
     about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to come.
 
-    At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most (`SandboxBusy`).
-    A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function) gets a record of every
+    At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
+    (`SandboxBusy`).
+    A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function) gets a record of
+    every
     step. Threads may share a sandbox, each with sessions of its own.
 
-    Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy requires.
+    Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
+    requires.
     """
 
     def __init__(
@@ -152,7 +156,8 @@ class Sandbox:
     def session(self, **tightened: Any) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`.
 
-        Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most: `SandboxBusy`.
+        Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
+        `SandboxBusy`.
         """
         return Session(drive(self._core.new_session(**tightened)))
 
@@ -169,8 +174,8 @@ class Sandbox:
     def restore(self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed") -> Session:
         """A session that goes on from a state that `Session.save` wrote.
 
-        A file that this host did not sign is code of unknown origin: it needs ``trust="kernel-only"`` and a policy without
-        a language layer. Raises `StateFileError` for a damaged, foreign or newer file.
+        A file that this host did not sign is code of unknown origin: it needs ``trust="kernel-only"`` and a policy
+        without a language layer. Raises `StateFileError` for a damaged, foreign or newer file.
         """
         return Session(drive(self._core.restore(path, trust)))
 
@@ -185,10 +190,12 @@ class Sandbox:
         name: str | None = None,
         **limits: Any,
     ) -> Plugin:
-        """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to sources.
+        """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
+        sources.
 
         `exports` are the names that may be called (a list; or a `Protocol` class, or a mapping of names to functions or
-        signatures that the plugin's must match); without any, those of the manifest, or all public functions and classes.
+        signatures that the plugin's must match); without any, those of the manifest, or all public functions and
+        classes.
         `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin as it was
         loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
 
@@ -274,7 +281,9 @@ class Namespace(MutableMapping[str, Any]):
 
 
 class Session:
-    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or `close()`."""
+    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
+    `close()`.
+    """
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
@@ -308,7 +317,8 @@ class Session:
         `atomic` a step that raises leaves no trace. `on_output` gets whole lines of output while the step runs,
         `on_progress` description, count and total of the guest's progress bars (tqdm) as they move.
 
-        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is in
+        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
+        in
         the result.
         """
         return drive(
@@ -335,7 +345,9 @@ class Session:
         return Namespace(self._core)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is none."""
+        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
+        none.
+        """
         found, value = drive(self._core.fetch(name, arrays=True))
         return value if found else default
 
@@ -406,7 +418,8 @@ class Session:
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for this very session, and what it does not and why.
 
-        The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is not
+        The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is
+        not
         active, whatever was planned.
         """
         planned = {mechanism.name: mechanism for mechanism in self._core.mechanisms}

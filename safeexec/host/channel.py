@@ -98,7 +98,8 @@ class Channel:
             else:
                 data = self.socket.recv(CHUNK)
         except BlockingIOError:
-            # Not the socket, then: the pidfd woke us. A stray fork may hold the socket open, the process is gone all the same.
+            # Not the socket, then: the pidfd woke us. A stray fork may hold the socket open, the process is gone all
+            # the same.
             raise Gone("the process ended") from None
         except OSError as error:
             raise Gone(str(error)) from None

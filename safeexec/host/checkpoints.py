@@ -21,7 +21,9 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.turns import PARKED, PARKING
 
 KEPT_AUTOMATIC = 2
-"""Steps whose automatic checkpoints live: the last one (what a kill needs) and the one before it (what `rollback()` needs)."""
+"""Steps whose automatic checkpoints live: the last one (what a kill needs) and the one before it (what `rollback()`
+needs).
+"""
 MAX_GENERATIONS = 8
 """Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
 
@@ -200,7 +202,9 @@ class Checkpoints:
         checkpoint.release()
 
     def newest_first(self, *, named: bool = False) -> Iterator[Checkpoint]:
-        """Where a session could go on after a kill: the newest state first; `named`: checkpoints with a name count too."""
+        """Where a session could go on after a kill: the newest state first; `named`: checkpoints with a name count
+        too.
+        """
         yield from reversed(self.automatic)
         last = [*([self.base] if self.base is not None else []), *(self.named.values() if named else ())]
         yield from sorted(last, key=lambda checkpoint: checkpoint.created, reverse=True)

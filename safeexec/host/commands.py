@@ -1,4 +1,5 @@
-"""Commands: programs that a policy lists (`danger_allow_commands`), run in a workspace under the same confinement as guest code.
+"""Commands: programs that a policy lists (`danger_allow_commands`), run in a workspace under the same confinement as
+guest code.
 
 A program is more than its file: a script needs its interpreter, a dynamic executable its loader. All of them, and
 nothing else, may be executed.
@@ -67,7 +68,9 @@ def locate(name: str) -> str | None:
 
 
 def executables(programs: Sequence[str]) -> tuple[str, ...]:
-    """Every file (real path) that has to be executed to run `programs`. Raises `PolicyError` for one that is not there."""
+    """Every file (real path) that has to be executed to run `programs`. Raises `PolicyError` for one that is not
+    there.
+    """
     found: dict[str, None] = {}
     for name in programs:
         path = locate(name)

@@ -1,6 +1,6 @@
 """matplotlib's font cache, built once per machine: without one every session would look through all fonts for seconds.
 
-The cache is made by a process of the host's own Python and lies where only the user writes; zygote and children read it.
+The cache is made by a process of the host's own Python and lies where only the user writes; zygotes read it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ BUILD_SECONDS = 120.0
 
 
 def font_cache() -> str | None:
-    """The directory that holds the cache, made if need be. None when matplotlib is not installed or the cache cannot be made."""
+    """The directory that holds the cache, made if need be. None when matplotlib is not installed or the cache cannot
+    be made.
+    """
     try:
         release = version("matplotlib")
     except PackageNotFoundError:

@@ -1,4 +1,6 @@
-"""Starts the process of a zygote. Imports next to nothing, so that the zygote boots while the host is still importing."""
+"""Starts the process of a zygote. Imports next to nothing, so that the zygote boots while the host is still
+importing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class Launched:
             raise ProtectionError("sys.executable is empty: this host does not know the Python that it runs on")
         self.socket, theirs = socket.socketpair()
         self.log = os.memfd_create("safeexec-zygote-log")
-        # -I ignores PYTHONHASHSEED, so where a policy sets one its parts are given one by one. -S: no site, no .pth code.
+        # -I ignores PYTHONHASHSEED, so where a policy sets one its parts are given one by one. -S: no site, no .pth
+        # code.
         flags = ["-s", "-P", "-S"] if environment else ["-I", "-S"]
         try:
             self.pid = os.posix_spawn(

@@ -47,7 +47,9 @@ class Zygote:
         processes.pass_identity(self.socket, True)
 
     def start(self, configure: m.Configure) -> Core[None]:
-        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its own words when it cannot."""
+        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its own words when it
+        cannot.
+        """
         try:
             yield from self._send(configure)
             message = yield from self._receive(monotonic() + START_SECONDS)
@@ -107,8 +109,10 @@ class Zygote:
             return
         self.socket.close()
         if self._inner >= 0:
-            # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has gone.
-            # Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then itself.
+            # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has
+            # gone.
+            # Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then
+            # itself.
             processes.kill(self._inner)
             deadline = monotonic() + CLOSE_SECONDS
             yield Wait((self._inner,), deadline)

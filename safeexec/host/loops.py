@@ -190,5 +190,7 @@ class TrioLoop:
 
 
 def _boxed(call: Callable[[], Any]) -> Callable[[], tuple[Any]]:
-    """trio calls what it runs in a thread by its name, which a `partial` lacks, and takes no coroutine for an answer."""
+    """trio calls what it runs in a thread by its name, which a `partial` lacks, and takes no coroutine for an
+    answer.
+    """
     return lambda: (call(),)

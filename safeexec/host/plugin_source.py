@@ -113,7 +113,9 @@ def _read(source: Source) -> tuple[Manifest, dict[str, str]]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a str names a file rather than being a source: one line without a blank that ends in .py, or that exists."""
+    """Whether a str names a file rather than being a source: one line without a blank that ends in .py, or that
+    exists.
+    """
     return "\n" not in text and len(text) < 4096 and (text.endswith(".py") or (bool(text) and os.path.exists(text)))
 
 

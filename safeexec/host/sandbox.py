@@ -1,4 +1,6 @@
-"""A sandbox without its I/O: one policy ready to run. It owns a zygote, hands out children, and keeps count of its sessions."""
+"""A sandbox without its I/O: one policy ready to run. It owns a zygote, hands out children, and keeps count of its
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +112,7 @@ class SandboxCore:
         if self.files and self.policy.filesystem.workspace == "none":
             raise PolicyError(
                 f"files= needs a workspace, and the policy {self.policy.name!r} has none "
-                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); use a profile with one, such as data-analysis"
+                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
             )
         self.sessions: weakref.WeakSet[Running] = weakref.WeakSet()
         self._open: set[Running] = set()
@@ -136,7 +138,9 @@ class SandboxCore:
     # Opening and closing
 
     def open(self, launched: Launched) -> Core[None]:
-        """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give what the policy requires."""
+        """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give what
+        the policy requires.
+        """
         self._zygote = Zygote(launched)
         try:
             yield from self._zygote.start(self._configuration())
@@ -219,8 +223,10 @@ class SandboxCore:
         )
 
     def _preload(self) -> tuple[str, ...]:
-        """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20 ms for
-        `calculator` and spares its children every file and every executable mapping; of other libraries the usual parts."""
+        """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20
+        ms for
+        `calculator` and spares its children every file and every executable mapping; of other libraries the usual
+        parts."""
         if self.policy.language.mode == "python":
             return ()
         imports = self.policy.imports
@@ -267,7 +273,9 @@ class SandboxCore:
 
     @property
     def reapers(self) -> tuple[int, ...]:
-        """The processes to which orphans of a session fall: the zygote as process 1 of its namespace, or its launcher."""
+        """The processes to which orphans of a session fall: the zygote as process 1 of its namespace, or its
+        launcher.
+        """
         return self._zygote.reapers if self._zygote is not None else ()
 
     @property
@@ -411,7 +419,9 @@ class SandboxCore:
         )
 
     def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
-        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel ends."""
+        """Ask the zygote for a process; `request` gets its number. It says Ready on the channel, or the channel
+        ends.
+        """
         self.check_usable()
         assert self._zygote is not None
         number = next(self._numbers)

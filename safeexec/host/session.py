@@ -148,11 +148,15 @@ class SessionCore(Steps):
                 self.workspace.initial = snapshot
 
     def self_test(self) -> Core[list[Mechanism]]:
-        """Let the session's process try what it must not be able to do. One row per act; `active` where it was refused."""
+        """Let the session's process try what it must not be able to do. One row per act; `active` where it was
+        refused.
+        """
         return list((yield from self._ask(m.SelfTest(), m.Tested)).rows)
 
     def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
-        """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved, and why."""
+        """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved,
+        and why.
+        """
         from safeexec.host import state_file
 
         key = state_file.signing_key()
@@ -187,7 +191,9 @@ class SessionCore(Steps):
             return failed
 
     def load(self, fd: int) -> Core[None]:
-        """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what holds it."""
+        """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
+        holds it.
+        """
         with self._use():
             runner = yield from self._living_runner()
             lanes, lane = self._grant(self.step)

@@ -77,7 +77,9 @@ def signing_key() -> bytes:
 
 
 def write(path: str | os.PathLike[str], header: Header, files: list[bytes], payload: int, key: bytes) -> None:
-    """Write a state file. `payload` is a descriptor with the pickle. The file appears whole or not at all. Raises OSError."""
+    """Write a state file. `payload` is a descriptor with the pickle. The file appears whole or not at all. Raises
+    OSError.
+    """
     mac = hmac.new(key, digestmod=hashlib.sha256)
     encoded = msgspec.msgpack.encode(header)
     temporary = f"{os.fspath(path)}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
@@ -161,16 +163,18 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
         if trust == "signed":
             raise StateFileError(
                 f"{path} was not signed by this host (or was changed since): unpickling it is running its code. "
-                'If you must, open it with trust="kernel-only" under a policy without a language layer, such as confined-python'
+                'If you must, open it with trust="kernel-only" under a policy without a language layer (confined-python)'
             )
         if mode != "python":
             raise StateFileError(
-                f"{path} is foreign, and the policy {policy!r} relies on its language layer, which a foreign state can undo; "
+                f"{path} is foreign, and the policy {policy!r} relies on its language layer, "
+                "which a foreign state can undo; "
                 "use a policy with `language: {mode: python}`, such as confined-python"
             )
     elif header.digest != digest and trust != "kernel-only":
         raise StateFileError(
-            f"{path} was saved under another policy ({header.policy}, {header.digest[:12]}), not {policy} ({digest[:12]})"
+            f"{path} was saved under another policy ({header.policy}, {header.digest[:12]}); "
+            f"this is {policy} ({digest[:12]})"
         )
     if header.python != python_version():
         raise StateFileError(

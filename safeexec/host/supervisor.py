@@ -226,7 +226,9 @@ class Lineage:
         self.sessions: set[LineageMember] = set()
 
     def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
-        """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it is."""
+        """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
+        is.
+        """
         runner.kill()
         gone = yield from runner.ended(monotonic() + KILL_SECONDS)
         yield from owner.meet_checkpoints()
@@ -234,7 +236,8 @@ class Lineage:
         return gone
 
     def _known(self, owner: LineageMember) -> set[int] | None:
-        """The processes that are no strays; nor are their children: the next checkpoint of a runner, a runner being thawed.
+        """The processes that are no strays; nor are their children: the next checkpoint of a runner, a runner being
+        thawed.
 
         None while another branch has lost its runner and its thread has not met the checkpoints yet: they are orphans
         like any stray. That branch's own sweep, soon, ends the strays then.

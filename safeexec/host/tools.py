@@ -71,7 +71,9 @@ class Tool:
 
     @property
     def checked(self) -> bool:
-        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to say."""
+        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to
+        say.
+        """
         return bool(self._hints)
 
     def described(self) -> m.ToolSignature:
@@ -93,7 +95,9 @@ class Tool:
         )
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
-        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what came."""
+        """The arguments, checked and converted. Raises TypeError that names parameter, what was expected and what
+        came.
+        """
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:

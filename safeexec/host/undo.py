@@ -21,7 +21,7 @@ from safeexec.host.checkpoints import (
     new_lane,
 )
 from safeexec.host.memory import own_bytes
-from safeexec.host.runner import PARK_SECONDS, READY_SECONDS, Running
+from safeexec.host.runner import PARK_SECONDS, RESTORE_SECONDS, THAW_SECONDS, Running
 from safeexec.host.waiting import Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 LOST_SOURCE = 50_000
 NAMES_LOST = 200
 _BINDS = re.compile(
-    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)[^\n]*?(\w+)[ \t]*$)", re.M
+    # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
+    # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.
+    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)\b[^\n]*(?<!\w)(\w+)[ \t]*$)",
+    re.M,
 )
 
 
@@ -53,7 +56,10 @@ class Undo(Running):
             yield from self._start_over()
             return notes
         missed = 0
+        deadline = monotonic() + RESTORE_SECONDS
         for checkpoint in self.checkpoints.newest_first(named=self.policy.checkpoints == "off"):
+            if monotonic() >= deadline:
+                break
             carried = yield from self._thaw_into_self(checkpoint)
             if carried is not None:
                 if missed or (checkpoint.name is not None and checkpoint.step < self.step - 1):
@@ -99,7 +105,7 @@ class Undo(Running):
                 yield from checkpoint.channel.send(
                     m.Thaw(branch, workspace, self._lost_names()), (theirs.fileno(), *fds)
                 )
-            ready = yield from channel.receive(monotonic() + READY_SECONDS)
+            ready = yield from channel.receive(monotonic() + THAW_SECONDS)
         except (Gone, ProtocolError):
             ready = None
         if not isinstance(ready, m.Ready):
@@ -109,7 +115,9 @@ class Undo(Running):
         return channel, ready
 
     def _lost_names(self) -> list[str]:
-        """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it is gone."""
+        """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it
+        is gone.
+        """
         source = self._sources.get(f"<step {self.step}>", "")[:LOST_SOURCE]
         return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
 
@@ -158,7 +166,9 @@ class Undo(Running):
         return checkpoint
 
     def _make_room(self) -> None:
-        """Keep the checkpoints within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before."""
+        """Keep the checkpoints within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them
+        before.
+        """
         limit = self.policy.limits.checkpoint_memory_mb
         held = [(c, pid) for c in self.checkpoints.living() if (pid := c.pid()) is not None]
         # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
@@ -175,7 +185,7 @@ class Undo(Running):
                 total -= size >> 20
         if total > limit:
             raise CheckpointError(
-                f"the checkpoints of this session hold {total} MiB of their own; limits.checkpoint_memory_mb is {limit}. "
+                f"the checkpoints of this session hold {total} MiB; limits.checkpoint_memory_mb is {limit}. "
                 f"Drop one first: {', '.join(self.checkpoints.named) or 'none has a name'}"
             )
 
@@ -216,7 +226,7 @@ class Undo(Running):
             raise ValueError("a session branches into at least one")
         if len(self._lineage.sessions) - 1 + count > limit:
             raise CheckpointError(
-                f"{len(self._lineage.sessions) - 1} branches of this session are open and limits.branches allows {limit}"
+                f"{len(self._lineage.sessions) - 1} branches of this session are open; limits.branches allows {limit}"
             )
         with self._use():
             checkpoint = yield from self._freeze()

@@ -27,7 +27,8 @@ ENVIRONMENT = {
     # Process pools need semaphores and programs, and joblib warns at import where it finds none.
     "JOBLIB_MULTIPROCESSING": "0",
     "MPLBACKEND": "Agg",
-    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before loading).
+    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before
+    # loading).
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -73,9 +74,36 @@ LATE = (
 """What only some steps need: imported between requests, so that the first result waits for none of it (20 ms)."""
 
 
-COMMON = tuple(
-    "array bisect calendar cmath contextlib copy dataclasses datetime decimal enum fractions functools graphlib heapq "
-    "itertools json math numbers operator pprint random re statistics string struct textwrap typing unicodedata zoneinfo".split()
+COMMON = (
+    "array",
+    "bisect",
+    "calendar",
+    "cmath",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "graphlib",
+    "heapq",
+    "itertools",
+    "json",
+    "math",
+    "numbers",
+    "operator",
+    "pprint",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "struct",
+    "textwrap",
+    "typing",
+    "unicodedata",
+    "zoneinfo",
 )
 """What every profile allows of the standard library: imported while the host still makes its plans."""
 
@@ -145,7 +173,9 @@ def warm() -> None:
 
 
 def settle(guest: Guest) -> None:
-    """Run the paths that every step takes, then take what exists out of the collector's sight: children share it all."""
+    """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
+    all.
+    """
     guest.displays.prepare()
     guest.progress.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SPAWN_FDS = 3
 """Control socket, stdout, stderr."""
 IDLE_SECONDS = 0.02
-"""How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for one."""
+"""How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for
+one.
+"""
 
 
 class Zygote:
@@ -109,7 +111,9 @@ def run(fd: int) -> NoReturn:
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:
-    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the preloading."""
+    """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
+    preloading.
+    """
     from safeexec.child.lockdown import Lockdown
     from safeexec.zygote import preload
     from safeexec.zygote.confine import enter

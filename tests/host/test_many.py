@@ -151,7 +151,8 @@ def test_sessions_from_many_threads() -> None:
 
 
 def test_a_session_outlives_the_thread_that_opened_it() -> None:
-    """The kernel's parent-death signal is sent when the thread ends that started a process, not when the process does.
+    """The kernel's parent-death signal is sent when the thread ends that started a process, not when the process
+    does.
     """
     with Sandbox("calculator") as sandbox:
         opened: list[Any] = []

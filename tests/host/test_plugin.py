@@ -56,7 +56,8 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.mark.parametrize("state", ["keep", "fresh"])
 def test_calls_with_values(sandbox: Sandbox, state: Any) -> None:
-    """By `call` and by name; positions, keywords; generators, coroutines and asynchronous generators; output and usage.
+    """By `call` and by name; positions, keywords; generators, coroutines and asynchronous generators; output and
+    usage.
     """
     with sandbox.plugin(PRICES, state=state, name="prices") as plugin:
         assert plugin.call("price", 10, quantity=2)["total"] == 18

@@ -32,7 +32,9 @@ def runtime_hint(failure: Failure) -> str | None:
 
 
 def warm() -> None:
-    """Import every table, for a process whose children shall not pay for it at their first error (4 to 8 ms; all tables 17 ms)."""
+    """Import every table, for a process whose children shall not pay for it at their first error (4 to 8 ms; all
+    tables 17 ms).
+    """
     import safeexec.child.hints.arguments
     import safeexec.child.hints.attributes
     import safeexec.child.hints.files

@@ -124,7 +124,9 @@ def _wanted(failure: Failure) -> list[str]:
     key = failure.first_arg
     if type(key) is not str:
         return [part for part in key if type(part) is str] if type(key) is tuple else []
-    if re.search(r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist", key):
+    if re.search(
+        r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist", key
+    ):
         return re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key)) or [key]
     return [key]
 

@@ -10,23 +10,43 @@ from __future__ import annotations
 from safeexec.compiler.hints.advice import Advice
 
 _CODE: Advice = (
-    ("import:inspect", "Use `inspect.signature(function).parameters` for the parameters of a function; its code is out of reach."),
-    ("", "What you need to know of a function's parameters, write it directly into the program, or keep it in a variable beside the function."),
+    (
+        "import:inspect",
+        "Use `inspect.signature(function).parameters` for the parameters of a function; its code is out of reach.",
+    ),
+    (
+        "",
+        "What you need to know of a function's parameters, write it directly into the program, or keep it in a variable beside the function.",
+    ),
 )
 _CLOSURE: Advice = (
-    ("", "Let the function return the value, or keep it in an instance attribute of a class, instead of reading the closure."),
+    (
+        "",
+        "Let the function return the value, or keep it in an instance attribute of a class, instead of reading the closure.",
+    ),
 )
 _MODULE_GLOBALS: Advice = (
-    ("", "Assign the module-level variable directly (`NAME = value`), or pass the value to the function as an argument."),
+    (
+        "",
+        "Assign the module-level variable directly (`NAME = value`), or pass the value to the function as an argument.",
+    ),
 )
 _CLASS_TREE: Advice = (
     ("", "Use `isinstance(obj, Kind)` or `type(obj).__name__`; keep a list of the classes you need yourself."),
 )
 _INSTANCE: Advice = (
-    ("import:dataclasses", "Read and assign the attributes by their names (`obj.name`), or use a dataclass and `dataclasses.asdict(obj)`."),
+    (
+        "import:dataclasses",
+        "Read and assign the attributes by their names (`obj.name`), or use a dataclass and `dataclasses.asdict(obj)`.",
+    ),
     ("", "Read and assign the attributes by their names: `obj.name`."),
 )
-_FRAME: Advice = (("", "Frames and tracebacks are out of reach; pass values as arguments, and print an exception with `print(type(e).__name__, e)`."),)
+_FRAME: Advice = (
+    (
+        "",
+        "Frames and tracebacks are out of reach; pass values as arguments, and print an exception with `print(type(e).__name__, e)`.",
+    ),
+)
 _FORMAT: Advice = (("", "Use an f-string: `f'{value:.2f}'`."),)
 _PICKLE: Advice = (("", "Keep the object in a variable: it stays alive from step to step; as text use JSON."),)
 _BUILTINS: Advice = (("", "Call the builtin directly by its name."),)
@@ -35,22 +55,59 @@ ATTRIBUTES: dict[str, Advice] = {
     **dict.fromkeys(("__code__", "func_code", "co_code", "co_consts", "co_varnames", "co_names", "co_argcount"), _CODE),
     **dict.fromkeys(("__closure__", "cell_contents", "func_closure", "co_freevars"), _CLOSURE),
     **dict.fromkeys(("__globals__", "func_globals", "__self__", "__func__", "f_globals"), _MODULE_GLOBALS),
-    **dict.fromkeys(("__subclasses__", "__bases__", "__base__", "__mro__", "mro", "__class__", "__instancecheck__"), _CLASS_TREE),
-    **dict.fromkeys(("__dict__", "__slots__", "__getattribute__", "__setattr__", "__delattr__", "__weakref__"), _INSTANCE),
-    **dict.fromkeys(("__traceback__", "tb_frame", "tb_next", "gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code", "f_back", "f_locals", "f_builtins", "f_code", "with_traceback", "__context__", "__cause__"), _FRAME),
+    **dict.fromkeys(
+        ("__subclasses__", "__bases__", "__base__", "__mro__", "mro", "__class__", "__instancecheck__"), _CLASS_TREE
+    ),
+    **dict.fromkeys(
+        ("__dict__", "__slots__", "__getattribute__", "__setattr__", "__delattr__", "__weakref__"), _INSTANCE
+    ),
+    **dict.fromkeys(
+        (
+            "__traceback__",
+            "tb_frame",
+            "tb_next",
+            "gi_frame",
+            "gi_code",
+            "cr_frame",
+            "cr_code",
+            "ag_frame",
+            "ag_code",
+            "f_back",
+            "f_locals",
+            "f_builtins",
+            "f_code",
+            "with_traceback",
+            "__context__",
+            "__cause__",
+        ),
+        _FRAME,
+    ),
     **dict.fromkeys(("format", "format_map"), _FORMAT),
-    **dict.fromkeys(("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "to_pickle", "read_pickle"), _PICKLE),
+    **dict.fromkeys(
+        ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "to_pickle", "read_pickle"), _PICKLE
+    ),
     **dict.fromkeys(("__builtins__", "__import__"), _BUILTINS),
-    "__defaults__": (("import:inspect", "Use `inspect.signature(function).parameters['name'].default`."), ("", "Pass the value as an argument instead of changing the default.")),
-    "__kwdefaults__": (("import:inspect", "Use `inspect.signature(function).parameters['name'].default`."), ("", "Pass the value as an argument instead of changing the default.")),
+    "__defaults__": (
+        ("import:inspect", "Use `inspect.signature(function).parameters['name'].default`."),
+        ("", "Pass the value as an argument instead of changing the default."),
+    ),
+    "__kwdefaults__": (
+        ("import:inspect", "Use `inspect.signature(function).parameters['name'].default`."),
+        ("", "Pass the value as an argument instead of changing the default."),
+    ),
     "__module__": (("", "Use `type(obj).__name__` for the name of the class."),),
     "__wrapped__": (("", "Keep the undecorated function under a name of its own."),),
     "__loader__": (("", "Import the module with a plain import statement."),),
     "__spec__": (("", "Import the module with a plain import statement."),),
     "__file__": (("", "A step has no file of its own; use names directly."),),
     "__path__": (("", "Import the submodule with a plain import statement."),),
-    "__annotations__": (("import:dataclasses", "Use `dataclasses.fields(Kind)`, or keep a list of the names you need."), ("", "Keep a list of the names you need.")),
-    "__init_subclass__": (("", "Register the classes directly after their definition, in a dict or with a decorator."),),
+    "__annotations__": (
+        ("import:dataclasses", "Use `dataclasses.fields(Kind)`, or keep a list of the names you need."),
+        ("", "Keep a list of the names you need."),
+    ),
+    "__init_subclass__": (
+        ("", "Register the classes directly after their definition, in a dict or with a decorator."),
+    ),
     "__class_getitem__": (("", "Write a plain class method with a name of its own."),),
 }
 
@@ -61,7 +118,10 @@ _MEAN: Advice = (
 
 
 def _stat(call: str) -> Advice:
-    return (("import:statistics", f"Use `statistics.{call}` (with `import statistics`)."), ("", "Compute it from the sorted values with plain Python."))
+    return (
+        ("import:statistics", f"Use `statistics.{call}` (with `import statistics`)."),
+        ("", "Compute it from the sorted values with plain Python."),
+    )
 
 
 def _use(text: str) -> Advice:
@@ -86,8 +146,14 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "math.min": _use("Use the builtin `min(...)`."),
     "math.abs": _use("Use the builtin `abs(x)`, or `math.fabs(x)`."),
     "math.round": _use("Use the builtin `round(x, digits)`, or `math.floor` and `math.ceil`."),
-    "math.random": (("import:random", "Use `random.random()` (with `import random`)."), ("", "There are no random numbers here; use fixed values.")),
-    "math.randint": (("import:random", "Use `random.randint(a, b)` (with `import random`)."), ("", "There are no random numbers here; use fixed values.")),
+    "math.random": (
+        ("import:random", "Use `random.random()` (with `import random`)."),
+        ("", "There are no random numbers here; use fixed values."),
+    ),
+    "math.randint": (
+        ("import:random", "Use `random.randint(a, b)` (with `import random`)."),
+        ("", "There are no random numbers here; use fixed values."),
+    ),
     "math.PI": _use("Use `math.pi`, in small letters."),
     "math.E": _use("Use `math.e`, in small letters."),
     "math.infinity": _use("Use `math.inf`."),
@@ -107,13 +173,19 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "math.ncr": _use("Use `math.comb(n, k)`."),
     "math.choose": _use("Use `math.comb(n, k)`."),
     "math.binomial": _use("Use `math.comb(n, k)`."),
-    "math.combinations": _use("Use `math.comb(n, k)` for their number, `itertools.combinations(values, k)` for the combinations themselves."),
+    "math.combinations": _use(
+        "Use `math.comb(n, k)` for their number, `itertools.combinations(values, k)` for the combinations themselves."
+    ),
     "math.nPr": _use("Use `math.perm(n, k)`."),
-    "math.permutations": _use("Use `math.perm(n, k)` for their number, `itertools.permutations(values)` for the permutations themselves."),
+    "math.permutations": _use(
+        "Use `math.perm(n, k)` for their number, `itertools.permutations(values)` for the permutations themselves."
+    ),
     "math.fact": _use("Use `math.factorial(n)`."),
     "math.isprime": _use("Write it: `all(n % d for d in range(2, math.isqrt(n) + 1))` for n > 1."),
     "math.is_prime": _use("Write it: `all(n % d for d in range(2, math.isqrt(n) + 1))` for n > 1."),
-    "math.primes": _use("Write a sieve: `[n for n in range(2, limit) if all(n % d for d in range(2, math.isqrt(n) + 1))]`."),
+    "math.primes": _use(
+        "Write a sieve: `[n for n in range(2, limit) if all(n % d for d in range(2, math.isqrt(n) + 1))]`."
+    ),
     "math.deg2rad": _use("Use `math.radians(x)`."),
     "math.rad2deg": _use("Use `math.degrees(x)`."),
     "math.toRadians": _use("Use `math.radians(x)`."),
@@ -132,21 +204,33 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "math.divmod": _use("Use the builtin `divmod(a, b)`."),
     "statistics.average": _use("Use `statistics.mean(values)`."),
     "statistics.avg": _use("Use `statistics.mean(values)`."),
-    "statistics.std": _use("Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population."),
-    "statistics.stddev": _use("Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population."),
-    "statistics.standard_deviation": _use("Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population."),
-    "statistics.var": _use("Use `statistics.variance(values)` of a sample, or `statistics.pvariance(values)` of a population."),
+    "statistics.std": _use(
+        "Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population."
+    ),
+    "statistics.stddev": _use(
+        "Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population."
+    ),
+    "statistics.standard_deviation": _use(
+        "Use `statistics.stdev(values)` of a sample, or `statistics.pstdev(values)` of a population."
+    ),
+    "statistics.var": _use(
+        "Use `statistics.variance(values)` of a sample, or `statistics.pvariance(values)` of a population."
+    ),
     "statistics.sum": _use("Use the builtin `sum(values)`."),
     "statistics.min": _use("Use the builtin `min(values)`."),
     "statistics.max": _use("Use the builtin `max(values)`."),
     "statistics.range": _use("Use `max(values) - min(values)`."),
-    "statistics.percentile": _use("Use `statistics.quantiles(values, n=100)`, whose item `[p - 1]` is the p-th percentile."),
+    "statistics.percentile": _use(
+        "Use `statistics.quantiles(values, n=100)`, whose item `[p - 1]` is the p-th percentile."
+    ),
     "statistics.quantile": _use("Use `statistics.quantiles(values, n=4)`."),
     "statistics.quartiles": _use("Use `statistics.quantiles(values, n=4)`."),
     "statistics.iqr": _use("Use `q = statistics.quantiles(values, n=4); q[2] - q[0]`."),
     "statistics.corr": _use("Use `statistics.correlation(x, y)`."),
     "statistics.pearsonr": _use("Use `statistics.correlation(x, y)`."),
-    "statistics.zscore": _use("Write it: `[(x - mean) / sd for x in values]` with `statistics.mean` and `statistics.stdev`."),
+    "statistics.zscore": _use(
+        "Write it: `[(x - mean) / sd for x in values]` with `statistics.mean` and `statistics.stdev`."
+    ),
     "statistics.regression": _use("Use `slope, intercept = statistics.linear_regression(x, y)`."),
     "random.random_integer": _use("Use `random.randint(a, b)`."),
     "random.rand": _use("Use `random.random()`."),
@@ -167,11 +251,15 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "itertools.izip_longest": _use("In Python 3 it is `itertools.zip_longest(...)`."),
     "itertools.chunked": _use("Use slices: `[values[i:i + n] for i in range(0, len(values), n)]`."),
     "itertools.chunk": _use("Use slices: `[values[i:i + n] for i in range(0, len(values), n)]`."),
-    "itertools.batched": _use("It came with Python 3.12; use slices: `[values[i:i + n] for i in range(0, len(values), n)]`."),
+    "itertools.batched": _use(
+        "It came with Python 3.12; use slices: `[values[i:i + n] for i in range(0, len(values), n)]`."
+    ),
     "itertools.window": _use("Use `zip(values, values[1:])`, or `itertools.pairwise(values)` for pairs."),
     "itertools.sliding_window": _use("Use `zip(values, values[1:])`, or `itertools.pairwise(values)` for pairs."),
     "itertools.unique": _use("Use `dict.fromkeys(values)`, which keeps the order."),
-    "itertools.powerset": _use("Use `itertools.chain.from_iterable(itertools.combinations(values, k) for k in range(len(values) + 1))`."),
+    "itertools.powerset": _use(
+        "Use `itertools.chain.from_iterable(itertools.combinations(values, k) for k in range(len(values) + 1))`."
+    ),
     "itertools.enumerate": _use("Use the builtin `enumerate(values)`."),
     "itertools.range": _use("Use the builtin `range(...)`, or `itertools.count(start, step)`."),
     "itertools.take": _use("Use `itertools.islice(values, n)`."),
@@ -237,14 +325,26 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "base64.decodestring": _use("Use `base64.decodebytes(data)`."),
     "base64.encode": _use("Use `base64.b64encode(data)` with bytes."),
     # time
-    "datetime.now": _use("`datetime` is the module here: use `datetime.datetime.now()`, or `from datetime import datetime`."),
-    "datetime.today": _use("`datetime` is the module here: use `datetime.date.today()`, or `from datetime import date`."),
-    "datetime.strptime": _use("`datetime` is the module here: use `datetime.datetime.strptime(text, format)`, or `from datetime import datetime`."),
-    "datetime.strftime": _use("`datetime` is the module here: call `strftime` on a date: `datetime.datetime(2024, 1, 31).strftime(format)`."),
-    "datetime.fromisoformat": _use("`datetime` is the module here: use `datetime.datetime.fromisoformat(text)`, or `from datetime import datetime`."),
+    "datetime.now": _use(
+        "`datetime` is the module here: use `datetime.datetime.now()`, or `from datetime import datetime`."
+    ),
+    "datetime.today": _use(
+        "`datetime` is the module here: use `datetime.date.today()`, or `from datetime import date`."
+    ),
+    "datetime.strptime": _use(
+        "`datetime` is the module here: use `datetime.datetime.strptime(text, format)`, or `from datetime import datetime`."
+    ),
+    "datetime.strftime": _use(
+        "`datetime` is the module here: call `strftime` on a date: `datetime.datetime(2024, 1, 31).strftime(format)`."
+    ),
+    "datetime.fromisoformat": _use(
+        "`datetime` is the module here: use `datetime.datetime.fromisoformat(text)`, or `from datetime import datetime`."
+    ),
     "datetime.utcnow": _use("`datetime` is the module here: use `datetime.datetime.now(datetime.timezone.utc)`."),
     "datetime.fromtimestamp": _use("`datetime` is the module here: use `datetime.datetime.fromtimestamp(seconds)`."),
-    "datetime.parse": _use("Use `datetime.datetime.fromisoformat(text)` or `datetime.datetime.strptime(text, '%Y-%m-%d')`."),
+    "datetime.parse": _use(
+        "Use `datetime.datetime.fromisoformat(text)` or `datetime.datetime.strptime(text, '%Y-%m-%d')`."
+    ),
     "time.clock": _use("It was removed from Python; use `time.perf_counter()`."),
     "time.now": _use("Use `time.time()`, or `datetime.datetime.now()`."),
     "time.millis": _use("Use `time.time() * 1000`."),
@@ -263,35 +363,89 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     # refused on purpose in modules that are allowed
     **dict.fromkeys(
         ("asyncio.create_subprocess_shell", "asyncio.create_subprocess_exec"),
-        (("tool:shell", "Guest code cannot start processes; call the host tool `{tool}(...)`."), ("", "Guest code cannot start processes: do the work in Python.")),
+        (
+            ("tool:shell", "Guest code cannot start processes; call the host tool `{tool}(...)`."),
+            ("", "Guest code cannot start processes: do the work in Python."),
+        ),
     ),
     **dict.fromkeys(
-        ("asyncio.open_connection", "asyncio.start_server", "pandas.read_html", "sklearn.datasets.fetch_openml", "sklearn.datasets.fetch_california_housing"),
-        (("tool:fetch", "There is no network here; call the host tool `{tool}(...)` to fetch data."), ("", "There is no network here; put the data into the code, or use data sets that ship with the libraries.")),
+        (
+            "asyncio.open_connection",
+            "asyncio.start_server",
+            "pandas.read_html",
+            "sklearn.datasets.fetch_openml",
+            "sklearn.datasets.fetch_california_housing",
+        ),
+        (
+            ("tool:fetch", "There is no network here; call the host tool `{tool}(...)` to fetch data."),
+            (
+                "",
+                "There is no network here; put the data into the code, or use data sets that ship with the libraries.",
+            ),
+        ),
     ),
-    "numpy.load": (("writable", "`numpy.load` of plain arrays needs `.npy` files without pickled objects; text files are read with `np.loadtxt(...)`."), ("", "There are no files here; write the array as `np.array([...])`.")),
+    "numpy.load": (
+        (
+            "writable",
+            "`numpy.load` of plain arrays needs `.npy` files without pickled objects; text files are read with `np.loadtxt(...)`.",
+        ),
+        ("", "There are no files here; write the array as `np.array([...])`."),
+    ),
     "os.getcwd": _use("Names of files are relative to the workspace; no directory is needed."),
-    "os.path.join": (("import:pathlib", "Use `str(pathlib.PurePosixPath(folder) / name)`, or join strings: `folder + '/' + name`."), ("", "Join strings: `folder + '/' + name`.")),
+    "os.path.join": (
+        ("import:pathlib", "Use `str(pathlib.PurePosixPath(folder) / name)`, or join strings: `folder + '/' + name`."),
+        ("", "Join strings: `folder + '/' + name`."),
+    ),
     "os.environ": _use("There are no environment variables; assign the values to variables at the top of the code."),
     "os.getenv": _use("There are no environment variables; assign the values to variables at the top of the code."),
-    "os.listdir": (("import:pathlib.Path workspace", "Use `[p.name for p in pathlib.Path('.').iterdir()]`."), ("", "There are no directories to list here.")),
+    "os.listdir": (
+        ("import:pathlib.Path workspace", "Use `[p.name for p in pathlib.Path('.').iterdir()]`."),
+        ("", "There are no directories to list here."),
+    ),
     "os.system": _use("Guest code cannot run shell commands; do the work in Python."),
-    "sys.exit": _use("Remove it: a step ends by itself; to stop early use `return` in a function, or `raise ValueError('why')`."),
+    "sys.exit": _use(
+        "Remove it: a step ends by itself; to stop early use `return` in a function, or `raise ValueError('why')`."
+    ),
     "sys.argv": _use("A step has no command line; assign the values to variables at the top of the code."),
     "sys.stdin": _use("There is no interactive user; assign the text to a variable."),
     "sys.maxint": _use("Integers have no limit in Python 3; use `float('inf')` or `math.inf` for a largest value."),
     "sys.setrecursionlimit": _use("The recursion limit is fixed; write the recursion as a loop with a list as stack."),
     "pathlib.Path": (
-        ("writable builtin:open", "Use `open('name.txt')` with a name relative to the workspace, and `pathlib.PurePosixPath` for paths."),
-        ("", "There are no files here: keep the text in a variable and print it; for paths alone use `pathlib.PurePosixPath`."),
+        (
+            "writable builtin:open",
+            "Use `open('name.txt')` with a name relative to the workspace, and `pathlib.PurePosixPath` for paths.",
+        ),
+        (
+            "",
+            "There are no files here: keep the text in a variable and print it; for paths alone use `pathlib.PurePosixPath`.",
+        ),
     ),
-    "io.open": (("workspace builtin:open", "Use `open('name.txt')`."), ("", "There are no files here: use `io.StringIO(text)` for a text in memory.")),
-    "io.FileIO": (("workspace builtin:open", "Use `open('name.bin', 'rb')`."), ("", "There are no files here: use `io.BytesIO(data)`.")),
-    "codecs.open": (("workspace builtin:open", "Use `open('name.txt', encoding='utf-8')`."), ("", "There are no files here: keep the text in a variable.")),
-    "pandas.read_pickle": (("workspace", "Pickles are not read here; use CSV, Parquet or JSON: `pd.read_csv(...)`."), ("", "Keep the frame in a variable: it stays alive from step to step.")),
-    "pandas.read_clipboard": _use("There is no clipboard; put the text into the code and read it with `pd.read_csv(io.StringIO(text))`."),
-    "pandas.read_sql": (("tool:query", "There is no database here; call the host tool `{tool}(...)`."), ("", "There is no database here; use `.query(...)`, `.groupby(...)` and `.merge(...)` on DataFrames.")),
-    "typing.get_type_hints": _use("Read the annotations you need from your own program, or use `dataclasses.fields(Kind)`."),
+    "io.open": (
+        ("workspace builtin:open", "Use `open('name.txt')`."),
+        ("", "There are no files here: use `io.StringIO(text)` for a text in memory."),
+    ),
+    "io.FileIO": (
+        ("workspace builtin:open", "Use `open('name.bin', 'rb')`."),
+        ("", "There are no files here: use `io.BytesIO(data)`."),
+    ),
+    "codecs.open": (
+        ("workspace builtin:open", "Use `open('name.txt', encoding='utf-8')`."),
+        ("", "There are no files here: keep the text in a variable."),
+    ),
+    "pandas.read_pickle": (
+        ("workspace", "Pickles are not read here; use CSV, Parquet or JSON: `pd.read_csv(...)`."),
+        ("", "Keep the frame in a variable: it stays alive from step to step."),
+    ),
+    "pandas.read_clipboard": _use(
+        "There is no clipboard; put the text into the code and read it with `pd.read_csv(io.StringIO(text))`."
+    ),
+    "pandas.read_sql": (
+        ("tool:query", "There is no database here; call the host tool `{tool}(...)`."),
+        ("", "There is no database here; use `.query(...)`, `.groupby(...)` and `.merge(...)` on DataFrames."),
+    ),
+    "typing.get_type_hints": _use(
+        "Read the annotations you need from your own program, or use `dataclasses.fields(Kind)`."
+    ),
     "operator.attrgetter": _use("Use a lambda: `key=lambda item: item.name`."),
     "operator.methodcaller": _use("Use a lambda: `lambda item: item.method()`."),
 }

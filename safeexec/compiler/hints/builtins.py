@@ -10,7 +10,10 @@ _NO_USER: Advice = (
     ("", "There is no interactive user to answer; assign the value to a variable instead, for example `n = 7`."),
 )
 _END: Advice = (
-    ("", "Remove it: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`."),
+    (
+        "",
+        "Remove it: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`.",
+    ),
 )
 _NAMESPACE: Advice = (
     ("", "Use the variables directly by their names, or keep the values in a dict of your own: `values = {'x': 1}`."),
@@ -18,33 +21,66 @@ _NAMESPACE: Advice = (
 
 BUILTINS: dict[str, Advice] = {
     "eval": (
-        ("import:ast.literal_eval", "Write the expression directly as code; to read a literal from text use `ast.literal_eval(text)`."),
+        (
+            "import:ast.literal_eval",
+            "Write the expression directly as code; to read a literal from text use `ast.literal_eval(text)`.",
+        ),
         ("import:json", "Write the expression directly as code; to read data from text use `json.loads(text)`."),
         ("", "Write the expression directly as code; turn text into a number with `int(text)` or `float(text)`."),
     ),
-    "exec": (("", "Write the code directly as plain code of this step: a `def` or an assignment needs no string around it."),),
+    "exec": (
+        ("", "Write the code directly as plain code of this step: a `def` or an assignment needs no string around it."),
+    ),
     "execfile": (("", "Write the code directly as plain code of this step."),),
-    "compile": (("", "Write the code directly as plain code of this step; to keep a formula for later, define a function: `def f(x): return ...`."),),
+    "compile": (
+        (
+            "",
+            "Write the code directly as plain code of this step; to keep a formula for later, define a function: `def f(x): return ...`.",
+        ),
+    ),
     "open": (
         ("writable", "Open files of the workspace with names relative to it: `open('name.txt')`."),
         ("workspace", "Read files of the workspace with names relative to it: `open('name.txt')`."),
-        ("import:io", "There are no files here: keep the text in a variable (`io.StringIO(text)` reads it as a file) and print the result."),
+        (
+            "import:io",
+            "There are no files here: keep the text in a variable (`io.StringIO(text)` reads it as a file) and print the result.",
+        ),
         ("", "There are no files here: keep the text in a variable and print the result."),
     ),
-    "file": (("workspace builtin:open", "Use `open('name.txt')` with a name relative to the workspace."), ("", "There are no files here: keep the text in a variable and print the result.")),
+    "file": (
+        ("workspace builtin:open", "Use `open('name.txt')` with a name relative to the workspace."),
+        ("", "There are no files here: keep the text in a variable and print the result."),
+    ),
     "input": _NO_USER,
     "raw_input": _NO_USER,
-    "breakpoint": (("", "There is no interactive debugger; remove the call and `print(...)` the values you want to see."),),
+    "breakpoint": (
+        ("", "There is no interactive debugger; remove the call and `print(...)` the values you want to see."),
+    ),
     "exit": _END,
     "quit": _END,
     "__import__": (("", "Write the import statement directly, for example `import json`."),),
     "reload": (("", "Remove it: modules cannot change, so there is nothing to reload."),),
     "globals": _NAMESPACE,
     "locals": _NAMESPACE,
-    "vars": (("", "Read the attributes by their names, or keep the data in a dict or a dataclass (`dataclasses.asdict(obj)`)."),),
+    "vars": (
+        (
+            "",
+            "Read the attributes by their names, or keep the data in a dict or a dataclass (`dataclasses.asdict(obj)`).",
+        ),
+    ),
     "dir": (("", "Use the attributes you know by their names; print `type(obj).__name__` to see what an object is."),),
-    "getattr": (("", "Write the attribute directly (`obj.name`), or keep values that are chosen by name in a dict: `values[name]`."),),
-    "setattr": (("", "Assign the attribute directly (`obj.name = value`), or keep values that are chosen by name in a dict: `values[name] = value`."),),
+    "getattr": (
+        (
+            "",
+            "Write the attribute directly (`obj.name`), or keep values that are chosen by name in a dict: `values[name]`.",
+        ),
+    ),
+    "setattr": (
+        (
+            "",
+            "Assign the attribute directly (`obj.name = value`), or keep values that are chosen by name in a dict: `values[name] = value`.",
+        ),
+    ),
     "delattr": (("", "Delete the attribute directly: `del obj.name`."),),
     "hasattr": (("", "Use `isinstance(obj, Kind)`, or a `try` around `obj.name` with `except AttributeError`."),),
     "help": (("", "There is no pager here; print the docstring you need, or try the call on a small example."),),

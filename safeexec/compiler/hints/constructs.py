@@ -1,4 +1,3 @@
-
 """What to do instead of a language construct that the policy refuses. See `advice` for the form of an entry."""
 
 from __future__ import annotations

@@ -8,23 +8,41 @@ from safeexec.compiler.hints.advice import Advice
 _NETWORK: Advice = (
     ("tool:fetch", "There is no network here; call the host tool `{tool}(...)` to fetch data."),
     ("workspace", "There is no network here; read the data from a file of the workspace, or put it into the code."),
-    ("", "There is no network here; put the data into the code as a literal, or ask for it to be passed in as a variable."),
+    (
+        "",
+        "There is no network here; put the data into the code as a literal, or ask for it to be passed in as a variable.",
+    ),
 )
 _PROCESSES: Advice = (
     ("tool:shell", "Guest code cannot start processes or shell commands; call the host tool `{tool}(...)`."),
-    ("", "Guest code cannot start processes or run shell commands, and nothing can be installed: do the work in Python with the modules that can be imported."),
+    (
+        "",
+        "Guest code cannot start processes or run shell commands, and nothing can be installed: do the work in Python with the modules that can be imported.",
+    ),
 )
 _PICKLE: Advice = (
-    ("writable", "Variables stay alive from step to step, so nothing needs to be pickled; to keep data in a file, write it with `json.dump(...)` or as CSV."),
-    ("import:json", "Variables stay alive from step to step, so nothing needs to be pickled; for plain data as text use `json.dumps(...)`."),
+    (
+        "writable",
+        "Variables stay alive from step to step, so nothing needs to be pickled; to keep data in a file, write it with `json.dump(...)` or as CSV.",
+    ),
+    (
+        "import:json",
+        "Variables stay alive from step to step, so nothing needs to be pickled; for plain data as text use `json.dumps(...)`.",
+    ),
     ("", "Variables stay alive from step to step, so nothing needs to be pickled: keep the object in a variable."),
 )
 _MODEL: Advice = (
     ("tool:model", "There is no network here; call the host tool `{tool}(...)` to ask a model."),
-    ("", "There is no network here, so no model can be called from the code: write the answer yourself, and use the code for what can be computed."),
+    (
+        "",
+        "There is no network here, so no model can be called from the code: write the answer yourself, and use the code for what can be computed.",
+    ),
 )
 _LEARNING: Advice = (
-    ("import:sklearn", "It is not installed and cannot be installed; scikit-learn is: `from sklearn.neural_network import MLPRegressor`, `sklearn.linear_model`, `sklearn.ensemble`."),
+    (
+        "import:sklearn",
+        "It is not installed and cannot be installed; scikit-learn is: `from sklearn.neural_network import MLPRegressor`, `sklearn.linear_model`, `sklearn.ensemble`.",
+    ),
     ("import:numpy", "It is not installed and cannot be installed; write the computation with numpy."),
     ("", "It is not available and cannot be installed; write the computation in plain Python."),
 )
@@ -38,41 +56,71 @@ _FRAMES: Advice = (
     ("", "It is not available here; use lists and dicts of plain Python, with `statistics` where it helps."),
 )
 _SPREADSHEET: Advice = (
-    ("import:pandas workspace", "Spreadsheets cannot be opened with it here; use CSV files: `pd.read_csv(...)` and `df.to_csv(...)`."),
+    (
+        "import:pandas workspace",
+        "Spreadsheets cannot be opened with it here; use CSV files: `pd.read_csv(...)` and `df.to_csv(...)`.",
+    ),
     ("import:csv", "Spreadsheets cannot be opened here; use CSV text with `csv.reader(io.StringIO(text))`."),
     ("", "Spreadsheets cannot be opened here; put the rows into the code as a list."),
 )
-_JSON: Advice = (("import:json", "Use `import json` of the standard library instead."), ("", "Use plain Python lists and dicts instead."))
+_JSON: Advice = (
+    ("import:json", "Use `import json` of the standard library instead."),
+    ("", "Use plain Python lists and dicts instead."),
+)
 _DATES: Advice = (
-    ("import:datetime import:zoneinfo", "Use `from datetime import datetime, timedelta` and `from zoneinfo import ZoneInfo` instead."),
+    (
+        "import:datetime import:zoneinfo",
+        "Use `from datetime import datetime, timedelta` and `from zoneinfo import ZoneInfo` instead.",
+    ),
     ("import:datetime", "Use `from datetime import datetime, timedelta` instead."),
     ("", "Compute dates from plain numbers instead."),
 )
 _THREADS: Advice = (
-    ("import:asyncio", "Guest code runs in one thread; call the functions one after the other in a loop, or use `asyncio` for code that waits."),
+    (
+        "import:asyncio",
+        "Guest code runs in one thread; call the functions one after the other in a loop, or use `asyncio` for code that waits.",
+    ),
     ("", "Guest code runs in one thread; call the functions one after the other in a loop."),
 )
 _FILES: Advice = (
-    ("writable import:pathlib", "Use `pathlib.Path` for files of the workspace: `Path('name.txt').read_text()`, `.glob('*.csv')`, `.unlink()`."),
+    (
+        "writable import:pathlib",
+        "Use `pathlib.Path` for files of the workspace: `Path('name.txt').read_text()`, `.glob('*.csv')`, `.unlink()`.",
+    ),
     ("writable builtin:open", "Use `open('name.txt')` for files of the workspace, with relative names."),
     ("workspace builtin:open", "The workspace can be read with `open('name.txt')`, with relative names."),
     ("", "There are no files here: keep the data in variables and print the result."),
 )
 _SYSTEM: Advice = (
-    ("workspace", "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`."),
+    (
+        "workspace",
+        "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
+    ),
     ("", "The system is out of reach and there are no files: keep data in variables, and print the result."),
 )
 _INTERPRETER: Advice = (
-    ("", "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead."),
+    (
+        "",
+        "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead.",
+    ),
 )
-_REGEX: Advice = (("import:re", "Use `import re` of the standard library instead."), ("", "Use the string methods instead."))
+_REGEX: Advice = (
+    ("import:re", "Use `import re` of the standard library instead."),
+    ("", "Use the string methods instead."),
+)
 _ARRAYS: Advice = (
     ("import:numpy", "It is not available; use `import numpy as np`."),
-    ("import:math import:statistics", "It is not available; use plain lists with `math` and `statistics`: `statistics.mean(values)`, `[x * 2 for x in values]`."),
+    (
+        "import:math import:statistics",
+        "It is not available; use plain lists with `math` and `statistics`: `statistics.mean(values)`, `[x * 2 for x in values]`.",
+    ),
     ("", "It is not available; use plain lists and `sum(...)`."),
 )
 _SYMBOLS: Advice = (
-    ("import:fractions", "It is not available; compute exactly with `from fractions import Fraction`, or numerically with `math`."),
+    (
+        "import:fractions",
+        "It is not available; compute exactly with `from fractions import Fraction`, or numerically with `math`.",
+    ),
     ("", "It is not available; compute with plain numbers."),
 )
 _PICTURES: Advice = (
@@ -82,11 +130,17 @@ _PICTURES: Advice = (
 _DATABASE: Advice = (
     ("tool:query", "There is no database here; call the host tool `{tool}(...)`."),
     ("import:duckdb", "It is not available; use `import duckdb` over DataFrames and files of the workspace."),
-    ("import:pandas", "There is no database here; use a pandas DataFrame with `.query(...)`, `.groupby(...)` and `.merge(...)`."),
+    (
+        "import:pandas",
+        "There is no database here; use a pandas DataFrame with `.query(...)`, `.groupby(...)` and `.merge(...)`.",
+    ),
     ("", "There is no database here; keep the rows in a list of dicts and filter it with a comprehension."),
 )
 _MARKUP: Advice = (
-    ("import:html.parser", "It is not installed and cannot be installed; use `html.parser.HTMLParser`, or `re` for simple cases."),
+    (
+        "import:html.parser",
+        "It is not installed and cannot be installed; use `html.parser.HTMLParser`, or `re` for simple cases.",
+    ),
     ("import:re", "It is not installed and cannot be installed; take the text apart with `re`."),
     ("", "It is not available; take the text apart with string methods."),
 )
@@ -100,36 +154,154 @@ _LOGGING: Advice = (("builtin:print", "Print what should be seen: `print(...)`."
 MODULES: dict[str, Advice] = {
     **dict.fromkeys(
         (
-            "requests", "httpx", "aiohttp", "urllib3", "urllib", "urllib.request", "urllib2", "http", "http.client", "httplib", "socket", "ssl", "websocket",
-            "websockets", "ftplib", "telnetlib", "paramiko", "selenium", "playwright", "scrapy", "wikipedia", "yfinance", "boto3",
-            "socketserver", "http.server", "xmlrpc", "xmlrpc.client", "grpc", "pycurl", "feedparser", "googlesearch", "duckduckgo_search", "tweepy",
+            "requests",
+            "httpx",
+            "aiohttp",
+            "urllib3",
+            "urllib",
+            "urllib.request",
+            "urllib2",
+            "http",
+            "http.client",
+            "httplib",
+            "socket",
+            "ssl",
+            "websocket",
+            "websockets",
+            "ftplib",
+            "telnetlib",
+            "paramiko",
+            "selenium",
+            "playwright",
+            "scrapy",
+            "wikipedia",
+            "yfinance",
+            "boto3",
+            "socketserver",
+            "http.server",
+            "xmlrpc",
+            "xmlrpc.client",
+            "grpc",
+            "pycurl",
+            "feedparser",
+            "googlesearch",
+            "duckduckgo_search",
+            "tweepy",
         ),
         _NETWORK,
     ),
     **dict.fromkeys(
         ("smtplib", "email", "imaplib", "poplib"),
-        (("tool:mail", "There is no network here, so no mail can be sent; call the host tool `{tool}(...)`."), ("", "There is no network here, so no mail can be sent: print the text of the message.")),
+        (
+            ("tool:mail", "There is no network here, so no mail can be sent; call the host tool `{tool}(...)`."),
+            ("", "There is no network here, so no mail can be sent: print the text of the message."),
+        ),
     ),
-    **dict.fromkeys(("subprocess", "pty", "commands", "popen2", "sh", "pexpect", "pip", "ensurepip", "venv"), _PROCESSES),
+    **dict.fromkeys(
+        ("subprocess", "pty", "commands", "popen2", "sh", "pexpect", "pip", "ensurepip", "venv"), _PROCESSES
+    ),
     **dict.fromkeys(("pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "cloudpickle", "_pickle"), _PICKLE),
     **dict.fromkeys(("openai", "anthropic", "mistralai", "langchain", "transformers", "litellm"), _MODEL),
     **dict.fromkeys(("torch", "tensorflow", "keras", "jax", "xgboost", "lightgbm", "catboost", "flax"), _LEARNING),
-    **dict.fromkeys(("seaborn", "plotly", "plotly.express", "plotly.graph_objects", "bokeh", "altair", "pylab", "matplotlib", "matplotlib.pyplot", "turtle", "pygal"), _PLOTS),
-    **dict.fromkeys(("polars", "dask", "dask.dataframe", "modin", "modin.pandas", "vaex", "pyspark", "cudf", "pandas"), _FRAMES),
+    **dict.fromkeys(
+        (
+            "seaborn",
+            "plotly",
+            "plotly.express",
+            "plotly.graph_objects",
+            "bokeh",
+            "altair",
+            "pylab",
+            "matplotlib",
+            "matplotlib.pyplot",
+            "turtle",
+            "pygal",
+        ),
+        _PLOTS,
+    ),
+    **dict.fromkeys(
+        ("polars", "dask", "dask.dataframe", "modin", "modin.pandas", "vaex", "pyspark", "cudf", "pandas"), _FRAMES
+    ),
     **dict.fromkeys(("openpyxl", "xlrd", "xlsxwriter", "xlwt"), _SPREADSHEET),
     **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "yaml", "toml", "ruamel.yaml"), _JSON),
-    **dict.fromkeys(("arrow", "pendulum", "dateutil", "dateutil.parser", "dateutil.relativedelta", "pytz", "delorean", "dateparser"), _DATES),
-    **dict.fromkeys(("threading", "thread", "_thread", "multiprocessing", "concurrent", "concurrent.futures", "gevent", "eventlet", "trio", "ray"), _THREADS),
+    **dict.fromkeys(
+        (
+            "arrow",
+            "pendulum",
+            "dateutil",
+            "dateutil.parser",
+            "dateutil.relativedelta",
+            "pytz",
+            "delorean",
+            "dateparser",
+        ),
+        _DATES,
+    ),
+    **dict.fromkeys(
+        (
+            "threading",
+            "thread",
+            "_thread",
+            "multiprocessing",
+            "concurrent",
+            "concurrent.futures",
+            "gevent",
+            "eventlet",
+            "trio",
+            "ray",
+        ),
+        _THREADS,
+    ),
     **dict.fromkeys(("shutil", "glob", "tempfile", "fileinput", "zipfile", "tarfile", "gzip", "bz2", "lzma"), _FILES),
-    **dict.fromkeys(("ctypes", "cffi", "mmap", "fcntl", "resource", "signal", "pwd", "grp", "termios", "tty", "syslog", "select", "selectors", "psutil", "winreg", "msvcrt"), _SYSTEM),
-    **dict.fromkeys(("gc", "dis", "code", "codeop", "faulthandler", "tracemalloc", "atexit", "site", "runpy", "pkgutil", "pkg_resources", "zipimport", "_frozen_importlib"), _INTERPRETER),
+    **dict.fromkeys(
+        (
+            "ctypes",
+            "cffi",
+            "mmap",
+            "fcntl",
+            "resource",
+            "signal",
+            "pwd",
+            "grp",
+            "termios",
+            "tty",
+            "syslog",
+            "select",
+            "selectors",
+            "psutil",
+            "winreg",
+            "msvcrt",
+        ),
+        _SYSTEM,
+    ),
+    **dict.fromkeys(
+        (
+            "gc",
+            "dis",
+            "code",
+            "codeop",
+            "faulthandler",
+            "tracemalloc",
+            "atexit",
+            "site",
+            "runpy",
+            "pkgutil",
+            "pkg_resources",
+            "zipimport",
+            "_frozen_importlib",
+        ),
+        _INTERPRETER,
+    ),
     **dict.fromkeys(("numpy", "numba", "cupy", "array_api"), _ARRAYS),
     **dict.fromkeys(
         ("scipy", "scipy.stats", "scipy.optimize", "scipy.integrate", "statsmodels", "statsmodels.api", "pingouin"),
         (
             ("import:scipy", "It is not available; use `scipy.stats`, `scipy.optimize` or `sklearn.linear_model`."),
             ("import:numpy", "It is not available; use numpy."),
-            ("import:statistics import:math", "It is not available; use `statistics` (`statistics.linear_regression`, `statistics.NormalDist`) and `math`, or write the method in a few lines of plain Python."),
+            (
+                "import:statistics import:math",
+                "It is not available; use `statistics` (`statistics.linear_regression`, `statistics.NormalDist`) and `math`, or write the method in a few lines of plain Python.",
+            ),
             ("", "It is not available; write the method in a few lines of plain Python."),
         ),
     ),
@@ -137,70 +309,211 @@ MODULES: dict[str, Advice] = {
         ("sklearn", "scikit_learn", "scikit-learn"),
         (
             ("import:sklearn", "The module is called `sklearn`: `from sklearn.linear_model import LinearRegression`."),
-            ("import:statistics", "It is not available; for a straight line use `statistics.linear_regression(x, y)`, and write other models in plain Python."),
+            (
+                "import:statistics",
+                "It is not available; for a straight line use `statistics.linear_regression(x, y)`, and write other models in plain Python.",
+            ),
             ("", "It is not available; write the model in plain Python."),
         ),
     ),
-    **dict.fromkeys(("sympy", "sage", "gmpy2"), (("import:sympy", "Use `import sympy`."), ("import:mpmath", "It is not available; use `mpmath`."), *_SYMBOLS)),
-    "mpmath": (("import:sympy", "Use `import sympy`: `sympy.N(expression, 50)`."), ("import:decimal", "It is not available; use `from decimal import Decimal, getcontext`."), *_SYMBOLS),
+    **dict.fromkeys(
+        ("sympy", "sage", "gmpy2"),
+        (("import:sympy", "Use `import sympy`."), ("import:mpmath", "It is not available; use `mpmath`."), *_SYMBOLS),
+    ),
+    "mpmath": (
+        ("import:sympy", "Use `import sympy`: `sympy.N(expression, 50)`."),
+        ("import:decimal", "It is not available; use `from decimal import Decimal, getcontext`."),
+        *_SYMBOLS,
+    ),
     **dict.fromkeys(("cv2", "skimage", "imageio", "Image", "wand", "pillow", "PIL"), _PICTURES),
-    **dict.fromkeys(("sqlite3", "psycopg2", "psycopg", "pymysql", "MySQLdb", "sqlalchemy", "duckdb", "pymongo", "redis", "dbm"), _DATABASE),
+    **dict.fromkeys(
+        ("sqlite3", "psycopg2", "psycopg", "pymysql", "MySQLdb", "sqlalchemy", "duckdb", "pymongo", "redis", "dbm"),
+        _DATABASE,
+    ),
     **dict.fromkeys(("bs4", "lxml", "lxml.html", "lxml.etree", "html5lib", "pyquery"), _MARKUP),
     **dict.fromkeys(
         ("nltk", "spacy", "textblob", "gensim"),
-        (("import:sklearn", "It is not installed and cannot be installed; use `sklearn.feature_extraction.text`, `re` and `collections.Counter`."), ("", "It is not installed and cannot be installed; use `re` and `collections.Counter`.")),
+        (
+            (
+                "import:sklearn",
+                "It is not installed and cannot be installed; use `sklearn.feature_extraction.text`, `re` and `collections.Counter`.",
+            ),
+            ("", "It is not installed and cannot be installed; use `re` and `collections.Counter`."),
+        ),
     ),
     **dict.fromkeys(("pytest", "unittest", "nose", "doctest", "unittest.mock", "mock"), _TEST),
     **dict.fromkeys(("secrets", "ssl_random"), _SECRETS),
     **dict.fromkeys(("logging", "loguru", "structlog", "warnings"), _LOGGING),
-    "sys": (("", "Nothing of `sys` is needed instead of the modules you can import: a step ends by itself at its last line, results are shown with `print(...)`, data comes from variables, and an error is raised with `raise ValueError(...)`."),),
+    "sys": (
+        (
+            "",
+            "Nothing of `sys` is needed instead of the modules you can import: a step ends by itself at its last line, results are shown with `print(...)`, data comes from variables, and an error is raised with `raise ValueError(...)`.",
+        ),
+    ),
     "os": _SYSTEM,
     "posix": _SYSTEM,
     "nt": _SYSTEM,
     "platform": _SYSTEM,
     "os.path": (
-        ("import:pathlib", "Use `pathlib.PurePosixPath(folder) / name` for paths, or join strings: `folder + '/' + name`."),
+        (
+            "import:pathlib",
+            "Use `pathlib.PurePosixPath(folder) / name` for paths, or join strings: `folder + '/' + name`.",
+        ),
         ("", "Join and split paths as strings: `folder + '/' + name`, `path.rsplit('/', 1)`, `name.endswith('.csv')`."),
     ),
     "pathlib": (
         ("writable builtin:open", "Use `open('name.txt')` with names relative to the workspace."),
         ("", "There are no files here: keep the text in a variable and print it."),
     ),
-    "importlib": (("", "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy."),),
-    "imp": (("", "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy."),),
+    "importlib": (
+        (
+            "",
+            "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",
+        ),
+    ),
+    "imp": (
+        (
+            "",
+            "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",
+        ),
+    ),
     "builtins": (("", "The builtins are there without an import: write `len`, `sum`, `print` directly."),),
     "__builtin__": (("", "The builtins are there without an import: write `len`, `sum`, `print` directly."),),
     "__main__": (("", "The names of earlier steps are there without an import: write them directly."),),
     "__future__": (("", "Remove the line: the features of `__future__` are not needed in this version of Python."),),
-    "getpass": (("tool:ask", "There is no interactive user; call the host tool `{tool}(...)`."), ("", "There is no interactive user; assign the value to a variable.")),
-    **dict.fromkeys(("argparse", "optparse", "click", "getopt", "typer", "fire"), (("", "A step has no command line; assign the values to variables at the top of the code."),)),
-    **dict.fromkeys(("dotenv", "environ", "decouple"), (("", "There are no environment variables; assign the values to variables at the top of the code."),)),
+    "getpass": (
+        ("tool:ask", "There is no interactive user; call the host tool `{tool}(...)`."),
+        ("", "There is no interactive user; assign the value to a variable."),
+    ),
+    **dict.fromkeys(
+        ("argparse", "optparse", "click", "getopt", "typer", "fire"),
+        (("", "A step has no command line; assign the values to variables at the top of the code."),),
+    ),
+    **dict.fromkeys(
+        ("dotenv", "environ", "decouple"),
+        (("", "There are no environment variables; assign the values to variables at the top of the code."),),
+    ),
     **dict.fromkeys(
         ("inspect", "ast", "types", "traceback", "linecache", "symtable", "tokenize"),
         (("", "Looking into code is out of reach here; call the function directly and print what it returns."),),
     ),
-    **dict.fromkeys(("pdb", "bdb", "ipdb", "trace", "IPython", "rlcompleter", "readline", "curses"), (("builtin:print", "There is no interactive debugger or terminal; remove it and use `print(...)` to see values."),)),
+    **dict.fromkeys(
+        ("pdb", "bdb", "ipdb", "trace", "IPython", "rlcompleter", "readline", "curses"),
+        (
+            (
+                "builtin:print",
+                "There is no interactive debugger or terminal; remove it and use `print(...)` to see values.",
+            ),
+        ),
+    ),
     **dict.fromkeys(("IPython.display",), (("", "Remove the import: `display(...)` is there without one."),)),
-    **dict.fromkeys(("tkinter", "Tkinter", "PyQt5", "PySide6", "wx", "kivy", "pygame", "pyautogui", "streamlit", "gradio", "dash", "flask", "django", "fastapi", "tornado", "uvicorn", "webbrowser"), (("", "There is no screen, server or user at this place; compute the result and print it."),)),
-    "pydantic": (("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."), ("", "It is not available; write a plain class.")),
-    **dict.fromkeys(("attr", "attrs", "marshmallow"), (("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."), ("", "It is not available; write a plain class."))),
+    **dict.fromkeys(
+        (
+            "tkinter",
+            "Tkinter",
+            "PyQt5",
+            "PySide6",
+            "wx",
+            "kivy",
+            "pygame",
+            "pyautogui",
+            "streamlit",
+            "gradio",
+            "dash",
+            "flask",
+            "django",
+            "fastapi",
+            "tornado",
+            "uvicorn",
+            "webbrowser",
+        ),
+        (("", "There is no screen, server or user at this place; compute the result and print it."),),
+    ),
+    "pydantic": (
+        ("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."),
+        ("", "It is not available; write a plain class."),
+    ),
+    **dict.fromkeys(
+        ("attr", "attrs", "marshmallow"),
+        (
+            ("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."),
+            ("", "It is not available; write a plain class."),
+        ),
+    ),
     **dict.fromkeys(("regex", "re2"), _REGEX),
-    **dict.fromkeys(("tabulate", "prettytable", "rich", "termcolor", "colorama", "texttable"), (("", "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`."),)),
-    **dict.fromkeys(("tqdm", "tqdm.auto", "tqdm.notebook", "progressbar", "alive_progress"), (("", "Remove the progress bar and loop over the sequence itself."),)),
-    **dict.fromkeys(("StringIO", "cStringIO"), (("import:io", "In Python 3 it is `from io import StringIO`."), ("", "Use a list of strings and `''.join(parts)`."))),
+    **dict.fromkeys(
+        ("tabulate", "prettytable", "rich", "termcolor", "colorama", "texttable"),
+        (("", "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`."),),
+    ),
+    **dict.fromkeys(
+        ("tqdm", "tqdm.auto", "tqdm.notebook", "progressbar", "alive_progress"),
+        (("", "Remove the progress bar and loop over the sequence itself."),),
+    ),
+    **dict.fromkeys(
+        ("StringIO", "cStringIO"),
+        (
+            ("import:io", "In Python 3 it is `from io import StringIO`."),
+            ("", "Use a list of strings and `''.join(parts)`."),
+        ),
+    ),
     "Queue": (("import:collections", "Use `from collections import deque`."), ("", "Use a list.")),
-    **dict.fromkeys(("urlparse",), (("import:urllib.parse", "In Python 3 it is `from urllib.parse import urlparse`."), ("", "Take the address apart with string methods."))),
-    **dict.fromkeys(("ConfigParser", "configparser"), (("import:json", "Keep the settings in a dict, or read them with `json`."), ("", "Keep the settings in a dict."))),
+    **dict.fromkeys(
+        ("urlparse",),
+        (
+            ("import:urllib.parse", "In Python 3 it is `from urllib.parse import urlparse`."),
+            ("", "Take the address apart with string methods."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("ConfigParser", "configparser"),
+        (
+            ("import:json", "Keep the settings in a dict, or read them with `json`."),
+            ("", "Keep the settings in a dict."),
+        ),
+    ),
     "md5": (("import:hashlib", "Use `hashlib.md5(data)`."),),
     "sets": (("", "Use the builtin `set`."),),
     **dict.fromkeys(("codecs",), (("", "Use `text.encode('utf-8')` and `data.decode('utf-8')`."),)),
-    "time": (("import:datetime", "Use `datetime.datetime.now()` for the time; there is nothing to wait for, so leave `time.sleep` out."), ("", "There is no clock here; leave the timing out.")),
+    "time": (
+        (
+            "import:datetime",
+            "Use `datetime.datetime.now()` for the time; there is nothing to wait for, so leave `time.sleep` out.",
+        ),
+        ("", "There is no clock here; leave the timing out."),
+    ),
     "six": (("", "Write plain Python 3; `six` is not needed."),),
-    "more_itertools": (("import:itertools", "It is not installed; use `itertools`, for example `itertools.batched` or `itertools.chain.from_iterable`."),),
-    **dict.fromkeys(("toolz", "cytoolz", "funcy"), (("import:functools import:itertools", "It is not installed; use `functools` and `itertools`."),)),
-    **dict.fromkeys(("sortedcontainers",), (("import:bisect", "It is not installed; keep a list sorted with `bisect.insort(values, x)`, or use `heapq`."),)),
-    **dict.fromkeys(("networkx", "igraph"), (("import:collections", "It is not installed; keep the graph as a dict of lists and walk it with `collections.deque` or `heapq`."),)),
-    **dict.fromkeys(("faker", "names", "lorem"), (("import:random", "It is not installed; make the data with `random.choice([...])`."),)),
+    "more_itertools": (
+        (
+            "import:itertools",
+            "It is not installed; use `itertools`, for example `itertools.batched` or `itertools.chain.from_iterable`.",
+        ),
+    ),
+    **dict.fromkeys(
+        ("toolz", "cytoolz", "funcy"),
+        (("import:functools import:itertools", "It is not installed; use `functools` and `itertools`."),),
+    ),
+    **dict.fromkeys(
+        ("sortedcontainers",),
+        (
+            (
+                "import:bisect",
+                "It is not installed; keep a list sorted with `bisect.insort(values, x)`, or use `heapq`.",
+            ),
+        ),
+    ),
+    **dict.fromkeys(
+        ("networkx", "igraph"),
+        (
+            (
+                "import:collections",
+                "It is not installed; keep the graph as a dict of lists and walk it with `collections.deque` or `heapq`.",
+            ),
+        ),
+    ),
+    **dict.fromkeys(
+        ("faker", "names", "lorem"),
+        (("import:random", "It is not installed; make the data with `random.choice([...])`."),),
+    ),
 }
 
 ALIASES: dict[str, str] = {

@@ -133,7 +133,9 @@ class singledispatchmethod:
 
 
 _NOT_IN_FIELDS = frozenset({"__mro__", "__bases__", "__base__"})
-"""Allowed in code, where the reader sees them. In a template they serve nobody but who walks from a value to its classes."""
+"""Allowed in code, where the reader sees them. In a template they serve nobody but who walks from a value to its
+classes.
+"""
 
 
 class Formatter:
