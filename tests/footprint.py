@@ -48,6 +48,17 @@ def leaks(before: Footprint, *, allowed: Iterable[Footprint] = ()) -> dict[str, 
     return left
 
 
+def settled() -> Footprint:
+    """What is held once it no longer changes: a checkpoint made in think time, a spare on its way."""
+    deadline = monotonic() + DEADLINE_SECONDS
+    held, same = footprint(), 0
+    while same < 10 and monotonic() < deadline:
+        pause()
+        now = footprint()
+        held, same = now, same + 1 if now == held else 0
+    return held
+
+
 def pause() -> None:
     """Let 20 ms pass between two looks at something that must come true by a deadline."""
     wait(Wait((), monotonic() + 0.02))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import Sandbox, Session
-from tests.footprint import footprint, leaks
+from tests.footprint import footprint, leaks, settled
 
 pytestmark = pytest.mark.profile("confined-python")
 
@@ -89,7 +89,7 @@ def test_steps_and_kills_leave_nothing(profile: str) -> None:
     with Sandbox(profile) as sandbox, sandbox.session() as session:
         live(session, steps=150, kills=40, seed=1)
         rest(session)
-        held = footprint()
+        held = settled()
         live(session, steps=150, kills=40, seed=2)
         rest(session)
         # The second life holds no more than the first: nothing grows.
