@@ -214,6 +214,29 @@ def test_a_class_is_matched_with_as_it_was_when_it_was_looked_at(guest: Run, sou
         guest(FUNCTION + source)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "type(json).__setattr__(json, 'dumps', 1)",
+        "type(json).__delattr__(json, 'dumps')",
+        "json.__setattr__('dumps', 1)",
+        "type.__setattr__(json.JSONEncoder, 'default', 1)",
+        "type.__delattr__(json.JSONEncoder, 'default')",
+        "object.__setattr__(f, '__defaults__', ())",
+    ],
+)
+def test_libraries_are_read_only_by_every_name(guest: Run, source: str) -> None:
+    with pytest.raises((AttributeError, TypeError), match=r"refused|immutable type"):
+        guest(f"{FUNCTION}import json\n{source}")
+
+
+def test_objects_of_the_program_may_be_set_by_name(guest: Run) -> None:
+    source = "class A:\n    def __setattr__(self, name, value): super().__setattr__(name, value + 1)\n"
+    source += "class B(A):\n    def __setattr__(self, name, value): object.__setattr__(self, name, value)\n"
+    source += "a, b = A(), B()\na.x = b.x = 1\ntype.__setattr__(A, 'y', 5)\na.x, b.x, A.y"
+    assert guest(source) == (2, 1, 5)
+
+
 def test_matching_leaves_no_name_behind(guest: Run) -> None:
     source = "class P:\n    __match_args__ = ('x',)\n    x = 1\n    match 5:\n        case int(y): pass\n"
     source += "match P():\n    case P(z): pass\n"

@@ -1,0 +1,24 @@
+# id: gt-star-import-of-a-guard
+# class: guard-tampering
+# expect: blocked-at-run
+# layer: 1
+# proves: prints ESCAPED pid; from m import * binds whatever __all__ names, also a guard
+# severity: escape
+# oracle: marker
+
+import json
+json.__all__.append("__dict__")
+# --- step ---
+from json import *
+__dict__["<guard match>"] = lambda subject, *classes: subject
+json.__all__.append("<guard match>")
+# --- step ---
+from json import *
+class Any(type):
+    def __instancecheck__(cls, value):
+        return True
+class P(metaclass=Any):
+    __match_args__ = ("__globals__",)
+match json.dumps:
+    case P(g):
+        print("ESCAPED", g["__builtins__"]["__import__"]("os").getpid())
