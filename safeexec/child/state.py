@@ -34,7 +34,23 @@ _COMPANIONS = {
 _REPLACEMENTS = "safeexec.facades.replacements."
 _Cached = type(functools.lru_cache(int))
 _GUARDED_BUILTINS = frozenset(
-    ["eval", "exec", "compile", "open", "input", "__import__", "getattr", "setattr", "delattr", "vars", "globals", "locals", "breakpoint", "help", "memoryview"]
+    [
+        "eval",
+        "exec",
+        "compile",
+        "open",
+        "input",
+        "__import__",
+        "getattr",
+        "setattr",
+        "delattr",
+        "vars",
+        "globals",
+        "locals",
+        "breakpoint",
+        "help",
+        "memoryview",
+    ]
 )
 _COMPANION_NAMES = frozenset({("_thread", "get_ident")})
 """What else a pickle may name: of the __repr__ that dataclasses of 3.13 have."""

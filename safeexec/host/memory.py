@@ -11,7 +11,8 @@ def own_bytes(pid: int) -> int:
     """Bytes that would be freed if process `pid` ended: its unique set size.
 
     Where the host may not read that (an ordinary user's host, a process that cannot be dumped), the resident bytes that
-    no file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is gone.
+    no file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is
+    gone.
     """
     import psutil
 

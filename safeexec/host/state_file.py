@@ -163,7 +163,7 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
         if trust == "signed":
             raise StateFileError(
                 f"{path} was not signed by this host (or was changed since): unpickling it is running its code. "
-                'If you must, open it with trust="kernel-only" under a policy without a language layer (confined-python)'
+                'If you must, open it with trust="kernel-only", under a policy without a language layer'
             )
         if mode != "python":
             raise StateFileError(

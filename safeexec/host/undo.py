@@ -232,7 +232,7 @@ class Undo(Running):
             checkpoint = yield from self._freeze()
             branches: list[Self] = []
             try:
-                for _ in range(count):
+                while len(branches) < count:
                     branches.append((yield from self._branch_from(checkpoint)))
             except BaseException:
                 for branch in branches:
