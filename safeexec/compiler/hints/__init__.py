@@ -70,6 +70,7 @@ def _module(name: str, plan: LanguagePlan) -> str:
     from safeexec.compiler.hints.advice import choose, importable
     from safeexec.compiler.hints.libraries import REMOVED
     from safeexec.compiler.hints.modules import ALIASES, MODULES, SYNONYMS
+    from safeexec.facades.access import module_access
 
     if name in REMOVED:
         return REMOVED[name]
@@ -83,8 +84,12 @@ def _module(name: str, plan: LanguagePlan) -> str:
     if meant and importable(meant, plan):
         return f"Did you mean `import {meant}`?"
     if head in plan.imports:
-        inside = sorted(module for module in plan.imports if module.startswith(f"{head}."))
-        return f"`{head}` can be imported{', with ' + quoted(inside) if inside else ''}, but not this part of it."
+        whole = name.rpartition(".")[0]
+        while "." in whole and not module_access(whole, plan).allowed:
+            whole = whole.rpartition(".")[0]
+        return (
+            f"This part of `{whole}` cannot be imported; its names are in `{whole}` itself: `from {whole} import ...`."
+        )
     if not plan.imports:
         return "Nothing can be imported here; use the builtins."
     return f"Nothing can be installed; these modules can be imported: {_available(plan)}."
