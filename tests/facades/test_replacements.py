@@ -297,12 +297,15 @@ def test_event_loops_run_tasks_and_nothing_else(guest: Guest) -> None:
         "    for call in (loop.create_connection, loop.subprocess_exec, loop.add_reader, loop.add_signal_handler):\n"
         "        try: await call(None)\n"
         "        except PermissionError as error: refused.append(str(error))\n"
+        "    for base in type(loop).__mro__[1:4]:\n"
+        "        try: await base.subprocess_shell(loop, asyncio.Queue, 'true')\n"
+        "        except PermissionError as error: refused.append(str(error))\n"
         "    return await asyncio.gather(asyncio.sleep(0, 1), asyncio.to_thread(lambda: 2))\n"
         "found = asyncio.run(main())\n",
         "asyncio",
     )
     assert names["found"] == [1, 2]
-    assert len(names["refused"]) == 4
+    assert len(names["refused"]) == 4 + 3
 
 
 def test_numpy_load_never_unpickles(guest: Guest) -> None:
