@@ -46,6 +46,8 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("xs[0] + xs[-1]", {"xs": [1, 2, 3]}),
     ("order['total'] * 2", {"order": {"total": 3}}),
     ("'a' in tags", {"tags": ["b", "a"]}),
+    ("order['size'] == 'M' and order['total'] > 5", {"order": {"size": "M", "total": 7}}),
+    ("[round(x * 1.2, 2) for x in xs]", {"xs": [1.5] * 100}),
     ("[i * 2 for i in xs if i > 3]", {"xs": list(range(100))}),
     ("[a + b for a, b in zip(xs, ys)]", {"xs": [1.0] * 50, "ys": [2] * 50}),
 ]

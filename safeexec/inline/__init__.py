@@ -11,7 +11,8 @@ statement, no lambda, no assignment, no method, no attribute of a value.
 Two properties hold for whatever text is evaluated:
 
 - *No reach.* Values are of a fixed set of exact types (`safeexec.inline.costs.WEIGHTS`); subclasses are refused, so
-  no operator runs code of the caller's. Functions can only be called, never held.
+  no operator runs code of the caller's (but for keys of a subclass, in a dict that is only looked up). Functions can
+  only be called, never held.
 - *No unbounded cost.* Every operation costs at most what its guard has taken from an account of `max_steps` units
   before it ran (at most about 100 ns or 100 bytes each). Plain code without guards runs only where the operands are
   proven to be small numbers or short texts.

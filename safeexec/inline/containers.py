@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Guard = Callable[..., Any]
 
+_EMPTY_SET = 2
+"""Units: 216 bytes."""
 _add = GUARDS[ast.Add]
 _SIZED = (list, tuple, str, dict, set, frozenset)
 
@@ -71,10 +73,12 @@ def _hashed(fuel: Fuel, keys: Any) -> Any:
 
 
 def to_set(fuel: Fuel, *args: Any) -> set[Any]:
+    spend(fuel, _EMPTY_SET)
     return set(*[_hashed(fuel, arg) for arg in args])
 
 
 def to_frozenset(fuel: Fuel, *args: Any) -> frozenset[Any]:
+    spend(fuel, _EMPTY_SET)
     return frozenset(*[_hashed(fuel, arg) for arg in args])
 
 

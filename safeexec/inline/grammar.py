@@ -198,6 +198,7 @@ class Translator:
     def dict_display(self, node: ast.Dict) -> Typed:
         if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
             node.values = [self.visit(value)[0] for value in node.values]
+            self._nodes += 1 + (len(node.keys) >> 1)  # from 184 bytes
             return node, None
         rows: list[ast.expr] = []
         for key, value in zip(node.keys, node.values, strict=True):
@@ -484,8 +485,8 @@ class Translator:
         """The function itself, without a guard, where its arguments are bounded numbers."""
         module = node.func.value.id if isinstance(node.func, ast.Attribute) else ""  # type: ignore[attr-defined]
         function, bits = natives.choose(module, name, args, kinds)
-        if function is None or bits > NATIVE_BITS:
-            return None
+        if function is None or bits > NATIVE_BITS or (function is round and len(args) > 1 and self._bound):
+            return None  # in a loop, round() costs by the magnitude of a float
         if isinstance(kinds[0], Numbers) and not generator and name != "len":
             price = located(ast.Constant(1 + (bits >> 9)), node)
             args = [self.call(node, "<items>", args[0], price)]

@@ -34,7 +34,14 @@ MAX_ARGUMENT = 5000
 """The largest argument of factorial()."""
 
 
+WIDE_FLOAT = 120
+"""Units of round() for a float of 300 digits, which it writes out in decimal: 11 us, against 0.2 us for 1.5."""
+
+
 def rounded(fuel: Fuel, number: Any, ndigits: Any = None) -> Any:
+    if type(number) is float and type(ndigits) is int:
+        spend(fuel, 1 if -SMALL < number < SMALL else WIDE_FLOAT)
+        return round(number, ndigits)
     measure(fuel, number)
     kind = type(number).__name__
     if ndigits is None:
@@ -43,7 +50,7 @@ def rounded(fuel: Fuel, number: Any, ndigits: Any = None) -> Any:
         raise TypeError(f"'{type(ndigits).__name__}' object cannot be interpreted as an integer")
     if kind in ("int", "bool", "Fraction") and not -MAX_ROUND <= ndigits <= MAX_ROUND:
         raise Refused(f"round() takes at most {MAX_ROUND} places here")
-    spend(fuel, 1 if kind == "float" else 20 + (abs(ndigits) >> 2 if kind != "Decimal" else 0))
+    spend(fuel, 20 + (abs(ndigits) >> 2 if kind != "Decimal" else 0))
     return round(number, ndigits)
 
 
@@ -221,8 +228,10 @@ def statistic(name: str) -> Guard:
                 _check_sample(fuel, value)
             elif value is not None and type(value) is not str and not bounded_numbers((value,)):
                 raise TypeError(f"{name}() takes an ordinary number as {key}")
-            if key == "n" and (type(value) is not int or value > 1000):
-                raise Refused("quantiles() takes at most n=1000 here")
+            if key == "n":
+                if type(value) is not int or value > 1000:
+                    raise Refused("quantiles() takes at most n=1000 here")
+                spend(fuel, 3 * max(1, value))
         return getattr(statistics, name)(*args, **options)
 
     return guard

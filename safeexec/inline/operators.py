@@ -246,7 +246,11 @@ def lacks(fuel: Fuel, item: Any, container: Any) -> bool:
 
 
 def key(fuel: Fuel, item: Any, table: Any) -> None:
-    """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash."""
+    """Spends what it costs to look up the item in a dict or set: its own size, and all keys that may share its hash.
+
+    What the caller's own classes do as keys (`__eq__`, where the hashes are equal) is the caller's affair: a look-up
+    that checked the types of all keys first would cost their number.
+    """
     if type(item) is str:
         spend(fuel, len(item) >> 6)  # hashed once, but compared with an equal key each time
         return
