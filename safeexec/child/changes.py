@@ -26,7 +26,7 @@ from typing import Any
 from zlib import crc32
 
 from safeexec.compiler.names import is_internal
-from safeexec.protocol.messages import ChangesReport, Variable
+from safeexec.protocol.messages import MANY, ChangesReport, Variable
 from safeexec.text import short_repr, type_name
 
 _ALL_NAMES = 64
@@ -161,7 +161,7 @@ def _report(namespace: dict[str, Any], created: list[str], changed: list[str], d
 
 
 def _plain_names(names: list[str]) -> list[str]:
-    return list(map(_plain, names))
+    return list(map(_plain, names[:MANY]))
 
 
 def _plain(name: str) -> str:

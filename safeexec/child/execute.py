@@ -29,7 +29,9 @@ SMALL_ARRAYS = 128 << 10
 REHEARSAL = "x = x + 1"
 REHEARSED_CHARACTERS = 4000
 INLINE_BYTES = 64 << 10
-"""Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a socket)."""
+"""Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
+socket).
+"""
 TEXT_CHARACTERS = 20_000
 OUTPUT_CEILING = 16
 """Times `output_bytes` that a step may print, or raise as a message, before it is ended."""
@@ -44,8 +46,15 @@ _LIBRARIES_LEAVE = frozenset(("__warningregistry__", "__annotations__", "__condi
 class Guest:
     """The guest's side of a session: its namespace and the means to run a step in it."""
 
-    def __init__(self, language: Language, limits: LimitsPlan, streams: Streams, displays: Displays, tracker: Tracker,
-        tools: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(
+        self,
+        language: Language,
+        limits: LimitsPlan,
+        streams: Streams,
+        displays: Displays,
+        tracker: Tracker,
+        tools: Mapping[str, Callable[..., Any]],
+    ) -> None:
         self.language = language
         self.limits = limits
         self.streams = streams
@@ -134,7 +143,9 @@ class Guest:
         return done
 
     def _encode(self, value: Any) -> Encoded:
-        """A step's value. Small arrays and frames go along, and are plain data for the host; large ones wait to be asked for."""
+        """A step's value. Small arrays and frames go along, and are plain data for the host; large ones wait to be
+        asked for.
+        """
         limits = self.limits
         if "numpy" in sys.modules:
             encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True)
@@ -280,8 +291,8 @@ def outcome_of(error: BaseException) -> Any:
 def rejection_report(rejection: Any) -> m.ErrorReport:
     """All diagnostics of a rejection as one report: the first one leads."""
 
-    def told(d: Any) -> m.ErrorReport:
-        return m.ErrorReport(
+    def told(d: Any) -> dict[str, Any]:
+        return dict(
             type="PolicyViolation",
             message=d.message.encode("utf-8", "surrogatepass"),
             line=d.line,
@@ -294,6 +305,5 @@ def rejection_report(rejection: Any) -> m.ErrorReport:
             hint=None if d.hint is None else d.hint.encode("utf-8", "surrogatepass"),
         )
 
-    leading = told(rejection.diagnostics[0])
-    leading.diagnostics = [told(d) for d in rejection.diagnostics]
-    return leading
+    diagnostics = rejection.diagnostics[: m.MANY]
+    return m.ErrorReport(**told(diagnostics[0]), diagnostics=[m.Refusal(**told(d)) for d in diagnostics])

@@ -18,7 +18,7 @@ from safeexec.child import violations
 from safeexec.child.rules import group_of, rules_for
 from safeexec.linux.seccomp import NAMING_BASE
 from safeexec.linux.syscalls import numbers
-from safeexec.protocol.messages import ErrorReport
+from safeexec.protocol.messages import ErrorReport, Refusal
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
@@ -54,10 +54,10 @@ _PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
 _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 """Audit event that announces a change of a directory outside of which nothing may be changed."""
 
-_noted: dict[tuple[str, int], ErrorReport] = {}
+_noted: dict[tuple[str, int], Refusal] = {}
 
 
-def take(error: ErrorReport | None) -> list[ErrorReport]:
+def take(error: ErrorReport | None) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     if not _noted:
         return []
@@ -157,7 +157,7 @@ def _note(error: OSError, frame: FrameType) -> None:
     if explained is None or len(_noted) >= MOST:
         return
     call, message, hint = explained
-    _noted[message, frame.f_lineno] = ErrorReport(
+    _noted[message, frame.f_lineno] = Refusal(
         type="PermissionError",
         message=message.encode("utf-8", "surrogatepass"),
         line=frame.f_lineno,

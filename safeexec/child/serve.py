@@ -102,7 +102,9 @@ class Server:
             self._lane = lane
 
     def _freeze(self, *, hurry: bool) -> bool:
-        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due there."""
+        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
+        there.
+        """
         lane, self._lane = self._lane, None
         assert lane is not None
         if _thread._count():
@@ -167,12 +169,18 @@ class Server:
     # Requests
 
     def _progress(self, description: str, done: float, total: float | None) -> None:
-        """A progress bar of the guest moved. Told while a step runs, and by the thread that runs it: the socket is its."""
+        """A progress bar of the guest moved. Told while a step runs, and by the thread that runs it: the socket is
+        its.
+        """
         if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
             self.link.send(m.Progress(description[:200], done, total))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
-        return self._finish(self.guest.step(request)) if not self.tools.names else self._with_tools(self.guest.step, request)
+        return (
+            self._finish(self.guest.step(request))
+            if not self.tools.names
+            else self._with_tools(self.guest.step, request)
+        )
 
     def _invoke(self, request: m.Invoke) -> m.StepDone:
         return self._with_tools(self.plugin.invoke, request)
@@ -204,7 +212,9 @@ class Server:
     def _finish(self, done: m.StepDone) -> m.StepDone:
         done.refusals = refusals.take(done.error)
         if _thread._count() and self._lane is not None:
-            done.notes.append("a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)")
+            done.notes.append(
+                "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
+            )
         return done
 
     def _fetch(self, request: m.Fetch) -> m.Fetched:
@@ -236,10 +246,10 @@ class Server:
         return m.Done()
 
     def _names(self, request: m.ListNames) -> m.Names:
-        return m.Names(self.guest.names())
+        return m.Names(self.guest.names()[: m.MANY])
 
     def _describe(self, request: m.Describe) -> m.Described:
-        return m.Described(self.guest.variables())
+        return m.Described(self.guest.variables()[: m.MANY])
 
     def _deliver(self, request: m.Deliver) -> m.Done:
         fd = self.link.take_fd()
@@ -265,7 +275,7 @@ class Server:
         from safeexec.child import state
 
         guest = self.guest
-        names = guest.names()
+        names = guest.names()[: m.MANY]
         own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
         with open(fd, "wb") as file:
             try:
@@ -273,7 +283,8 @@ class Server:
                 file.flush()
             except Exception as error:
                 return m.Saved(0, [], {}, {}, f"{type(error).__name__}: {error}"[:500])
-            return m.Saved(file.tell(), [name for name in names if name not in failed], failed, state.libraries())
+            saved = [name for name in names if name not in failed]
+            return m.Saved(file.tell(), saved, failed, state.libraries())
 
     def _load(self, request: m.Load) -> m.Done:
         fd = self.link.take_fd()

@@ -37,7 +37,8 @@ def decode_payload(session: Running, payload: bytes, *, arrays: bool = False) ->
     return decode(payload, max_depth=session.policy.limits.value_depth + 2, arrays=arrays)
 
 
-def error_info(report: m.ErrorReport) -> ErrorInfo:
+def error_info(report: m.Refusal) -> ErrorInfo:
+    diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
     return ErrorInfo(
         type=report.type[:200],
         message=text(report.message),
@@ -49,7 +50,7 @@ def error_info(report: m.ErrorReport) -> ErrorInfo:
         traceback=text(report.traceback, TRACEBACK_BYTES),
         rule=report.rule,
         hint=None if report.hint is None else text(report.hint),
-        diagnostics=tuple(error_info(entry) for entry in report.diagnostics[:NAMES]) if report.diagnostics else (),
+        diagnostics=tuple(map(error_info, diagnostics)),
     )
 
 

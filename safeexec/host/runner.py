@@ -47,7 +47,14 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
-PARK_SECONDS = 30.0
+DELIVER_SECONDS = 5.0
+"""How long a value that a step has announced may take to come: 64 MiB take 0.05 s."""
+PARK_SECONDS = 3.0
+"""How long a copy may take to park once nothing is before it. A stray that holds the other end of a lane never does."""
+THAW_SECONDS = 3.0
+"""How long a parked copy may take to say Ready: 2.5 ms with pandas. A hostile one never does."""
+RESTORE_SECONDS = 6.0
+"""How long all copies together may take: then the session starts over."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 
@@ -56,7 +63,9 @@ _numbers = count(1)
 
 
 class Running:
-    """One session's running process, and what is known of it. Two users at once are a `SessionBusy`; `cancel` may come from any thread."""
+    """One session's running process, and what is known of it. Two users at once are a `SessionBusy`; `cancel` may
+    come from any thread.
+    """
 
     def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
@@ -139,7 +148,8 @@ class Running:
         self._lineage.sessions.add(self)
 
     def _memory_now(self) -> int:
-        """Bytes that the session holds beyond what its child was born with: the runner's and those of what guest code forked.
+        """Bytes that the session holds beyond what its child was born with: the runner's and those of what guest code
+        forked.
 
         Checkpoints are not among them; `limits.checkpoint_memory_mb` bounds what they hold of their own.
         """
@@ -189,7 +199,9 @@ class Running:
             self._lock.release()
 
     def forget(self) -> None:
-        """This process was forked from the one that has the session: close its copies of the descriptors, end nothing."""
+        """This process was forked from the one that has the session: close its copies of the descriptors, end
+        nothing.
+        """
         self._closed = True
         self._why_closed = "the session was opened before the process forked; open one in each worker"
         if self._runner is not None:
@@ -217,7 +229,9 @@ class Running:
         self._bereft = False
 
     def bereft(self) -> bool:
-        """Whether the runner is dead, and checkpoints that it left may be unknown yet. Asked from the threads of other branches."""
+        """Whether the runner is dead, and checkpoints that it left may be unknown yet. Asked from the threads of
+        other branches.
+        """
         runner = self._runner
         if runner is None or runner.pidfd < 0:
             return self._bereft
@@ -256,7 +270,7 @@ class Running:
         fd = os.memfd_create("value")
         try:
             yield from runner.send(m.Deliver(), (fd,))
-            answer = yield from self._answer(runner, m.Done)
+            answer = yield from self._answer(runner, m.Done, DELIVER_SECONDS)
             if answer.problem:
                 raise ProtocolError(answer.problem)
             return os.pread(fd, size, 0)

@@ -68,7 +68,9 @@ class Steps(Undo):
             return result
 
     def check(self, source: str) -> Core[Result]:
-        """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source can exhaust a parser."""
+        """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source
+        can exhaust a parser.
+        """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         with self._use():
@@ -118,7 +120,8 @@ class Steps(Undo):
         if not 0 < timeout <= limits.max_wall_seconds:
             raise PolicyError(
                 f"timeout={timeout!r} is out of bounds: the policy {self.policy.name!r} allows more than 0 and at most "
-                f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, {self.policy.origin('limits.max_wall_seconds')})"
+                f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, "
+                f"{self.policy.origin('limits.max_wall_seconds')})"
             )
         return float(timeout)
 
@@ -160,6 +163,9 @@ class Steps(Undo):
                 if lane is not None:
                     lane.close()
             done = yield from self._await_done(runner, watch, on_output)
+            if not isinstance(done, Verdict):
+                # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
+                result = yield from self._result(runner, done, watch, calls)
         except (Gone, ProtocolError) as error:
             return (yield from self._crashed(runner, watch, error, calls))
         except BaseException:
@@ -173,7 +179,9 @@ class Steps(Undo):
             self._running = False
         if isinstance(done, Verdict):
             return (yield from self._killed(runner, watch, done, calls))
-        result = yield from self._result(runner, done, watch, calls)
+        if (over := watch.files_over()) is not None:
+            # Before anything is copied: a step may have filled the workspace between two looks.
+            return (yield from self._killed(runner, watch, over, calls))
         self._commit(result)
         if self.workspace is not None and (files := self._changed_files()):
             result = replace(result, files=files)
@@ -187,7 +195,9 @@ class Steps(Undo):
         return result
 
     def _await_done(self, runner: Channel, watch: Watch, on_output: OnOutput | None) -> Core[m.StepDone | Verdict]:
-        """Wait for the end of the step, serving its tool calls and streaming its output. A `Verdict` when it must be killed."""
+        """Wait for the end of the step, serving its tool calls and streaming its output. A `Verdict` when it must be
+        killed.
+        """
         look = watch.next_look()
         while True:
             if self._verdict is not None:
@@ -204,9 +214,8 @@ class Steps(Undo):
                 return message
             if isinstance(message, m.ToolCall):
                 yield from self._tool_call(runner, message, watch)
-            elif isinstance(message, m.Progress):
-                if self.on_progress is not None:
-                    self.on_progress(message.description, message.done, message.total)
+            elif isinstance(message, m.Progress) and self.on_progress is not None:
+                self.on_progress(message.description, message.done, message.total)
             if monotonic() >= look:
                 if not self._safe_to_kill:
                     yield from self._secured(0.0)
@@ -218,11 +227,13 @@ class Steps(Undo):
                         look = watch.next_look()
                         continue
                     self._verdict = self._verdict or verdict
+                    self._safe_to_kill = True  # or as safe as it gets: it has been waited for
                     return self._verdict
                 look = watch.next_look()
 
     def _secured(self, seconds: float) -> Core[bool]:
-        """Whether the state before this step has its checkpoint, waiting so long for it; without one a kill would lose that state.
+        """Whether the state before this step has its checkpoint, waiting so long for it; without one a kill would lose
+        that state.
 
         The child makes it in think time or, when steps come back to back, before it begins the next one.
         """

@@ -1,4 +1,5 @@
-"""A session's directory of files: one per lineage, a subdirectory per branch, and snapshots that follow the checkpoints.
+"""A session's directory of files: one per lineage, a subdirectory per branch, and snapshots that follow the
+checkpoints.
 
 The directory of a lineage is named in its Landlock rule before lockdown, and a fork cannot widen that later; so every
 branch lives below it. Snapshots lie beside it, where no guest can write. The tree is hostile: links are never followed.
@@ -22,7 +23,9 @@ FICLONE = 0x40049409
 
 
 class Entry(NamedTuple):
-    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is still the same."""
+    """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is still the
+    same.
+    """
 
     mode: int
     mark: tuple[int, int, int, int]
@@ -163,7 +166,9 @@ class Workspace:
         return workspace
 
     def snapshot(self) -> Snapshot:
-        """The files as they are now. Only what changed since the last snapshot is copied; links and special files are not followed."""
+        """The files as they are now. Only what changed since the last snapshot is copied; links and special files
+        are not followed.
+        """
         snapshot: Snapshot = {}
         last = self._last
         for path, info in _walk(self.path):
@@ -202,17 +207,17 @@ class Workspace:
         found = {}
         for path, info in _walk(self.path):
             if stat.S_ISREG(info.st_mode):
-                with contextlib.suppress(OSError):
-                    with open(open_beneath(self.path, path, os.O_RDONLY), "rb") as file:
-                        found[path] = file.read()
+                with contextlib.suppress(OSError), open(open_beneath(self.path, path, os.O_RDONLY), "rb") as file:
+                    found[path] = file.read()
         return found
 
     def over(self, max_bytes: int, max_files: int) -> str | None:
-        """What is too much in the directory, or None."""
-        size = count = 0
-        for _, info in _walk(self.path):
-            count += 1
-            size += info.st_blocks * 512
+        """What is too much in the directory, or None. A hole in a file counts like its bytes: a copy would have
+        them.
+        """
+        size = 0
+        for count, (_, info) in enumerate(_walk(self.path), 1):
+            size += max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
             if size > max_bytes:
                 return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
             if count > max_files:
@@ -313,7 +318,9 @@ def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def open_beneath(top: str, path: str, flags: int, mode: int = 0o600) -> int:
-    """Open `path` below `top` without following a link in any component. Raises OSError, or `WorkspaceError` for `..`."""
+    """Open `path` below `top` without following a link in any component. Raises OSError, or `WorkspaceError` for
+    `..`.
+    """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise WorkspaceError(f"{path!r} is not a path inside the workspace")

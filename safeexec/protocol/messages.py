@@ -1,21 +1,34 @@
 """Every message that crosses between host, zygote and child: a closed set of msgspec structs.
 
-Text that guest code produced crosses as `bytes` in UTF-8 with ``surrogatepass``: Python strings may hold lone surrogates,
+Text that guest code produced crosses as `bytes` in UTF-8 with ``surrogatepass``: Python strings may hold lone
+surrogates,
 msgpack strings may not. Values cross as the payload of `protocol.values`.
+
+What a child sends is bounded in number as well as in bytes: a part that takes two bytes in a frame takes a hundred as
+an
+object (a frame full of displays held the host for 77 s and took 3.5 GB). msgspec compares a length with its bound
+before it
+reads the first item.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 from safeexec.protocol.plan import LanguagePlan, LimitsPlan
 
+MANY = 100_000
+"""Parts of one kind in a message of a child: names, refusals, variables. A child leaves out what is beyond."""
+FEW = 1000
+"""Parts that hold further ones."""
+_MANY, _FEW = msgspec.Meta(max_length=MANY), msgspec.Meta(max_length=FEW)
 
-class ErrorReport(msgspec.Struct, array_like=True, kw_only=True):
-    """Why a step failed, as the child tells it. Mirrors `results.ErrorInfo`; lines and columns count from 1."""
+
+class Refusal(msgspec.Struct, array_like=True, kw_only=True):
+    """One thing that was refused, or went wrong. Mirrors `results.ErrorInfo`; lines and columns count from 1."""
 
     type: str
     message: bytes = b""
@@ -27,27 +40,36 @@ class ErrorReport(msgspec.Struct, array_like=True, kw_only=True):
     traceback: bytes = b""
     rule: str | None = None
     hint: bytes | None = None
-    diagnostics: list[ErrorReport] = []
+
+
+class ErrorReport(Refusal, array_like=True, kw_only=True):
+    """Why a step failed, as the child tells it."""
+
+    diagnostics: Annotated[list[Refusal], _MANY] = []
 
 
 class Display(msgspec.Struct, array_like=True):
     """One rich result: MIME type → data (text as UTF-8)."""
 
-    data: dict[str, bytes]
+    data: Annotated[dict[str, bytes], msgspec.Meta(max_length=64)]
     truncated: bool = False
 
 
 class ChangesReport(msgspec.Struct, array_like=True):
-    """Names that a step created, changed and deleted, and a short description (``DataFrame 891x12``) per living name."""
+    """Names that a step created, changed and deleted, and a short description (``DataFrame 891x12``) per living
+    name.
+    """
 
-    created: list[str] = []
-    changed: list[str] = []
-    deleted: list[str] = []
-    descriptions: dict[str, str] = {}
+    created: Annotated[list[str], _MANY] = []
+    changed: Annotated[list[str], _MANY] = []
+    deleted: Annotated[list[str], _MANY] = []
+    descriptions: Annotated[dict[str, str], _MANY] = {}
 
 
 class ToolSignature(msgspec.Struct, array_like=True):
-    """What guest code sees of a host tool: its name, signature (``(city: str, days: int = 1) -> dict``) and docstring."""
+    """What guest code sees of a host tool: its name, signature (``(city: str, days: int = 1) -> dict``) and
+    docstring.
+    """
 
     name: str
     parameters: list[tuple[str, str, str, str]] = []
@@ -57,7 +79,9 @@ class ToolSignature(msgspec.Struct, array_like=True):
 
 
 class Export(msgspec.Struct, kw_only=True):
-    """What a plugin's child says about one of its exports. Hostile input: it is shown and compared, nothing depends on it."""
+    """What a plugin's child says about one of its exports. Hostile input: it is shown and compared, nothing depends
+    on it.
+    """
 
     name: str
     kind: Literal["function", "class", "other", "missing"]
@@ -71,7 +95,9 @@ class Export(msgspec.Struct, kw_only=True):
 
 
 class Variable(msgspec.Struct, array_like=True):
-    """One name of a session's namespace, described without its value. `size` is in bytes, as far as it is cheaply known."""
+    """One name of a session's namespace, described without its value. `size` is in bytes, as far as it is cheaply
+    known.
+    """
 
     name: str
     type: str
@@ -167,7 +193,8 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
 
 
 class Install(msgspec.Struct, tag="install", array_like=True):
-    """Load a plugin: its main module runs in the session's namespace, the others when they are imported. Answered like a step.
+    """Load a plugin: its main module runs in the session's namespace, the others when they are imported. Answered like
+    a step.
 
     The value of the answer is a list of dicts, one `Export` each.
     """
@@ -265,7 +292,9 @@ class Deliver(msgspec.Struct, tag="deliver", array_like=True):
 
 
 class Thaw(msgspec.Struct, tag="thaw", array_like=True):
-    """To a parked checkpoint: fork a runner. Its control socket travels with the message, and for a branch stdout and stderr too."""
+    """To a parked checkpoint: fork a runner. Its control socket travels with the message, and for a branch stdout
+    and stderr too.
+    """
 
     branch: bool = False
     workspace: str | None = None
@@ -278,7 +307,7 @@ class Thaw(msgspec.Struct, tag="thaw", array_like=True):
 class Ready(msgspec.Struct, tag="ready", array_like=True):
     """A child or a thawed runner is locked down and waits. `notes` names what could not be carried over."""
 
-    notes: list[str] = []
+    notes: Annotated[list[str], _MANY] = []
 
 
 class Exited(msgspec.Struct, tag="exited", array_like=True):
@@ -294,7 +323,9 @@ class Parked(msgspec.Struct, tag="parked", array_like=True):
 
 
 class StepDone(msgspec.Struct, tag="done", array_like=True):
-    """The end of a step as the child tells it. A value over the inline limit is announced by `pending` bytes and fetched by `Deliver`."""
+    """The end of a step as the child tells it. A value over the inline limit is announced by `pending` bytes and
+    fetched by `Deliver`.
+    """
 
     outcome: Literal["ok", "error", "rejected", "violation", "memory", "output"]
     value: bytes = b""
@@ -303,12 +334,14 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     truncated: bool = False
     peak_kb: int = 0
     changes: ChangesReport | None = None
-    displays: list[Display] = []
-    notes: list[str] = []
+    displays: Annotated[list[Display], _FEW] = []
+    notes: Annotated[list[str], _MANY] = []
     pending: int = 0
-    refusals: list[ErrorReport] = []
+    refusals: Annotated[list[Refusal], _MANY] = []
     more: bool = False
-    """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed` continues."""
+    """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed`
+    continues.
+    """
 
 
 class ToolCall(msgspec.Struct, tag="tool-call", array_like=True):
@@ -339,39 +372,60 @@ class Fetched(msgspec.Struct, tag="fetched", array_like=True):
 class Names(msgspec.Struct, tag="name-list", array_like=True):
     """The answer to `ListNames`."""
 
-    names: list[str]
+    names: Annotated[list[str], _MANY]
 
 
 class Described(msgspec.Struct, tag="described", array_like=True):
     """The answer to `Describe`."""
 
-    variables: list[Variable]
+    variables: Annotated[list[Variable], _MANY]
 
 
 class Saved(msgspec.Struct, tag="saved", array_like=True):
     """The answer to `Save`: what was saved, what could not be and why, and the versions of the libraries in use."""
 
     size: int
-    names: list[str]
-    failed: dict[str, str]
-    libraries: dict[str, str]
+    names: Annotated[list[str], _MANY]
+    failed: Annotated[dict[str, str], _MANY]
+    libraries: Annotated[dict[str, str], _FEW]
     problem: str = ""
 
 
 class Tested(msgspec.Struct, tag="tested", array_like=True):
     """The answer to `SelfTest`."""
 
-    rows: list[Mechanism]
+    rows: Annotated[list[Mechanism], _FEW]
 
 
 class Done(msgspec.Struct, tag="ok", array_like=True):
     """The answer to a request that has no other; `problem` says why it failed."""
 
     problem: str = ""
-    notes: list[str] = []
+    notes: Annotated[list[str], _MANY] = []
 
 
 ToZygote = Configure | Spawn | RunCommand
 FromZygote = ZygoteReady | ZygoteFailed | SpawnFailed
-ToChild = Execute | Query | Invoke | Install | Proceed | Check | Fetch | Assign | Remove | ListNames | Describe | Freeze | Save | Load | SelfTest | ToolReply | Deliver | Thaw
-FromChild = Ready | Exited | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done
+ToChild = (
+    Execute
+    | Query
+    | Invoke
+    | Install
+    | Proceed
+    | Check
+    | Fetch
+    | Assign
+    | Remove
+    | ListNames
+    | Describe
+    | Freeze
+    | Save
+    | Load
+    | SelfTest
+    | ToolReply
+    | Deliver
+    | Thaw
+)
+FromChild = (
+    Ready | Exited | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done
+)
