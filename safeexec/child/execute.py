@@ -292,18 +292,18 @@ def rejection_report(rejection: Any) -> m.ErrorReport:
     """All diagnostics of a rejection as one report: the first one leads."""
 
     def told(d: Any) -> dict[str, Any]:
-        return dict(
-            type="PolicyViolation",
-            message=d.message.encode("utf-8", "surrogatepass"),
-            line=d.line,
-            column=d.column,
-            end_line=d.end_line,
-            end_column=d.end_column,
-            source_line=d.caret.partition("\n")[0].encode("utf-8", "surrogatepass"),
-            traceback=d.caret.encode("utf-8", "surrogatepass"),
-            rule=d.rule,
-            hint=None if d.hint is None else d.hint.encode("utf-8", "surrogatepass"),
-        )
+        return {
+            "type": "PolicyViolation",
+            "message": d.message.encode("utf-8", "surrogatepass"),
+            "line": d.line,
+            "column": d.column,
+            "end_line": d.end_line,
+            "end_column": d.end_column,
+            "source_line": d.caret.partition("\n")[0].encode("utf-8", "surrogatepass"),
+            "traceback": d.caret.encode("utf-8", "surrogatepass"),
+            "rule": d.rule,
+            "hint": None if d.hint is None else d.hint.encode("utf-8", "surrogatepass"),
+        }
 
     diagnostics = rejection.diagnostics[: m.MANY]
     return m.ErrorReport(**told(diagnostics[0]), diagnostics=[m.Refusal(**told(d)) for d in diagnostics])
