@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -162,7 +163,7 @@ class SessionCore(Steps):
         key = state_file.signing_key()
         with self._use():
             runner = yield from self._living_runner()
-            fd = os.memfd_create("state")
+            fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
             try:
                 try:
                     yield from runner.send(m.Save(), (fd,))
@@ -174,6 +175,9 @@ class SessionCore(Steps):
                 names = [name for name in answer.names[:NAMES] if name.isidentifier()]
                 failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
                 files = self.workspace.contents() if self.workspace is not None else {}
+                for name in [name for name in files if not _is_text(name)]:
+                    del files[name]
+                    failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
                 header = state_file.Header(
                     policy=self.policy.name,
                     digest=self.sandbox.policy.digest,
@@ -187,6 +191,9 @@ class SessionCore(Steps):
                 )
                 state_file.write(path, header, list(files.values()), fd, key)
             finally:
+                # The child may have kept it, and no limit counts what it holds.
+                fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+                os.ftruncate(fd, 0)
                 os.close(fd)
             return failed
 
@@ -260,3 +267,12 @@ class SessionCore(Steps):
             return ()
         before, self._listing = self._listing, workspace_files.snapshot(self.workspace.path)
         return workspace_files.changed_since(before, self._listing)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name is UTF-8. `os` shows other bytes as lone surrogates, which no message can carry."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -8,6 +8,7 @@ taken only by a policy that does not rely on the language layer, and only when t
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import hmac
 import os
@@ -147,11 +148,12 @@ def read(path: str | os.PathLike[str], key: bytes) -> tuple[Header, list[bytes],
     for size in sizes:
         contents.append(data[body : body + size])
         body += size
-    fd = os.memfd_create("state")
+    fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     rest = view[body : body + header.payload_bytes]
     while rest:
         rest = rest[os.write(fd, rest) :]
     os.lseek(fd, 0, os.SEEK_SET)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
     return header, contents, fd, signed
 
 

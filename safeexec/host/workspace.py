@@ -10,14 +10,18 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
 
+MAX_PATH = 2000
+"""Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
+MAX_DEPTH = 100
 FICLONE = 0x40049409
 """ioctl that shares the blocks of a file with another one, on file systems that can (btrfs, xfs)."""
 
@@ -62,8 +66,8 @@ class WorkspaceRoot:
         return Workspace(_Lineage(home, store, self.owner))
 
     def close(self) -> None:
-        """Remove the directory. Files of a guest that the host may not remove are a `WorkspaceError`."""
-        shutil.rmtree(self.path, onerror=_make_writable_and_retry)
+        """Remove the directory."""
+        remove_tree(self.path)
 
 
 class _Lineage:
@@ -216,21 +220,25 @@ class Workspace:
         them.
         """
         size = 0
-        for count, (_, info) in enumerate(_walk(self.path), 1):
+        for files, (path, info) in enumerate(_walk(self.path), 1):
+            if stat.S_ISDIR(info.st_mode) and _is_too_deep(path):
+                return (
+                    f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
+                )
             size += max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
             if size > max_bytes:
                 return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
-            if count > max_files:
+            if files > max_files:
                 return f"the workspace holds more than {max_files} files (limits.workspace_files)"
         return None
 
     def close(self) -> None:
         """Remove the session's directory; with the last branch, the lineage's and its store."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_tree(self.path)
         self._lineage.users -= 1
         if self._lineage.users == 0:
-            shutil.rmtree(self._lineage.home, ignore_errors=True)
-            shutil.rmtree(self._lineage.store, ignore_errors=True)
+            remove_tree(self._lineage.home)
+            remove_tree(self._lineage.store)
 
     def _store(self, path: str) -> str | None:
         """Copy one file of the guest into the store. None when it is gone or has become something else meanwhile."""
@@ -283,7 +291,7 @@ class Workspace:
     def _remove(self, path: str, info: os.stat_result) -> None:
         full = os.path.join(self.path, path)
         if stat.S_ISDIR(info.st_mode):
-            shutil.rmtree(full, onerror=_make_writable_and_retry)
+            remove_tree(full)
         else:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(full)
@@ -302,19 +310,36 @@ def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
     pending = [""]
     while pending:
         below = pending.pop()
-        try:
-            entries = list(os.scandir(os.path.join(top, below)))
-        except OSError:
-            continue
-        for entry in entries:
+        for entry in _entries(os.path.join(top, below)):
             path = os.path.join(below, entry.name)
             try:
                 info = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
             yield path, info
-            if stat.S_ISDIR(info.st_mode):
+            if stat.S_ISDIR(info.st_mode) and not _is_too_deep(path):
                 pending.append(path)
+
+
+def _entries(path: str) -> list[os.DirEntry[str]]:
+    try:
+        try:
+            return list(os.scandir(path))
+        except PermissionError:
+            # An ordinary user's host has the guest's rights and no more, and a directory without them would be uncounted.
+            above, name = os.path.split(path)
+            fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                _give_access(fd, name)
+            finally:
+                os.close(fd)
+            return list(os.scandir(path))
+    except OSError:
+        return []
+
+
+def _is_too_deep(path: str) -> bool:
+    return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 
 def open_beneath(top: str, path: str, flags: int, mode: int = 0o600) -> int:
@@ -347,14 +372,57 @@ def copy_contents(source: int, target: int) -> None:
         pass
 
 
-def _make_writable_and_retry(function: object, path: str, _: object) -> None:
-    """A guest may have taken away the rights to its own directories."""
-    parent = os.path.dirname(path)
+def remove_tree(path: str) -> None:
+    """Remove a directory of the guest with all that is in it. What cannot be removed stays.
+
+    No recursion and two descriptors, however deep it is (`shutil.rmtree` of 3.11 raises RecursionError at 1000 levels):
+    a directory that is met is moved up, and its turn comes. No link is followed.
+    """
+    above, name = os.path.split(path)
+    try:
+        top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        pending = [name]
+        for number in count():
+            if not pending:
+                return
+            moved = f".{secrets.token_hex(6)}.{number}."
+            pending += _empty(top, pending.pop(), moved)
+    finally:
+        os.close(top)
+
+
+def _empty(top: int, name: str, moved: str) -> list[str]:
+    """Remove one directory but for those in it, which become its siblings: their names, `moved` and a number."""
+    found: list[str] = []
+    try:
+        _give_access(top, name)
+        here = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+    except OSError:
+        return found
+    try:
+        for inner in os.listdir(here):
+            with contextlib.suppress(OSError):
+                try:
+                    os.unlink(inner, dir_fd=here)
+                except IsADirectoryError:
+                    _give_access(here, inner)
+                    os.rename(inner, f"{moved}{len(found)}", src_dir_fd=here, dst_dir_fd=top)
+                    found.append(f"{moved}{len(found)}")
+    finally:
+        os.close(here)
     with contextlib.suppress(OSError):
-        os.chmod(parent, 0o700)
-    with contextlib.suppress(OSError):
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            os.unlink(path)
+        os.rmdir(name, dir_fd=top)
+    return found
+
+
+def _give_access(above: int, name: str) -> None:
+    """A guest may have taken away the rights to its own directories, which an ordinary user's host then lacks, too."""
+    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    try:
+        if os.fstat(fd).st_mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{fd}", 0o700)
+    finally:
+        os.close(fd)
