@@ -26,15 +26,3 @@ def own_bytes(pid: int) -> int:
 
 def total_own_bytes(pids: Iterable[int]) -> int:
     return sum(own_bytes(pid) for pid in pids)
-
-
-def descendants(pid: int, depth: int = 8) -> list[int]:
-    """The processes below `pid` that guest code started, as far as their parents live."""
-    found: list[int] = []
-    level = [pid]
-    for _ in range(depth):
-        level = [child for parent in level for child in processes.children_of(parent) or ()]
-        if not level:
-            break
-        found += level
-    return found

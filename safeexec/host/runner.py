@@ -7,6 +7,7 @@ from after a kill, in `host.undo`.
 from __future__ import annotations
 
 import _thread
+import fcntl
 import os
 import resource
 from collections.abc import Collection
@@ -28,7 +29,7 @@ from safeexec.host.checkpoints import (
     living,
     new_lane,
 )
-from safeexec.host.memory import descendants, total_own_bytes
+from safeexec.host.memory import total_own_bytes
 from safeexec.host.output import OutputFile
 from safeexec.host.supervisor import Lineage, Verdict
 from safeexec.host.waiting import Core
@@ -156,9 +157,16 @@ class Running:
         runner = self._runner
         if runner is None or runner.pid is None:
             return 0
-        parked = {checkpoint.pid() for checkpoint in self.checkpoints.living()}
-        guests = [pid for pid in descendants(runner.pid) if pid not in parked]
-        return processes.private_memory(runner.pid) - self._memory_base + total_own_bytes(guests)
+        own, guests = processes.private_memory(runner.pid) - self._memory_base, self._guests()
+        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
+        most = own + sum(map(processes.resident_memory, guests))
+        return most if most >> 20 <= self.policy.limits.memory_mb else own + total_own_bytes(guests)
+
+    def _guests(self) -> list[int]:
+        """The processes that guest code has forked."""
+        for checkpoint in self.checkpoints.living():
+            checkpoint.pid()  # who has parked since is known from now on
+        return self._lineage.guests(self) if self._lineage is not None else []
 
     def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
         self._bereft = True
@@ -267,14 +275,18 @@ class Running:
         cap = (self.policy.limits.value_kb << 10) + 4096
         if not 0 < size <= cap:
             raise ProtocolError(f"a value of {size} bytes was announced; {cap} are allowed")
-        fd = os.memfd_create("value")
+        # It cannot grow: what a child writes into a memfd that it keeps is memory that no limit counts.
+        fd = os.memfd_create("value", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
+            os.ftruncate(fd, size)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
             yield from runner.send(m.Deliver(), (fd,))
             answer = yield from self._answer(runner, m.Done, DELIVER_SECONDS)
             if answer.problem:
                 raise ProtocolError(answer.problem)
             return os.pread(fd, size, 0)
         finally:
+            os.ftruncate(fd, 0)
             os.close(fd)
 
     def _ask(self, request: Any, kind: type) -> Core[Any]:

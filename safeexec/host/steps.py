@@ -154,7 +154,8 @@ class Steps(Undo):
         self._lane_step = self.step if type(request) is not m.Check else self.step + 1
         self.calls_of_step = 0
         calls = len(self.tool_records)
-        watch = Watch(runner, self.policy.limits, timeout, (self._out, self._err), self.workspace, self._memory_now)
+        limits, outputs = self.policy.limits, (self._out, self._err)
+        watch = Watch(runner, limits, timeout, outputs, self.workspace, self._memory_now, self._guests)
         self._running = True
         try:
             try:

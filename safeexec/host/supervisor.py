@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -82,6 +82,8 @@ class Watch:
     __slots__ = (
         "_cpu_start",
         "_deadline",
+        "_guests",
+        "_guests_began",
         "_limits",
         "_memory",
         "_outputs",
@@ -100,7 +102,9 @@ class Watch:
         outputs: tuple[OutputFile, OutputFile],
         workspace: Workspace | None,
         memory: Callable[[], int],
+        guests: Callable[[], Iterable[int]] = tuple,
     ) -> None:
+        """`memory`: bytes held now; `guests`: the processes that guest code has forked."""
         self.started = monotonic()
         self.paused = 0.0
         """Seconds during which the step's clock stood still (a host tool ran)."""
@@ -111,6 +115,8 @@ class Watch:
         self._outputs = outputs
         self._workspace = workspace
         self._memory = memory
+        self._guests = guests
+        self._guests_began: dict[int, float] = {}
         self._cpu_start = runner.cpu_seconds() or 0.0
 
     @property
@@ -130,12 +136,17 @@ class Watch:
         """CPU time of this step so far, by the kernel's count."""
         return max(0.0, (self._runner.cpu_seconds() or 0.0) - self._cpu_start)
 
+    def _cpu_of_guests(self) -> float:
+        """CPU time of processes that guest code has forked and that live, since each was first seen."""
+        spent = ((pid, processes.cpu_seconds(pid) or 0.0) for pid in self._guests())
+        return sum(now - self._guests_began.setdefault(pid, now) for pid, now in spent)
+
     def look(self) -> Verdict | None:
         """The first limit that the step is over, if any."""
         limits = self._limits
         if monotonic() >= self.deadline:
             return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
-        if (cpu := self.cpu_seconds()) > limits.cpu_seconds:
+        if (cpu := self.cpu_seconds() + self._cpu_of_guests()) > limits.cpu_seconds:
             return Verdict(
                 "cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}"
             )
@@ -246,6 +257,25 @@ class Lineage:
         if any(member.bereft() for member in members if member is not owner):
             return None
         return {pid for member in members for pid in member.pids()}
+
+    def guests(self, owner: LineageMember) -> list[int]:
+        """The processes that guest code has forked: below the runner of `owner`, and what belongs to no branch at all.
+
+        The latter are orphans (a double fork), and what a parked copy forked on its own account.
+        """
+        members = list(self.sessions)
+        known = {pid for member in members for pid in member.pids()}
+        others = {member.runner_pid() for member in members if member is not owner}
+        orphans = (pid for reaper in self._reapers for pid in processes.children_of(reaper) or ())
+        level = [pid for pid in orphans if processes.session_of(pid) == self._leader]
+        if (runner := owner.runner_pid()) is not None:
+            level.append(runner)
+        found: set[int] = set()
+        while level := [pid for pid in level if pid not in others]:
+            fresh = set(level) - found
+            found |= fresh
+            level = [child for pid in fresh for child in processes.children_of(pid) or ()]
+        return list(found - known)
 
     def leave(self, member: LineageMember) -> None:
         """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
