@@ -9,6 +9,7 @@ import array
 import contextlib
 import errno
 import fcntl
+import functools
 import os
 import select
 import signal
@@ -45,6 +46,7 @@ __all__ = [
     "private_memory",
     "process_stat",
     "processes",
+    "resident_memory",
     "send_signal",
     "sender",
     "session_members",
@@ -137,6 +139,15 @@ def cpu_seconds(pid: int) -> float | None:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return None
+
+
+def resident_memory(pid: int) -> int:
+    """Bytes of process `pid` that are in memory, whoever shares them; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except OSError:
+        return 0
 
 
 def private_memory(pid: int) -> int:
@@ -244,11 +255,27 @@ def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:
     ancillary = parse_ancillary(messages)
     for descriptor in ancillary.descriptors:
         os.close(descriptor)
-    if not ancillary.pid:
-        raise ProcessLookupError("the kernel names no sender")
     if ancillary.pidfd is not None:
+        if not ancillary.pid:
+            os.close(ancillary.pidfd)
+            raise ProcessLookupError("the kernel names no sender")
         return ancillary.pid, ancillary.pidfd
+    # A number alone may be another process's by now. Where the kernel passes pidfds, one is missing when the sender has
+    # been reaped, or sent descriptors that took its place: SCM_RIGHTS comes first.
+    if not ancillary.pid or _pidfds_pass():
+        raise ProcessLookupError("the kernel names no sender")
     return ancillary.pid, os.pidfd_open(ancillary.pid)
+
+
+@functools.cache
+def _pidfds_pass() -> bool:
+    """Whether this kernel tells senders by pidfd (6.5)."""
+    with socket.socket(socket.AF_UNIX) as one:
+        try:
+            one.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, 1)
+        except OSError:
+            return False
+    return True
 
 
 class ProcessStat(NamedTuple):

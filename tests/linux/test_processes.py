@@ -95,21 +95,37 @@ def test_memory_of_another_process(sleeper: int) -> None:
 
 
 def test_the_kernel_says_who_sent() -> None:
-    """Whatever the message says; and descriptors that come with it are not kept."""
+    """Whatever the message says."""
     ours, theirs = socket.socketpair()
     processes.pass_identity(ours, True)
-    before = set(os.listdir("/proc/self/fd"))
     pid = os.fork()
     if pid == 0:
-        socket.send_fds(theirs, [b"I am somebody else"], [0])
+        theirs.send(b"I am somebody else")
         time.sleep(3600)
     _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
     told, descriptor = processes.sender(ancillary)
     assert told == pid and processes.pid_of(descriptor) == pid
     os.close(descriptor)
-    assert len(os.listdir("/proc/self/fd")) <= len(before)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+    ours.close()
+    theirs.close()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_descriptors_in_place_of_who_sent(count: int) -> None:
+    """They leave no room for the pidfd, and by its number alone a sender that has gone could be somebody else."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    before = os.listdir("/proc/self/fd")
+    socket.send_fds(theirs, [b"hello"], [0] * count)
+    _, ancillary, _, _ = ours.recvmsg(100, processes.IDENTITY_SPACE)
+    if processes._pidfds_pass():
+        with pytest.raises(ProcessLookupError):
+            processes.sender(ancillary)
+    else:
+        os.close(processes.sender(ancillary)[1])
+    assert os.listdir("/proc/self/fd") == before
     ours.close()
     theirs.close()
 

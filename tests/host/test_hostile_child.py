@@ -1,0 +1,202 @@
+"""A child that has become the guest's own: it says what it likes, when it likes, or nothing at all.
+
+Whatever it does, the caller gets a result or one `SandboxError`, soon, and the session goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from safeexec import CheckpointError, Session
+
+pytestmark = pytest.mark.profile("confined-python")
+OpenSession = Callable[..., Session]
+
+SOON = 15.0
+"""Seconds: a host that waits longer for a hostile child waits too long. All its waits together are less."""
+GROWTH = 400 << 10
+"""KiB by which the host's peak may grow over frames of 64 MiB."""
+OWN = """\
+import os, socket, struct, sys, time
+import msgspec
+
+def find_server():
+    frame = sys._getframe()
+    while type(frame.f_locals.get("self")).__name__ != "Server":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+server = find_server()
+pack = msgspec.msgpack.encode
+
+def say(*payloads, to=server.link.socket):
+    to.sendall(b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads))
+
+def many(item, bytes):
+    count = bytes // len(item)
+    return b"\\xdd" + struct.pack(">I", count) + item * count
+
+def done(*fields):
+    return bytes([0x92 + len(fields)]) + pack("done") + pack("ok") + b"".join(fields)
+
+nothing = [pack(b""), pack(b""), pack(None), pack(False), pack(0), pack(None)]
+"""
+FRAMES = {
+    "a value that is never delivered": "say(done(*nothing, b'\\x90', b'\\x90', pack(1000)))",
+    "more than may be delivered": "say(done(*nothing, b'\\x90', b'\\x90', pack(10**15)))",
+    "less than nothing to deliver": "say(done(*nothing, b'\\x90', b'\\x90', pack(-1)))",
+    "a value that is none": "say(done(pack(b'\\xff\\xff')))",
+    "an end, and another one": "say(done(), done())",
+    "a tool that nobody waits for": "say(done(), pack(['tool-call', 1, 'x', b'']))",
+    "a number for a name": "say(pack(['done', 1]))",
+    "no message": "say(b'')",
+    "half a frame": "server.link.socket.sendall(struct.pack('<I', 1000) + b'x')",
+    "a frame of 4 GiB": "server.link.socket.sendall(b'\\xff' * 5)",
+    "millions of displays": "say(done(*nothing, many(b'\\x91\\x80', 60_000_000)))",
+    "millions of notes": "say(done(*nothing, b'\\x90', many(b'\\xa0', 60_000_000)))",
+    "millions of diagnostics": """\
+say(done(*nothing[:2], b'\\x9b' + pack('E') + pack(b'') + b'\\xc0' * 4 + pack(b'') * 2 + b'\\xc0' * 2
+         + many(b'\\x91\\xa0', 60_000_000)))""",
+    "nested without end": "say(done(*nothing[:2], b'\\x91' * 1_000_000))",
+}
+
+
+@pytest.mark.parametrize("frames", FRAMES.values(), ids=FRAMES.keys())
+def test_what_a_child_says_is_a_step_that_crashed(session: Session, frames: str) -> None:
+    session.run("kept = 1").check()
+    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, monotonic()
+    result = session.run(f"{OWN}{frames}\nos._exit(0)", timeout=10)
+    assert result.outcome == "crashed" and result.state == "restored", result
+    assert session.run("kept").value == 1
+    assert monotonic() - started < SOON
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
+
+
+def test_a_value_that_does_not_come(session: Session) -> None:
+    started = monotonic()
+    result = session.run(OWN + "say(done(*nothing, b'\\x90', b'\\x90', pack(1000)))\ntime.sleep(3600)")
+    assert result.outcome == "crashed" and monotonic() - started < SOON
+    assert session.run("1 + 1").value == 2
+
+
+def test_a_delivered_value_holds_no_memory_that_nobody_counts(session: Session) -> None:
+    """A memfd that the child keeps does not grow, and is empty when the host has read it."""
+    keep = """
+kept = []
+deliver = type(server)._deliver
+def keep(request):
+    kept.append(os.dup(server.link.fds[0]))
+    return deliver(server, request)
+server._acts[next(kind for kind in server._acts if kind.__name__ == "Deliver")] = keep
+"""
+    session.run(OWN + keep).check()
+    assert len(session.run("b'x' * 10_000_000").check().value) == 10_000_000
+    result = session.run(
+        "size = os.fstat(kept[0]).st_size\ntry:\n    os.write(kept[0], b'x')\nexcept OSError as error:\n"
+        "    refused = True\nsize, refused"
+    )
+    assert result.value == (0, True)
+
+
+HOLD_LANE = """
+server._freeze = lambda **_: (setattr(server, "_lane", None), True)[1]
+lane = server._lane
+if os.fork() == 0:
+    {does}
+    time.sleep(3600)
+"""
+PARK = "say(pack(['parked', 1]), to=socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=lane))"
+
+
+@pytest.mark.parametrize("does", ["pass", PARK], ids=["does not park", "parks and does not thaw"])
+def test_a_stray_on_the_lane_of_a_checkpoint(session: Session, does: str) -> None:
+    """It keeps the host waiting for a copy that is none, and only for so long."""
+    for _ in range(3):
+        session.run(OWN + HOLD_LANE.format(does=does)).check()
+    started = monotonic()
+    assert session.run("while True: pass", timeout=0.5).outcome == "timeout"
+    assert monotonic() - started < SOON
+    assert session.run("1 + 1").value == 2
+
+
+def test_rolling_back_to_a_copy_that_does_not_thaw(session: Session) -> None:
+    for _ in range(3):
+        session.run(OWN + HOLD_LANE.format(does=PARK)).check()
+    started = monotonic()
+    with pytest.raises(CheckpointError, match="died while it was thawed"):
+        session.rollback()
+    assert monotonic() - started < SOON
+    assert session.run("1 + 1").value == 2
+
+
+@pytest.mark.profile("standard")
+def test_a_source_that_is_slow_to_search(session: Session) -> None:
+    """The names that a lost step would have bound are looked for in its source, which is hostile."""
+    session.run("kept = 1").check()
+    started = monotonic()
+    result = session.run('text = """\nimport' + "a" * 49_000 + '!\n"""\nwhile True: pass', timeout=0.5)
+    assert result.outcome == "timeout" and monotonic() - started < SOON
+
+
+ORPHANS = """
+import os
+for _ in range(3):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            {does}
+        os._exit(0)
+"""
+EATS = "held = b'x' * (100 << 20)\n            while True: pass"
+
+
+def test_memory_of_orphans_counts(open_session: OpenSession) -> None:
+    """A double fork leaves the tree of the runner, not the session."""
+    session = open_session(memory_mb=200)
+    session.run(ORPHANS.format(does=EATS)).check()
+    assert session.run("while True: pass", timeout=20).outcome == "memory"
+
+
+def test_cpu_time_of_orphans_counts(open_session: OpenSession) -> None:
+    session = open_session(cpu_seconds=1)
+    session.run(ORPHANS.format(does="while True: pass")).check()
+    assert session.run("import time\ntime.sleep(3600)", timeout=30).outcome == "cpu"
+
+
+MANY_HOLES = """
+import os
+for number in range(12):
+    fd = os.open(f"{number}", os.O_CREAT | os.O_WRONLY)
+    os.ftruncate(fd, 400 << 20)
+    os.close(fd)
+"""
+DEEP = """
+import ctypes
+libc = ctypes.CDLL(None)
+for _ in range(30):
+    libc.mkdir(b"d" * 200, 0o700)
+    libc.chdir(b"d" * 200)
+"""
+
+
+@pytest.mark.parametrize("source", [MANY_HOLES, DEEP], ids=["holes", "paths beyond PATH_MAX"])
+def test_files_that_hide_from_the_quota(session: Session, source: str) -> None:
+    """Nothing of them is copied: holes would be 5 GB of it."""
+    assert session.workspace is not None
+    session.run("open('kept', 'w').write('1')").check()
+    assert session.run(source).outcome == "output"
+    assert session.run("import os\nos.listdir()").value == ["kept"]
+    held = sum(file.stat().st_blocks * 512 for file in Path(session.workspace).parent.parent.rglob("*"))
+    assert held < 10 << 20
+
+
+def test_a_file_whose_name_is_no_text_is_not_saved(session: Session, tmp_path: Path) -> None:
+    session.run("open(b'\\xff', 'w').close()\nopen('plain', 'w').close()").check()
+    failed = session.save(tmp_path / "state")
+    assert list(failed.values()) == ["the name of this file is not UTF-8"]
+    assert os.path.getsize(tmp_path / "state")
