@@ -326,7 +326,7 @@ def _entries(path: str) -> list[os.DirEntry[str]]:
         try:
             return list(os.scandir(path))
         except PermissionError:
-            # An ordinary user's host has the guest's rights and no more, and a directory without them would be uncounted.
+            # An ordinary user's host has the guest's rights and no more: the directory would stay uncounted.
             above, name = os.path.split(path)
             fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
