@@ -27,8 +27,7 @@ ENVIRONMENT = {
     # Process pools need semaphores and programs, and joblib warns at import where it finds none.
     "JOBLIB_MULTIPROCESSING": "0",
     "MPLBACKEND": "Agg",
-    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs (security.md of OpenBLAS: set before
-    # loading).
+    # A BLAS thread does not survive a fork, and a pool that lost its threads hangs. Read when the library is loaded.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
