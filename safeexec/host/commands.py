@@ -7,8 +7,10 @@ nothing else, may be executed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import struct
 import sys
 from collections.abc import Iterator, Sequence
@@ -227,6 +229,8 @@ def _finish(
         if isinstance(answer, m.Exited):
             status = answer.status
             outcome = "ok" if status == 0 else "error"
+            if (over := watch.files_over()) is not None:
+                outcome, message = over.outcome, over.message
             break
         verdict = watch.look()
         if verdict is not None:
@@ -243,6 +247,9 @@ def _finish(
 def _end(sandbox: SandboxCore, channel: Channel) -> Core[None]:
     """Nothing of a command outlives it: not the program, not what it started."""
     leader = channel.pid
+    if channel.pidfd >= 0:
+        with contextlib.suppress(OSError):  # ESRCH: all have gone; EINVAL: before 6.9
+            processes.pidfd_send_signal(channel.pidfd, signal.SIGKILL, group=True)
     channel.kill()
     yield from channel.ended(monotonic() + supervisor.KILL_SECONDS)
     if leader is not None:

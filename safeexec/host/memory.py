@@ -8,7 +8,7 @@ from safeexec.linux import processes
 
 
 def own_bytes(pid: int) -> int:
-    """Bytes that would be freed if process `pid` ended: its unique set size.
+    """Bytes that would be freed if process `pid` ended: its unique set size; and what it holds of shared memory.
 
     Where the host may not read that (an ordinary user's host, a process that cannot be dumped), the resident bytes that
     no file backs, which also count what is still shared with a parent: too much rather than too little. 0 if it is
@@ -17,7 +17,7 @@ def own_bytes(pid: int) -> int:
     import psutil
 
     try:
-        return int(psutil.Process(pid).memory_full_info().uss)
+        return int(psutil.Process(pid).memory_full_info().uss) + processes.shared_memory(pid)
     except psutil.AccessDenied:
         return processes.private_memory(pid)
     except psutil.NoSuchProcess:

@@ -135,6 +135,9 @@ class SessionCore(Steps):
             place = os.path.join(place, directory)
         with self._use():
             result = yield from commands.run(self.sandbox, argv, self.workspace, place, timeout)
+            limits = self.policy.limits
+            if self.workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
+                self.workspace.undo()  # and not copied
             self._files_changed()
             return result
 

@@ -13,8 +13,8 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, count
 from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
@@ -78,6 +78,8 @@ class _Lineage:
         self.store = store
         self.owner = owner
         self.branches = 0
+        self.living: set[str] = set()
+        """The directories of the branches that are open, by name."""
         self.stored = 0
         self.users = 0
 
@@ -91,6 +93,7 @@ class Workspace:
         lineage.branches += 1
         self.home = lineage.home
         self.path = os.path.join(lineage.home, f"b{lineage.branches}")
+        lineage.living.add(os.path.basename(self.path))
         os.mkdir(self.path, 0o700)
         if lineage.owner is not None:
             os.chown(self.path, *lineage.owner)
@@ -220,7 +223,7 @@ class Workspace:
         them.
         """
         size = 0
-        for files, (path, info) in enumerate(_walk(self.path), 1):
+        for files, (path, info) in enumerate(chain(_walk(self.path), self._beside()), 1):
             if stat.S_ISDIR(info.st_mode) and _is_too_deep(path):
                 return (
                     f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
@@ -232,9 +235,27 @@ class Workspace:
                 return f"the workspace holds more than {max_files} files (limits.workspace_files)"
         return None
 
+    def _beside(self) -> Iterable[tuple[str, os.stat_result]]:
+        """What lies beside the branches' directories, where they may write as well: temporary files of commands."""
+        living = self._lineage.living
+        return ((path, info) for path, info in _walk(self.home, skip=living) if path not in living)
+
+    def undo(self) -> None:
+        """Make the files what they were when they were last looked at, and remove what lies beside them."""
+        self.restore(self._last)
+        for entry in _entries(self.home):
+            if entry.name in self._lineage.living:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                remove_tree(entry.path)
+            else:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
+
     def close(self) -> None:
         """Remove the session's directory; with the last branch, the lineage's and its store."""
         remove_tree(self.path)
+        self._lineage.living.discard(os.path.basename(self.path))
         self._lineage.users -= 1
         if self._lineage.users == 0:
             remove_tree(self._lineage.home)
@@ -305,8 +326,11 @@ def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
     return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
-def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Every path below `top`, relative, directories before what they hold. No link is followed."""
+def _walk(top: str, *, skip: Collection[str] = ()) -> Iterator[tuple[str, os.stat_result]]:
+    """Every path below `top`, relative, directories before what they hold. No link is followed.
+
+    Of the directories in `skip` nothing is shown but themselves.
+    """
     pending = [""]
     while pending:
         below = pending.pop()
@@ -317,7 +341,7 @@ def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
             except OSError:
                 continue
             yield path, info
-            if stat.S_ISDIR(info.st_mode) and not _is_too_deep(path):
+            if stat.S_ISDIR(info.st_mode) and path not in skip and not _is_too_deep(path):
                 pending.append(path)
 
 

@@ -11,6 +11,7 @@ import errno
 import fcntl
 import functools
 import os
+import re
 import select
 import signal
 import socket
@@ -51,6 +52,7 @@ __all__ = [
     "sender",
     "session_members",
     "session_of",
+    "shared_memory",
     "set_death_signal",
     "set_dumpable",
     "set_subreaper",
@@ -64,6 +66,9 @@ _INFO_PID, _INFO_EXIT = 1 << 0, 1 << 3
 SCM_RIGHTS, SCM_CREDENTIALS, SCM_PIDFD = 1, 2, 4
 SO_PASSCRED, SO_PASSPIDFD = 16, 76
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_QUIET_LOOKS = 5
+_RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
+_RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
 
 
 def pidfd_open(pid: int) -> int:
@@ -151,16 +156,26 @@ def resident_memory(pid: int) -> int:
 
 
 def private_memory(pid: int) -> int:
-    """Resident bytes of process `pid` that no file backs, pages still shared with its parent included; 0 if it is gone.
+    """Resident bytes of process `pid` that no file backs; 0 if it is gone.
 
-    ``statm`` can be read for a process that is not dumpable, ``smaps_rollup`` cannot.
+    Pages still shared with its parent are among them, and so is shared anonymous memory, which ``statm`` counts with
+    the files. ``status`` can be read for a process that is not dumpable, ``smaps_rollup`` cannot.
     """
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            _, resident, shared, *_ = file.read().split()
+        with open(f"/proc/{pid}/status", "rb") as file:
+            told = file.read()
     except OSError:
         return 0
-    return (int(resident) - int(shared)) * _PAGE
+    return sum(map(int, _RSS.findall(told))) << 10
+
+
+def shared_memory(pid: int) -> int:
+    """Resident bytes of process `pid` in shared anonymous memory and memfds; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return sum(map(int, _RSS_SHARED.findall(file.read()))) << 10
+    except OSError:
+        return 0
 
 
 def session_of(pid: int) -> int | None:
@@ -348,11 +363,15 @@ def kill_all(find: Callable[[], Iterable[ProcessStat]], *, rounds: int = 200) ->
     """SIGKILL all that `find` finds until it finds none; returns the pids that were killed.
 
     A process that forks while it is looked for is caught by a later round, as long as RLIMIT_NPROC bounds their number.
+    One look is no snapshot: of a process that forks and exits, and its child that does the same, it may see neither.
+    Where there was anything, it takes several that find nothing.
     """
     killed: dict[int, None] = {}
+    quiet = 0
     for attempt in range(rounds):
         strays = list(find())
-        if not strays:
+        quiet = 0 if strays else quiet + 1
+        if not attempt and quiet or quiet >= _QUIET_LOOKS:
             break
         killed |= dict.fromkeys(stat.pid for stat in strays if kill_process(stat))
         if attempt:

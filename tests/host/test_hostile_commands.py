@@ -1,0 +1,106 @@
+"""Programs that a policy allows, with arguments that the guest chose: what they start ends, what they fill counts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from safeexec import Policy, Sandbox, Session
+from tests.footprint import DEADLINE_SECONDS, pause
+
+PYTHON = os.path.basename(os.path.realpath(sys.executable))
+
+
+@pytest.fixture(scope="module")
+def commanding(_own_temporary_directory: None) -> Iterator[Sandbox]:
+    confined = Policy.load("confined-python")
+    policy = confined.replace(danger_allow_commands=(PYTHON,), workspace_mb=64, memory_mb=256)
+    with Sandbox(policy, spare=0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def session(commanding: Sandbox) -> Iterator[Session]:
+    with commanding.session() as session:
+        yield session
+
+
+def members(sandbox: Sandbox) -> set[int]:
+    """The processes of a sandbox."""
+    zygote = psutil.Process(sandbox._core._zygote.pid)  # type: ignore[union-attr]
+    return {process.pid for process in zygote.children(recursive=True)}
+
+
+# Each process is the parent of the next and gone soon; none is there for two looks.
+RELAY = """
+import os, time
+for _ in range(30):
+    if os.fork() == 0:
+        while True:
+            try:
+                if os.fork():
+                    time.sleep(0.0005)
+                    os._exit(0)
+            except OSError:
+                pass
+"""
+ALONE = """
+import os
+try:
+    os.setpgid(0, 0)
+except OSError as error:
+    print(error.errno)
+try:
+    os.setsid()
+except OSError as error:
+    print(error.errno > 3000)
+"""
+
+
+def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session: Session) -> None:
+    before = members(commanding)
+    for _ in range(3):
+        session.command([PYTHON, "-c", RELAY], timeout=10)
+    for _ in range(int(DEADLINE_SECONDS * 10)):
+        if members(commanding) <= before:
+            return
+        pause()
+    assert members(commanding) <= before
+
+
+def test_a_command_stays_in_its_process_group(session: Session) -> None:
+    """The host ends all of the group in one call. The errno is one that timeout(1) and shells go on after."""
+    assert session.command([PYTHON, "-c", ALONE]).stdout == "1\nTrue\n"
+
+
+SHARES = """
+import mmap, os, time
+held = mmap.mmap(-1, 300 << 20)
+for at in range(0, len(held), 4096):
+    held[at] = 1
+os.fork()
+time.sleep(3600)
+"""
+
+
+def test_shared_memory_counts(session: Session) -> None:
+    """The kernel counts it as it counts files, and to nobody alone where two processes have it."""
+    assert session.command([PYTHON, "-c", SHARES], timeout=30).outcome == "memory"
+
+
+@pytest.mark.parametrize("where", [".", "../tmp"])
+def test_files_count_wherever_they_are(session: Session, where: str) -> None:
+    """In the workspace, and where its temporary files are. What was too much is undone."""
+    assert session.workspace is not None
+    session.write_file("kept", b"1")
+    fill = f"for n in range(4): open(f'{where}/{{n}}', 'wb').write(b'x' * (30 << 20))"
+    assert session.command([PYTHON, "-c", fill]).outcome == "output"
+    assert session.list_files() == ["kept"]
+    home = Path(session.workspace).parent
+    assert sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) < 1 << 20
+    assert session.run("import os\nos.listdir()").value == ["kept"]
