@@ -52,10 +52,10 @@ __all__ = [
     "sender",
     "session_members",
     "session_of",
-    "shared_memory",
     "set_death_signal",
     "set_dumpable",
     "set_subreaper",
+    "shared_memory",
 ]
 
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 3, 4, 36
@@ -371,7 +371,7 @@ def kill_all(find: Callable[[], Iterable[ProcessStat]], *, rounds: int = 200) ->
     for attempt in range(rounds):
         strays = list(find())
         quiet = 0 if strays else quiet + 1
-        if not attempt and quiet or quiet >= _QUIET_LOOKS:
+        if (not attempt and quiet) or quiet >= _QUIET_LOOKS:
             break
         killed |= dict.fromkeys(stat.pid for stat in strays if kill_process(stat))
         if attempt:

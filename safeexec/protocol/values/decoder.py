@@ -194,24 +194,29 @@ def _complex(r: Reader, depth: int) -> complex:
 
 
 def _tuple(r: Reader, depth: int) -> tuple[Any, ...]:
+    r.spend(f.CONTAINER)
     return tuple(r.body(depth + 1))
 
 
 def _list(r: Reader, depth: int) -> list[Any]:
+    r.spend(f.CONTAINER)
     return r.body(depth + 1)
 
 
 def _set(r: Reader, depth: int) -> set[Any]:
+    r.spend(f.CONTAINER)
     items = r.keys(depth + 1)
     return set(r.hashed(items, items))
 
 
 def _frozenset(r: Reader, depth: int) -> frozenset[Any]:
+    r.spend(f.CONTAINER)
     items = r.keys(depth + 1)
     return frozenset(r.hashed(items, items))
 
 
 def _dict(r: Reader, depth: int) -> dict[Any, Any]:
+    r.spend(f.CONTAINER)
     if r.view[r.at] == f.PACKED_MAP[0]:
         r.at += 1
         data = r.chunk()

@@ -133,6 +133,9 @@ class Writer:
     def enter(self, value: Any, depth: int) -> bool:
         """Whether this container may be written; if not, its opaque stand-in has been."""
         if depth < self.max_depth and id(value) not in self.open:
+            self.nodes -= f.CONTAINER
+            if self.nodes < 0:
+                raise _TooBig
             self.open.add(id(value))
             return True
         self.truncated = True
