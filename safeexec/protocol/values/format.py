@@ -19,7 +19,9 @@ MAX_DEPTH = 200
 MAX_NODES = 4_000_000
 """Values in one value. A node takes 8 to 150 bytes in memory, and only one on the wire."""
 CONTAINER = 4
-"""What a list, a set or a dict counts beyond its items: an empty set is 216 bytes and 2.6 us (3 million: 10 s, 700 MB)."""
+"""What a list, a set or a dict counts beyond its items: an empty set is 216 bytes and 2.6 us (3 million: 10 s, 700
+MB).
+"""
 MAX_KEY_INT = 2048
 """Bytes of an int in a key. Comparing an int with an equal-hash Decimal converts it in quadratic time."""
 MAX_KEY_DECIMAL = 4300
