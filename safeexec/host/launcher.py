@@ -136,12 +136,17 @@ class Zygote:
             except BlockingIOError:
                 if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
                     raise ProtectionError("the zygote does not read its configuration") from None
+            except OSError:
+                return  # it has ended; what it wrote to its log says why
 
     def _receive(self, deadline: float) -> Core[m.FromZygote | None]:
         while True:
             if not (yield Wait((self.socket.fileno(),), deadline)):
                 raise ProtectionError(f"the zygote was not ready after {START_SECONDS:.0f} s")
-            data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+            try:
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+            except ConnectionResetError:
+                return None
             if not data:
                 return None
             if self._inner < 0:

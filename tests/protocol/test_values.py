@@ -18,7 +18,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import Encoded, Opaque, decode, encode
+from safeexec.protocol.values import MAX_NODES, Encoded, Opaque, decode, encode
+from safeexec.protocol.values.format import CONTAINER
 
 
 def written(value: Any, *, max_bytes: int = 1 << 20, max_depth: int = 64, arrays: bool = False) -> Encoded:
@@ -256,6 +257,14 @@ def test_colliding_keys_end_in_an_error_and_not_in_hours(monkeypatch: pytest.Mon
 def test_node_budget_of_the_reader() -> None:
     with pytest.raises(ProtocolError, match="too many parts"):
         decode(written(list(range(1000))).data, max_nodes=999)
+
+
+def test_a_container_counts_more_than_what_it_holds() -> None:
+    """A million empty sets are 6 MB on the wire and 220 in memory: the writer leaves them out, the reader refuses them."""
+    empties: list[set[int]] = [set() for _ in range(MAX_NODES // CONTAINER)]
+    assert written(empties, max_bytes=1 << 26).truncated
+    with pytest.raises(ProtocolError, match="too many parts"):
+        decode(b"lG" + numbers(len(empties)) + (b"eG" + numbers(0)) * len(empties))
 
 
 class TestNumpy:
