@@ -357,8 +357,7 @@ class SandboxCore:
             session = yield from self.new_session()
             try:
                 if session.workspace is not None:
-                    for (name, _), content in zip(header.files, contents, strict=True):
-                        session.workspace.put(name, content)
+                    state_file.put_back(session.workspace, header, contents)
                 yield from session.load(fd)
             except BaseException:
                 yield from session.close()
@@ -469,7 +468,7 @@ class SandboxCore:
         """A directory for a new session, with the sandbox's files in it."""
         assert self._root is not None
         with self._lock:
-            workspace = self._root.lineage()
+            workspace = self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
         for name, content in self.files.items():
             workspace.put(name, content)
         workspace.initial = workspace.snapshot()

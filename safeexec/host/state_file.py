@@ -15,10 +15,14 @@ import os
 import platform
 import secrets
 from struct import Struct
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from safeexec.errors import StateFileError
+from safeexec.errors import StateFileError, WorkspaceError
+
+if TYPE_CHECKING:
+    from safeexec.host.workspace import Workspace
 
 MAGIC = b"safeexec-state-1\n"
 _LENGTH = Struct("<Q")
@@ -27,18 +31,21 @@ _SIGNATURE = 32
 _CHUNK = 1 << 20
 
 
+_MANY = msgspec.Meta(max_length=100_000)
+
+
 class Header(msgspec.Struct, kw_only=True):
     """What the file says of itself. `failed`: names that could not be saved, with the reason."""
 
     policy: str
     digest: str
     python: str
-    libraries: dict[str, str] = {}
-    names: list[str] = []
-    failed: dict[str, str] = {}
+    libraries: Annotated[dict[str, str], _MANY] = {}
+    names: Annotated[list[str], _MANY] = []
+    failed: Annotated[dict[str, str], _MANY] = {}
     step: int = 0
     payload_bytes: int = 0
-    files: list[tuple[str, int]] = []
+    files: Annotated[list[tuple[str, int]], _MANY] = []
     """Path in the workspace and size in bytes; the contents follow the header in this order."""
 
 
@@ -155,6 +162,15 @@ def read(path: str | os.PathLike[str], key: bytes) -> tuple[Header, list[bytes],
     os.lseek(fd, 0, os.SEEK_SET)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
     return header, contents, fd, signed
+
+
+def put_back(workspace: Workspace, header: Header, contents: list[bytes]) -> None:
+    """Write the files of a state, whose names a foreign one may have chosen. Raises `StateFileError`."""
+    for (name, _), content in zip(header.files, contents, strict=True):
+        try:
+            workspace.put(name, content)
+        except (OSError, ValueError, WorkspaceError) as error:
+            raise StateFileError(f"the file {ascii(name)[:200]} cannot be restored: {error}") from None
 
 
 def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mode: str, path: object) -> None:

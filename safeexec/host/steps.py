@@ -14,6 +14,7 @@ from safeexec.errors import (
     PolicyError,
     ProtocolError,
     SessionClosed,
+    WorkspaceError,
 )
 from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
@@ -180,10 +181,8 @@ class Steps(Undo):
             self._running = False
         if isinstance(done, Verdict):
             return (yield from self._killed(runner, watch, done, calls))
-        if (over := watch.files_over()) is not None:
-            # Before anything is copied: a step may have filled the workspace between two looks.
+        if (over := self._commit(watch)) is not None:
             return (yield from self._killed(runner, watch, over, calls))
-        self._commit(result)
         if self.workspace is not None and (files := self._changed_files()):
             result = replace(result, files=files)
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
@@ -302,13 +301,21 @@ class Steps(Undo):
             self, verdict, place, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]), notes, sources
         )
 
-    def _commit(self, result: Result) -> None:
-        """The step's state is the session's state: its files belong to the checkpoint that will be made of it."""
+    def _commit(self, watch: Watch) -> Verdict | None:
+        """The step's state is the session's state: its files belong to the checkpoint that will be made of it.
+
+        The verdict on a step that has filled the workspace between two looks.
+        """
         autos = self.checkpoints.automatic
-        if autos and autos[-1].step == self.step:
-            autos[-1].tool_calls = len(self.tool_records)
-            if self.workspace is not None:
+        if not autos or autos[-1].step != self.step:
+            return watch.files_over()
+        autos[-1].tool_calls = len(self.tool_records)
+        if self.workspace is not None:
+            try:
                 autos[-1].snapshot = self.workspace.snapshot()
+            except WorkspaceError as error:
+                return Verdict("output", str(error))
+        return None
 
 
 def death(pidfd: int) -> str:

@@ -10,6 +10,7 @@ from safeexec.errors import (
     CheckpointError,
     ProtocolError,
     SessionClosed,
+    WorkspaceError,
 )
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.checkpoints import (
@@ -139,13 +140,17 @@ class Undo(Running):
                 f"this state lies {depth} restores deep, each on a checkpoint that still lives; drop one of them first"
             )
         self._make_room()
+        try:
+            snapshot = self.workspace.snapshot() if self.workspace is not None else None
+        except WorkspaceError as error:
+            raise CheckpointError(f"no checkpoint could be made: {error}") from None
         ours, theirs = new_lane()
         checkpoint = Checkpoint(
             ours,
             self.step,
             parent=parent,
             tool_calls=len(self.tool_records),
-            snapshot=self.workspace.snapshot() if self.workspace is not None else None,
+            snapshot=snapshot,
         )
         try:
             try:

@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -33,11 +33,27 @@ class Entry(NamedTuple):
 
     mode: int
     mark: tuple[int, int, int, int]
-    stored: str
-    target: str
+    stored: Stored | None = None
+    target: str = ""
 
 
 Snapshot = dict[str, Entry]
+
+
+class Stored:
+    """The bytes of one file in the store. They go with the last snapshot that has them."""
+
+    __slots__ = ("_pid", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._pid = os.getpid()
+
+    def __del__(self, getpid: Callable[[], int] = os.getpid, unlink: Callable[[str], None] = os.unlink) -> None:
+        # Not in a fork of the host, whose copies of the snapshots are not the last ones.
+        if getpid() == self._pid:
+            with contextlib.suppress(OSError):
+                unlink(self.path)
 
 
 class WorkspaceRoot:
@@ -53,17 +69,19 @@ class WorkspaceRoot:
             ) from None
         self.owner: tuple[int, int] | None = None
         """uid and gid of the children, where they are not the host's own."""
-        self._lineages = 0
+        self._numbers = count(1)
         # Others may pass through to their own directory; only the host can list.
         os.chmod(self.path, 0o711)
 
-    def lineage(self) -> Workspace:
-        self._lineages += 1
-        home = os.path.join(self.path, f"s{self._lineages}")
+    def lineage(self, max_bytes: int, max_files: int) -> Workspace:
+        """A directory for a session, which may hold so much."""
+        # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir nor
+        # stat: who knew the path could do these to another session's files. Listing is what it refuses.
+        home = os.path.join(self.path, f"s{next(self._numbers)}-{secrets.token_hex(16)}")
         os.mkdir(home, 0o711)
-        store = os.path.join(self.path, f"s{self._lineages}.store")
+        store = f"{home}.store"
         os.mkdir(store, 0o700)
-        return Workspace(_Lineage(home, store, self.owner))
+        return Workspace(_Lineage(home, store, self.owner, max_bytes, max_files))
 
     def close(self) -> None:
         """Remove the directory."""
@@ -73,14 +91,16 @@ class WorkspaceRoot:
 class _Lineage:
     """What the branches of one session share: the directory, the store of file contents, the numbering."""
 
-    def __init__(self, home: str, store: str, owner: tuple[int, int] | None) -> None:
+    def __init__(self, home: str, store: str, owner: tuple[int, int] | None, max_bytes: int, max_files: int) -> None:
         self.home = home
         self.store = store
         self.owner = owner
+        self.max_bytes = max_bytes
+        self.max_files = max_files
         self.branches = 0
         self.living: set[str] = set()
         """The directories of the branches that are open, by name."""
-        self.stored = 0
+        self.numbers = count(1)
         self.users = 0
 
 
@@ -175,10 +195,17 @@ class Workspace:
     def snapshot(self) -> Snapshot:
         """The files as they are now. Only what changed since the last snapshot is copied; links and special files
         are not followed.
+
+        Raises `WorkspaceError` for more than the workspace may hold, before anything is copied: between steps guest
+        code may go on in threads, and nobody watches.
         """
+        lineage = self._lineage
+        found: list[tuple[str, os.stat_result]] = []
+        if (over := _count(_walk(self.path), lineage.max_bytes, lineage.max_files, found)) is not None:
+            raise WorkspaceError(over)
         snapshot: Snapshot = {}
         last = self._last
-        for path, info in _walk(self.path):
+        for path, info in found:
             mark = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
             known = last.get(path)
             if known is not None and known.mark == mark:
@@ -186,12 +213,13 @@ class Workspace:
             elif stat.S_ISREG(info.st_mode):
                 stored = self._store(path)
                 if stored is not None:
-                    snapshot[path] = Entry(info.st_mode, mark, stored, "")
+                    snapshot[path] = Entry(info.st_mode, mark, stored)
             elif stat.S_ISDIR(info.st_mode):
-                snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0), "", "")
+                snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0))
             elif stat.S_ISLNK(info.st_mode):
                 with contextlib.suppress(OSError):
-                    snapshot[path] = Entry(info.st_mode, mark, "", os.readlink(os.path.join(self.path, path)))
+                    target = os.readlink(os.path.join(self.path, path))
+                    snapshot[path] = Entry(info.st_mode, mark, None, target)
         self._last = snapshot
         return snapshot
 
@@ -222,18 +250,7 @@ class Workspace:
         """What is too much in the directory, or None. A hole in a file counts like its bytes: a copy would have
         them.
         """
-        size = 0
-        for files, (path, info) in enumerate(chain(_walk(self.path), self._beside()), 1):
-            if stat.S_ISDIR(info.st_mode) and _is_too_deep(path):
-                return (
-                    f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
-                )
-            size += max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
-            if size > max_bytes:
-                return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
-            if files > max_files:
-                return f"the workspace holds more than {max_files} files (limits.workspace_files)"
-        return None
+        return _count(chain(_walk(self.path), self._beside()), max_bytes, max_files)
 
     def _beside(self) -> Iterable[tuple[str, os.stat_result]]:
         """What lies beside the branches' directories, where they may write as well: temporary files of commands."""
@@ -261,11 +278,10 @@ class Workspace:
             remove_tree(self._lineage.home)
             remove_tree(self._lineage.store)
 
-    def _store(self, path: str) -> str | None:
+    def _store(self, path: str) -> Stored | None:
         """Copy one file of the guest into the store. None when it is gone or has become something else meanwhile."""
         lineage = self._lineage
-        lineage.stored += 1
-        stored = os.path.join(lineage.store, str(lineage.stored))
+        stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))))
         try:
             source = open_beneath(self.path, path, os.O_RDONLY)
         except OSError:
@@ -273,7 +289,7 @@ class Workspace:
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 return None
-            with open(stored, "wb") as target:
+            with open(stored.path, "wb") as target:
                 copy_contents(source, target.fileno())
         finally:
             os.close(source)
@@ -296,7 +312,8 @@ class Workspace:
             return entry._replace(mark=_mark(os.lstat(full)))
         fd = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
-            source = os.open(entry.stored, os.O_RDONLY)
+            assert entry.stored is not None
+            source = os.open(entry.stored.path, os.O_RDONLY)
             try:
                 copy_contents(source, fd)
             finally:
@@ -343,6 +360,27 @@ def _walk(top: str, *, skip: Collection[str] = ()) -> Iterator[tuple[str, os.sta
             yield path, info
             if stat.S_ISDIR(info.st_mode) and path not in skip and not _is_too_deep(path):
                 pending.append(path)
+
+
+def _count(
+    paths: Iterable[tuple[str, os.stat_result]],
+    max_bytes: int,
+    max_files: int,
+    found: list[tuple[str, os.stat_result]] | None = None,
+) -> str | None:
+    """What is too much in `paths`, or None. Collects them in `found`."""
+    size = 0
+    for files, (path, info) in enumerate(paths, 1):
+        if stat.S_ISDIR(info.st_mode) and _is_too_deep(path):
+            return f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
+        size += max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
+        if size > max_bytes:
+            return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
+        if files > max_files:
+            return f"the workspace holds more than {max_files} files (limits.workspace_files)"
+        if found is not None:
+            found.append((path, info))
+    return None
 
 
 def _entries(path: str) -> list[os.DirEntry[str]]:

@@ -14,6 +14,7 @@ from time import monotonic
 import pytest
 
 from safeexec import CheckpointError, Session
+from tests.footprint import pause
 
 pytestmark = pytest.mark.profile("confined-python")
 OpenSession = Callable[..., Session]
@@ -200,3 +201,50 @@ def test_a_file_whose_name_is_no_text_is_not_saved(session: Session, tmp_path: P
     failed = session.save(tmp_path / "state")
     assert list(failed.values()) == ["the name of this file is not UTF-8"]
     assert os.path.getsize(tmp_path / "state")
+
+
+@pytest.mark.profile("confined-python")
+def test_another_sessions_files_cannot_be_named(open_session: OpenSession) -> None:
+    """Landlock judges neither chmod, utime, chdir nor stat, and all sessions of a sandbox are one user."""
+    one, two = open_session(), open_session()
+    assert one.workspace is not None and two.workspace is not None
+    mine, other = Path(one.workspace), Path(two.workspace)
+    assert len(mine.parent.name) > 32 and mine.parent.name[-32:] != other.parent.name[-32:]
+    look = f"import os\nos.listdir({str(mine.parent.parent)!r})"
+    assert one.run(look).outcome == "violation"
+
+
+def test_copies_of_files_go_with_the_checkpoints_that_need_them(session: Session) -> None:
+    """A step that writes a file anew each time takes no more room each time."""
+    assert session.workspace is not None
+    store = Path(session.workspace).parent.with_suffix(".store")
+    for number in range(12):
+        session.run(f"open('same', 'wb').write(bytes({number}) + bytes(1 << 20))").check()
+    assert len(list(store.iterdir())) <= 4
+    session.rollback()
+    assert session.run("import os\nos.path.getsize('same')").value == 10 + (1 << 20)
+
+
+FILLS = """
+import threading, time
+def fill():
+    for number in range(6):
+        with open(f"{number}", "wb") as file:
+            file.truncate(100 << 20)
+    open("filled", "w").close()
+filler = threading.Timer(0.2, fill)
+filler.start()
+"""
+
+
+def test_what_a_thread_fills_between_steps_is_not_copied(session: Session) -> None:
+    assert session.workspace is not None
+    session.run(FILLS).check()
+    deadline = monotonic() + SOON
+    while not os.path.exists(f"{session.workspace}/filled") and monotonic() < deadline:
+        pause()
+    with pytest.raises(CheckpointError, match="workspace holds more"):
+        session.checkpoint("full")
+    assert not list(Path(session.workspace).parent.with_suffix(".store").iterdir())
+    assert session.run("1 + 1").outcome == "output"
+    assert session.run("import os\nos.listdir()").value == []

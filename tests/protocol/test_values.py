@@ -260,7 +260,7 @@ def test_node_budget_of_the_reader() -> None:
 
 
 def test_a_container_counts_more_than_what_it_holds() -> None:
-    """A million empty sets are 6 MB on the wire and 220 in memory: the writer leaves them out, the reader refuses them."""
+    """A million empty sets are 6 MB on the wire and 220 in memory."""
     empties: list[set[int]] = [set() for _ in range(MAX_NODES // CONTAINER)]
     assert written(empties, max_bytes=1 << 26).truncated
     with pytest.raises(ProtocolError, match="too many parts"):
