@@ -75,8 +75,8 @@ class WorkspaceRoot:
 
     def lineage(self, max_bytes: int, max_files: int) -> Workspace:
         """A directory for a session, which may hold so much."""
-        # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir nor
-        # stat: who knew the path could do these to another session's files. Listing is what it refuses.
+        # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
+        # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
         home = os.path.join(self.path, f"s{next(self._numbers)}-{secrets.token_hex(16)}")
         os.mkdir(home, 0o711)
         store = f"{home}.store"
