@@ -18,7 +18,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from hashlib import sha256
 from time import time, time_ns
 from typing import IO, TYPE_CHECKING, Any
 
@@ -39,6 +38,12 @@ def _logger() -> Any:
         return None
     logger = logging.getLogger("safeexec")
     return logger if logger.isEnabledFor(INFO) else None
+
+
+def _sha256(source: bytes) -> str:
+    import hashlib  # loads OpenSSL: 9 ms at the start of every host
+
+    return hashlib.sha256(source).hexdigest()
 
 
 class Observer:
@@ -76,7 +81,7 @@ class Observer:
             "step": result.step,
             "policy": self._policy,
             "policy_sha256": self._digest,
-            "source_sha256": sha256(source).hexdigest(),
+            "source_sha256": _sha256(source),
             "source_bytes": len(source),
             "outcome": result.outcome,
             "state": result.state,

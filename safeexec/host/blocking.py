@@ -124,11 +124,11 @@ class Sandbox:
         """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
         if self._opened is not None and self._opened.alive:
             return self
-        from safeexec.linux import probe
-
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
+            from safeexec.linux import probe
+
             probe.begin()
             core = self._opened = self._opened or self._new_core()
             if variables := environment(core.policy):

@@ -10,7 +10,6 @@ import itertools
 import os
 import stat
 import sys
-import sysconfig
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -207,7 +206,7 @@ def unprivileged_user() -> User:
 
 def _mapped(path: str, wish: int) -> int:
     try:
-        with open(path, encoding="ascii") as file:
+        with open(path, encoding="utf-8") as file:
             ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in file)]
     except OSError:
         return wish
@@ -273,7 +272,9 @@ def _machine_paths() -> Iterator[str]:
 
 
 def _python_paths() -> Iterator[str]:
-    yield from (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    # The site directories are on the import path. `sysconfig` would say the same, at the cost of a large table.
+    yield os.path.dirname(os.__file__)
+    yield os.path.join(sys.base_exec_prefix, sys.platlibdir, "python{}.{}".format(*sys.version_info))
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         if os.path.realpath(prefix) not in _SHARED_PREFIXES:
             yield prefix

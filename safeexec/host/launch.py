@@ -62,13 +62,15 @@ class Launched:
 
 
 def import_path() -> list[str]:
-    """The host's own import path, absolute, with the directory that holds this package first.
+    """The host's own import path, absolute: the standard library first, then the directory that holds this package.
 
     The zygote runs without `site` and without PYTHONPATH, so a venv, a user site and an editable install reach it here.
+    What lies beside the host's script cannot stand in for a module of the standard library.
     """
-    path = [os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
-    for entry in sys.path:
-        entry = os.path.abspath(entry) if entry else ""
-        if entry and entry not in path and os.path.exists(entry):
-            path.append(entry)
-    return path
+    entries = [os.path.abspath(entry) for entry in sys.path if entry]
+    standard = os.path.dirname(os.__file__)
+    first = [entry for entry in entries if entry == standard or os.path.dirname(entry) == standard]
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sites = ("site-packages", "dist-packages")
+    first = [entry for entry in first if os.path.basename(entry) not in sites]
+    return [entry for entry in dict.fromkeys([*first, package, *entries]) if os.path.exists(entry)]

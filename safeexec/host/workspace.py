@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import stat
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, count
 from typing import NamedTuple
@@ -61,7 +59,9 @@ class WorkspaceRoot:
 
     def __init__(self) -> None:
         try:
-            self.path = os.path.realpath(tempfile.mkdtemp(prefix="safeexec-"))
+            from tempfile import mkdtemp  # with shutil and its codecs 4 ms, for sandboxes with workspaces only
+
+            self.path = os.path.realpath(mkdtemp(prefix="safeexec-"))
         except OSError as error:
             raise WorkspaceError(
                 f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
@@ -77,7 +77,7 @@ class WorkspaceRoot:
         """A directory for a session, which may hold so much."""
         # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
         # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
-        home = os.path.join(self.path, f"s{next(self._numbers)}-{secrets.token_hex(16)}")
+        home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
         os.mkdir(home, 0o711)
         store = f"{home}.store"
         os.mkdir(store, 0o700)
@@ -450,7 +450,7 @@ def remove_tree(path: str) -> None:
         for number in count():
             if not pending:
                 return
-            moved = f".{secrets.token_hex(6)}.{number}."
+            moved = f".{os.urandom(6).hex()}.{number}."
             pending += _empty(top, pending.pop(), moved)
     finally:
         os.close(top)

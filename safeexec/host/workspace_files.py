@@ -11,7 +11,6 @@ Knows no policy: the limits are arguments.
 from __future__ import annotations
 
 import errno
-import mimetypes
 import os
 import stat
 from collections.abc import Iterator
@@ -133,6 +132,8 @@ def changed_since(before: dict[str, FileInfo], after: dict[str, FileInfo]) -> tu
 
 
 def _type(name: str) -> str:
+    import mimetypes
+
     return mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"
 
 

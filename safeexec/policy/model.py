@@ -236,7 +236,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
 
     @classmethod
     def from_yaml(cls, text: str, *, name: str = "policy", filename: str = "<policy>") -> Policy:
-        """A policy from YAML text; `extends` may name any profile. Raises `PolicyError`."""
+        """A policy from YAML text; `extends` may name any profile, but no path. Raises `PolicyError`."""
         from safeexec.policy.profiles import from_text
 
         return from_text(text, name=name, filename=filename)
@@ -267,9 +267,11 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
     @classmethod
     def profiles(cls) -> dict[str, Path]:
         """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones."""
+        from pathlib import Path
+
         from safeexec.policy.profiles import names
 
-        return names()
+        return {name: Path(file) for name, file in names().items()}
 
     def check(self) -> list[Finding]:
         """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""

@@ -81,9 +81,11 @@ def _default(path: str) -> str:
 
 def write() -> None:
     """Brings `policies/README.md` up to date."""
+    from pathlib import Path
+
     from safeexec.policy.profiles import shipped_directory
 
-    path = shipped_directory() / "README.md"
+    path = Path(shipped_directory(), "README.md")
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     path.write_text(before + BEGIN + text() + END + rest.partition(END)[2], encoding="utf-8")
 

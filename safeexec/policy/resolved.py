@@ -6,8 +6,8 @@ is read. Write it with ``python -m safeexec.policy.resolved``; a test shows that
 
 from __future__ import annotations
 
+import os
 from binascii import crc32
-from pathlib import Path
 
 import msgspec
 
@@ -23,18 +23,24 @@ class Resolved(msgspec.Struct, frozen=True):
     policy: Policy
 
 
-def lookup(path: Path) -> Policy | None:
-    """The policy of the profile at `path`, if it was resolved in advance and none of its files has changed since."""
-    directory = path.parent
+def lookup(directory: str, name: str) -> Policy | None:
+    """The policy of the profile `name` in `directory`, if it was resolved in advance and none of its files has changed
+    since.
+    """
     try:
-        entries = msgspec.json.decode((directory / FILE).read_bytes(), type=dict[str, msgspec.Raw])
-        resolved = msgspec.json.decode(entries[path.stem], type=Resolved)
-        if any(crc32((directory / file).read_bytes()) != checksum for file, checksum in resolved.files.items()):
+        entries = msgspec.json.decode(_contents(directory, FILE), type=dict[str, msgspec.Raw])
+        resolved = msgspec.json.decode(entries[name], type=Resolved)
+        if any(crc32(_contents(directory, file)) != checksum for file, checksum in resolved.files.items()):
             return None
     except (OSError, KeyError, msgspec.DecodeError):
         return None
-    files = tuple(str(directory / file) for file in resolved.files)
+    files = tuple(os.path.join(directory, file) for file in resolved.files)
     return msgspec.structs.replace(resolved.policy, files=files)
+
+
+def _contents(directory: str, file: str) -> bytes:
+    with open(os.path.join(directory, file), "rb") as opened:
+        return opened.read()
 
 
 def text() -> str:
@@ -42,15 +48,17 @@ def text() -> str:
     from safeexec.policy.model import plain
     from safeexec.policy.profiles import read_profile, shipped_directory
 
+    directory = shipped_directory()
     entries = {}
-    for path in sorted(shipped_directory().glob("*.yaml")):
-        policy = read_profile(path)
-        files = {Path(file).name: crc32(Path(file).read_bytes()) for file in policy.files}
-        entries[path.stem] = Resolved(files, msgspec.structs.replace(policy, files=()))
+    for profile in sorted(file for file in os.listdir(directory) if file.endswith(".yaml")):
+        policy = read_profile(os.path.join(directory, profile))
+        files = {os.path.basename(file): crc32(_contents(*os.path.split(file))) for file in policy.files}
+        entries[profile.removesuffix(".yaml")] = Resolved(files, msgspec.structs.replace(policy, files=()))
     return msgspec.json.format(msgspec.json.encode(entries, enc_hook=plain), indent=1).decode() + "\n"
 
 
 if __name__ == "__main__":
     from safeexec.policy.profiles import shipped_directory
 
-    (shipped_directory() / FILE).write_text(text(), encoding="utf-8")
+    with open(os.path.join(shipped_directory(), FILE), "w", encoding="utf-8") as written:
+        written.write(text())

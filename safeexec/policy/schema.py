@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import os
 from typing import Any
 
 import msgspec
@@ -69,4 +70,5 @@ def text() -> str:
 if __name__ == "__main__":
     from safeexec.policy.profiles import shipped_directory
 
-    (shipped_directory() / FILE).write_text(text(), encoding="utf-8")
+    with open(os.path.join(shipped_directory(), FILE), "w", encoding="utf-8") as written:
+        written.write(text())

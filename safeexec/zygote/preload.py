@@ -187,3 +187,4 @@ def settle(guest: Guest) -> None:
                 guest.step(m.Execute(0, REHEARSAL.encode()))
 
     gc.freeze()
+    gc.enable()
