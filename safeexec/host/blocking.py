@@ -127,9 +127,6 @@ class Sandbox:
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
-            from safeexec.linux import probe
-
-            probe.begin()
             core = self._opened = self._opened or self._new_core()
             if variables := environment(core.policy):
                 launched.discard()

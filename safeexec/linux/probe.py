@@ -59,19 +59,12 @@ class Probe(NamedTuple):
 
 _NOT_TRIED = Answer(False, "the probe ended before it came to this")
 _cache: list[Probe] = []
-_begun: list[_Started] = []
-
-
-def begin() -> None:
-    """Start the attempts and do not wait for them: `probe` will. Harmless when the answers are known."""
-    if not _cache and not _begun:
-        _begun.append(_start(None))
 
 
 def probe() -> Probe:
     """The answers for this process, found at the first call: about 5 ms, with one fork."""
     if not _cache:
-        _cache.append(_finish(_begun.pop() if _begun else _start(None)))
+        _cache.append(run_probe())
     return _cache[0]
 
 
@@ -82,17 +75,6 @@ def is_root() -> bool:
 
 def run_probe(before: Callable[[], None] | None = None) -> Probe:
     """Try every act in a fork; `before` runs first in it, for tests that take something away."""
-    return _finish(_start(before))
-
-
-class _Started(NamedTuple):
-    """A fork that tries the acts, and the pipe on which it tells what came of each."""
-
-    pid: int
-    answers: int
-
-
-def _start(before: Callable[[], None] | None) -> _Started:
     read_end, write_end = os.pipe()
     with warnings.catch_warnings():
         # 3.12 warns of forks in threaded processes; this one calls the kernel and ends
@@ -101,16 +83,12 @@ def _start(before: Callable[[], None] | None) -> _Started:
     if pid == 0:
         _be_the_probe(write_end, before)
     os.close(write_end)
-    return _Started(pid, read_end)
-
-
-def _finish(started: _Started) -> Probe:
-    answers = _parse(_read_all(started.answers, time.monotonic() + TIMEOUT_SECONDS))
-    os.close(started.answers)
+    answers = _parse(_read_all(read_end, time.monotonic() + TIMEOUT_SECONDS))
+    os.close(read_end)
     with contextlib.suppress(ProcessLookupError):
-        os.kill(started.pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(started.pid, 0)
+        os.waitpid(pid, 0)
     abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
     fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
     return Probe(**fields, landlock_abi=abi)
