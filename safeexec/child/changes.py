@@ -26,6 +26,7 @@ from typing import Any
 from zlib import crc32
 
 from safeexec.compiler.names import is_internal
+from safeexec.identity import identity
 from safeexec.protocol.messages import MANY, ChangesReport, Variable
 from safeexec.text import short_repr, type_name
 
@@ -77,11 +78,11 @@ class Tracker:
             _mention(tail, mentioned)
         size = len(namespace)
         if size <= _ALL_NAMES:
-            names, identities = list(namespace), list(map(id, namespace.values()))
+            names, identities = list(namespace), list(map(identity, namespace.values()))
         else:
             _mention_functions(namespace, mentioned)
             names = [name for name in mentioned if name in namespace]
-            identities = [id(namespace[name]) for name in names]
+            identities = [identity(namespace[name]) for name in names]
         fingerprints = {}
         for name in mentioned:
             if name in namespace:
@@ -95,7 +96,7 @@ class Tracker:
         if before.watched:
             names, identities = _watched(namespace, before)
         else:
-            names, identities = list(namespace), list(map(id, namespace.values()))
+            names, identities = list(namespace), list(map(identity, namespace.values()))
         created: list[str] = []
         deleted: list[str] = []
         if names == before.names:
@@ -150,7 +151,7 @@ def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list
     if added > 0:
         known = set(names)
         names += [name for name in islice(reversed(namespace), added) if name not in known][::-1]
-    return names, [id(namespace[name]) for name in names]
+    return names, [identity(namespace[name]) for name in names]
 
 
 def _report(namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]) -> ChangesReport:
@@ -188,7 +189,7 @@ def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
         return _of_dict(value, levels)
     if kind is set or kind is frozenset:
         size = len(value)
-        return (size, sum(map(id, value))) if size <= _ITEMS else (size, *map(id, islice(value, _SPREAD)))
+        return (size, sum(map(identity, value))) if size <= _ITEMS else (size, *map(identity, islice(value, _SPREAD)))
     if kind is bytearray:
         return (len(value), crc32(value if len(value) <= _BYTES else value[:: len(value) // _ELEMENTS]))
     if kind in (FunctionType, ModuleType, type):
@@ -203,7 +204,7 @@ def _of_items(value: Any, size: int, levels: int) -> tuple[Any, ...]:
         step = size // _SPREAD
         items = (*value[:_SPREAD], *value[_SPREAD:-_SPREAD:step][:_SPREAD], *value[-_SPREAD:])
     inside = [fingerprint(item, levels - 1) for item in items if type(item) not in _FLAT] if levels > 1 else ()
-    return (size, *map(id, items), *inside)
+    return (size, *map(identity, items), *inside)
 
 
 _LIBRARIES = frozenset({"array", "collections", "numpy", "pandas", "scipy", "sympy"})
@@ -217,7 +218,7 @@ def _of_dict(value: dict[Any, Any], levels: int) -> tuple[Any, ...]:
     else:
         keys = [*islice(value, _SPREAD), *islice(reversed(value), _SPREAD)]
         values = [*islice(value.values(), _SPREAD), *islice(reversed(value.values()), _SPREAD)]
-    return (size, *map(id, keys), *_of_items(values, len(values), levels))
+    return (size, *map(identity, keys), *_of_items(values, len(values), levels))
 
 
 def _of_object(value: Any, kind: type, levels: int) -> Any:
@@ -229,7 +230,9 @@ def _of_object(value: Any, kind: type, levels: int) -> Any:
         if package == "pandas":
             return _of_frame(value, kind)
         if package in ("collections", "array"):
-            return (len(value), *map(id, islice(value, _ITEMS))) if kind.__name__ == "deque" else _of_buffer(value)
+            return (
+                (len(value), *map(identity, islice(value, _ITEMS))) if kind.__name__ == "deque" else _of_buffer(value)
+            )
         return _of_attributes(value, kind, levels)
     except Exception:
         return None
@@ -282,7 +285,7 @@ def _of_frame(value: Any, kind: type) -> Any:
         data = block.values
         blocks.append(_checksum(data) if type(data).__module__ == "numpy" else _of_extension(data))
     labels = value.columns if value.ndim == 2 else value.name
-    return (value.shape, id(value.index), id(labels), *blocks)
+    return (value.shape, identity(value.index), identity(labels), *blocks)
 
 
 def _of_extension(data: Any) -> Any:
@@ -292,7 +295,7 @@ def _of_extension(data: Any) -> Any:
         if type(inside).__module__ == "numpy":
             mask = getattr(data, "_mask", None)
             return _checksum(inside), None if mask is None else _checksum(mask)
-    return id(getattr(data, "_pa_array", data))
+    return identity(getattr(data, "_pa_array", data))
 
 
 # Descriptions

@@ -24,6 +24,7 @@ from typing import Any, Final
 from safeexec.compiler import names
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
+from safeexec.identity import identity
 
 Guard = Callable[..., Any]
 
@@ -279,7 +280,7 @@ def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard
         if (kind is type and cls in _MATCHED_WHOLE) or not issubclass(kind, type):  # CPython has a TypeError for these
             return cls
         arguments = _getattr(cls, "__match_args__", None)
-        found = known.get(id(cls))
+        found = known.get(identity(cls))
         if found is not None and found[1] is arguments:
             return found[2]
         if arguments is not None and _type(arguments) is not tuple:
@@ -291,7 +292,7 @@ def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard
         made = _stand_in(cls, arguments)
         if len(known) >= _KNOWN_TYPES:
             known.clear()
-        known[id(cls)] = cls, arguments, made
+        known[identity(cls)] = cls, arguments, made
         return made
 
     return guarded_class

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from safeexec.compiler import names
 from safeexec.facades.access import module_access, name_access
+from safeexec.identity import identity
 from safeexec.protocol.plan import LanguagePlan
 
 PLAIN: Final = 0
@@ -156,9 +157,9 @@ _rules: dict[int, Rules] = {}
 
 def rules_of(plan: LanguagePlan) -> Rules:
     """The rules of `plan`, built at its first use."""
-    found = _rules.get(id(plan))
+    found = _rules.get(identity(plan))
     if found is None:
         if len(_rules) >= 16:
             _rules.clear()
-        found = _rules[id(plan)] = Rules(plan)  # keeps the plan alive, so that its id stays its own
+        found = _rules[identity(plan)] = Rules(plan)  # keeps the plan alive, so that its id stays its own
     return found

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from safeexec.facades import access, tables
+from safeexec.identity import identity
 from safeexec.protocol.plan import LanguagePlan
 
 __all__ = [
@@ -67,7 +68,7 @@ def installed(name: str) -> bool:
 
 def is_facade(value: object) -> bool:
     """Was this object built here? A module that is not a facade must not reach guest code."""
-    return _FACADES.get(id(value)) is value
+    return _FACADES.get(identity(value)) is value
 
 
 def known_names(name: str, plan: LanguagePlan) -> frozenset[str]:
@@ -104,7 +105,7 @@ def facade(name: str, plan: LanguagePlan) -> ModuleType:
         _check_importable(name, plan)
         found = _build(name, import_module(name), plan)
         built[name] = found
-        _FACADES[id(found)] = found
+        _FACADES[identity(found)] = found
     return found
 
 
@@ -142,9 +143,9 @@ def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
 
 
 def _built(plan: LanguagePlan) -> dict[str, ModuleType]:
-    entry = _BUILT.get(id(plan))
+    entry = _BUILT.get(identity(plan))
     if entry is None:
-        entry = _BUILT[id(plan)] = (plan, {})
+        entry = _BUILT[identity(plan)] = (plan, {})
     return entry[1]
 
 

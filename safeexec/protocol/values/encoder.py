@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Encoded, Opaque
 from safeexec.text import short_repr, type_name
@@ -132,11 +133,11 @@ class Writer:
 
     def enter(self, value: Any, depth: int) -> bool:
         """Whether this container may be written; if not, its opaque stand-in has been."""
-        if depth < self.max_depth and id(value) not in self.open:
+        if depth < self.max_depth and identity(value) not in self.open:
             self.nodes -= f.CONTAINER
             if self.nodes < 0:
                 raise _TooBig
-            self.open.add(id(value))
+            self.open.add(identity(value))
             return True
         self.truncated = True
         self.opaque(value)
@@ -226,7 +227,7 @@ def _list(w: Writer, value: list[Any], depth: int) -> None:
             w.emit(f.LIST, 1)
             w.body(value[:] if len(value) <= w.nodes else value, depth + 1)
         finally:
-            w.open.discard(id(value))
+            w.open.discard(identity(value))
 
 
 def _tuple(w: Writer, value: tuple[Any, ...], depth: int) -> None:
@@ -235,7 +236,7 @@ def _tuple(w: Writer, value: tuple[Any, ...], depth: int) -> None:
             w.emit(f.TUPLE, 1)
             w.body(value, depth + 1)
         finally:
-            w.open.discard(id(value))
+            w.open.discard(identity(value))
 
 
 def _set(w: Writer, value: set[Any], depth: int) -> None:
@@ -258,7 +259,7 @@ def _hashed(w: Writer, value: set[Any] | frozenset[Any], tag: bytes, depth: int)
             w.body(list(value), depth + 1)
         finally:
             w.in_key -= 1
-            w.open.discard(id(value))
+            w.open.discard(identity(value))
 
 
 def _dict(w: Writer, value: dict[Any, Any], depth: int) -> None:
@@ -270,7 +271,7 @@ def _dict(w: Writer, value: dict[Any, Any], depth: int) -> None:
             w.room(2 * len(value))
             _mapping(w, value, depth + 1)
         finally:
-            w.open.discard(id(value))
+            w.open.discard(identity(value))
 
 
 def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
@@ -448,7 +449,7 @@ def _as_base(plain: Callable[[Any], Any], write: _Write) -> _Write:
         try:
             write(w, plain(value), depth)
         finally:
-            w.open.discard(id(value))
+            w.open.discard(identity(value))
 
     return written
 

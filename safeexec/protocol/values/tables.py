@@ -13,6 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import ProtocolError
+from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _write_array(w: Writer, value: Any, depth: int) -> None:
             _write_header(w, f.OBJECT_ARRAY, "|O", value.shape)
             w.body(value.ravel().tolist(), depth + 1)
         finally:
-            w.open.discard(id(value))
+            w.open.discard(identity(value))
     elif value.dtype.kind not in "OT":
         w.opaque(value)
 
@@ -135,7 +136,7 @@ def _write_frame(w: Writer, value: Any, depth: int) -> None:
         for position in range(value.shape[1]):
             _write_column(w, value.iloc[:, position], depth + 1)
     finally:
-        w.open.discard(id(value))
+        w.open.discard(identity(value))
 
 
 def _write_series(w: Writer, value: Any, depth: int) -> None:
@@ -148,7 +149,7 @@ def _write_series(w: Writer, value: Any, depth: int) -> None:
         w.put(value.name, depth + 1)
         _write_column(w, value, depth + 1)
     finally:
-        w.open.discard(id(value))
+        w.open.discard(identity(value))
 
 
 def _write_index(w: Writer, index: Any, depth: int) -> None:
