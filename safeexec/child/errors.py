@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child import tracebacks
-from safeexec.child.rules import group_of
 from safeexec.child.violations import explain, rule_of
 from safeexec.protocol.messages import ErrorReport
+from safeexec.syscalls.table import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping

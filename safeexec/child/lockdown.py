@@ -17,10 +17,10 @@ import struct
 from collections.abc import Iterable
 
 from safeexec.child import violations
-from safeexec.child.rules import OWN_PID, rules_for
 from safeexec.linux import capabilities, landlock, namespaces, processes, rlimits, seccomp
 from safeexec.linux.libc import libc
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
+from safeexec.syscalls.table import OWN_PID, rules_for
 
 __all__ = ["Lockdown"]
 

@@ -15,10 +15,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child import violations
-from safeexec.child.rules import group_of, rules_for
-from safeexec.linux.seccomp import NAMING_BASE
-from safeexec.linux.syscalls import numbers
 from safeexec.protocol.messages import ErrorReport, Refusal
+from safeexec.syscalls import NAMING_BASE
+from safeexec.syscalls.numbers import numbers
+from safeexec.syscalls.table import group_of, rules_for
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement

@@ -11,8 +11,8 @@ import socket
 from collections.abc import Callable
 
 from safeexec.linux.libc import prctl, syscall
-from safeexec.linux.seccomp import NAMING_BASE
 from safeexec.protocol.confinement import Mechanism
+from safeexec.syscalls import NAMING_BASE
 
 _PR_GET_NO_NEW_PRIVS = 39
 _PTRACE_TRACEME = 0

@@ -11,8 +11,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from safeexec.linux.seccomp import NAMING_BASE
-from safeexec.linux.syscalls import names
+from safeexec.syscalls import NAMING_BASE
+from safeexec.syscalls.numbers import names
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
@@ -82,7 +82,7 @@ def syscall_of(error: BaseException) -> str | None:
 
 def explain(error: BaseException) -> tuple[str, str, str] | None:
     """(system call, message, hint) if the kernel refused what this exception is about, else None. Never raises."""
-    from safeexec.child.rules import group_of
+    from safeexec.syscalls.table import group_of
 
     call = syscall_of(error)
     if call is not None:

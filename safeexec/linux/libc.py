@@ -9,7 +9,7 @@ import ctypes
 import os
 from typing import Any
 
-from safeexec.linux.syscalls import numbers
+from safeexec.syscalls.numbers import numbers
 
 __all__ = ["AT_EMPTY_PATH", "AT_FDCWD", "address", "call", "check", "libc", "prctl", "raw_syscall", "syscall"]
 

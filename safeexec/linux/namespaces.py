@@ -108,7 +108,7 @@ def enter_new_root() -> None:
 
 
 def _pivot_root() -> int:
-    from safeexec.linux.syscalls import numbers
+    from safeexec.syscalls.numbers import numbers
 
     return numbers()["pivot_root"]
 

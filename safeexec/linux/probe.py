@@ -19,7 +19,8 @@ from typing import NamedTuple, NoReturn
 
 from safeexec.linux import landlock, namespaces, processes, seccomp
 from safeexec.linux.libc import raw_syscall
-from safeexec.linux.syscalls import MACHINES, machine, numbers
+from safeexec.syscalls import NAMING_BASE, allow, refuse
+from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
 __all__ = ["Answer", "Probe", "is_root", "probe", "run_probe"]
 
@@ -191,13 +192,13 @@ def _act_seccomp() -> None:
     if machine() not in MACHINES:
         raise OSError(errno.ENOSYS, f"no system call table for {machine()}")
     seccomp.set_no_new_privs()
-    names = dict.fromkeys(numbers(), seccomp.allow()) | {"getpriority": seccomp.refuse()}
+    names = dict.fromkeys(numbers(), allow()) | {"getpriority": refuse()}
     seccomp.install(seccomp.prepare(seccomp.build(names)))
     import ctypes
 
     ctypes.set_errno(0)
     raw_syscall(numbers()["getpriority"], 0, 0, 0, 0, 0, 0)
-    if ctypes.get_errno() != seccomp.NAMING_BASE + numbers()["getpriority"]:
+    if ctypes.get_errno() != NAMING_BASE + numbers()["getpriority"]:
         raise OSError(errno.ENOTSUP, "a filter was installed and did not refuse")
 
 

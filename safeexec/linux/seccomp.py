@@ -13,28 +13,22 @@ from typing import NamedTuple
 
 from safeexec.linux import bpf
 from safeexec.linux.libc import address, prctl, syscall
-from safeexec.linux.syscalls import machine, numbers
+from safeexec.syscalls import NAMING_BASE, Check, Rule
+from safeexec.syscalls.numbers import machine, numbers
 
 __all__ = [
     "ALLOW",
     "ARCHITECTURES",
     "KILL_PROCESS",
-    "NAMING_BASE",
-    "Check",
-    "Rule",
-    "allow",
-    "allow_if",
     "build",
     "install",
     "prepare",
-    "refuse",
     "set_no_new_privs",
 ]
 
 ALLOW = 0x7FFF0000
 KILL_PROCESS = 0x80000000
 ERRNO = 0x00050000
-NAMING_BASE = 3000
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_* by machine."""
@@ -43,44 +37,6 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _X32_BIT = 0x40000000
 _SET_MODE_FILTER = 1
 _SET_NO_NEW_PRIVS = 38
-
-
-class Check(NamedTuple):
-    """``arguments[argument] & mask == value``. The upper word is judged too if `mask` reaches into it.
-
-    An argument that the kernel cuts to 32 bits (an int, a command number) must be checked with a 32-bit mask: a caller
-    may leave anything in the upper word.
-    """
-
-    argument: int
-    mask: int
-    value: int
-
-
-class Rule(NamedTuple):
-    """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it).
-
-    `excuses` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
-    """
-
-    alternatives: tuple[tuple[Check, ...], ...] = ()
-    error: int | None = None
-    excuses: tuple[tuple[tuple[Check, ...], int], ...] = ()
-
-
-def allow() -> Rule:
-    """Always allowed."""
-    return Rule(((),))
-
-
-def allow_if(*alternatives: tuple[Check, ...], error: int | None = None) -> Rule:
-    """Allowed if all checks of one alternative hold."""
-    return Rule(alternatives, error)
-
-
-def refuse(error: int | None = None) -> Rule:
-    """Always refused, with `error`: for calls on whose real errno libraries fall back (ENOSYS for clone3)."""
-    return Rule((), error)
 
 
 def answer(number: int, error: int | None) -> int:

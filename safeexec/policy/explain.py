@@ -246,10 +246,9 @@ class Judge:
 
 def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
     """(allowed, with any arguments, group) of a system call, from the table that a child of this policy installs."""
-    # The table is data of the child's side; it is read here, and nothing of it run, so that there is no second one.
-    from safeexec.child.rules import group_of, rules_for
     from safeexec.policy.kernel import file_calls
     from safeexec.protocol.confinement import ChildConfinement
+    from safeexec.syscalls.table import group_of, rules_for
 
     limits = policy.limits_plan()
     confinement = ChildConfinement(
@@ -270,7 +269,7 @@ def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
 
 
 def _is_system_call(name: str) -> bool:
-    from safeexec.linux.syscalls import numbers
+    from safeexec.syscalls.numbers import numbers
 
     return name in numbers()
 

@@ -22,7 +22,7 @@ SETTINGS = {
     "executable-mappings": "danger_allow_executable_mappings",
     "programs": "danger_allow_commands",
 }
-"""Group of refused system calls (`child.rules.GROUPS`) → the setting of a policy that is behind it."""
+"""Group of refused system calls (`syscalls.table.GROUPS`) → the setting of a policy that is behind it."""
 
 
 def rules(policy: Policy) -> dict[str, str]:

@@ -85,5 +85,5 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     setgroups_denied: bool = False
     """Whether the zygote's own user namespace has denied setgroups for those nested in it."""
     rules: dict[str, str] = {}
-    """Group of refusals (`child.rules`: ``network`` …) → where the policy says so (``standard.yaml:51``)."""
+    """Group of refusals (`syscalls.table`: ``network`` …) → where the policy says so (``standard.yaml:51``)."""
     missing: tuple[Mechanism, ...] = ()

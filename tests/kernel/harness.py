@@ -136,15 +136,16 @@ def refuse_namespaces() -> None:
     """What Docker's default filter does: no unshare, no clone into namespaces, no mount."""
     from safeexec.linux import seccomp
     from safeexec.linux.namespaces import KINDS
-    from safeexec.linux.syscalls import numbers
+    from safeexec.syscalls import Check, allow, allow_if, refuse
+    from safeexec.syscalls.numbers import numbers
 
     bits = 0
     for bit in KINDS.values():
         bits |= bit
-    rules = dict.fromkeys(numbers(), seccomp.allow())
-    rules |= dict.fromkeys(("unshare", "mount", "setns", "pivot_root", "mount_setattr"), seccomp.refuse(1))
-    rules["clone3"] = seccomp.refuse(38)
-    rules["clone"] = seccomp.allow_if((seccomp.Check(0, bits, 0),), error=1)
+    rules = dict.fromkeys(numbers(), allow())
+    rules |= dict.fromkeys(("unshare", "mount", "setns", "pivot_root", "mount_setattr"), refuse(1))
+    rules["clone3"] = refuse(38)
+    rules["clone"] = allow_if((Check(0, bits, 0),), error=1)
     seccomp.set_no_new_privs()
     seccomp.install(seccomp.prepare(seccomp.build(rules)))
 
@@ -176,8 +177,9 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
 
 def _kill_instead_of_naming(lockdown: Any) -> None:
     from safeexec.linux import bpf, seccomp
+    from safeexec.syscalls import NAMING_BASE
 
-    named = range(seccomp.ERRNO | seccomp.NAMING_BASE, (seccomp.ERRNO | 4095) + 1)
+    named = range(seccomp.ERRNO | NAMING_BASE, (seccomp.ERRNO | 4095) + 1)
     program = bpf.decode(lockdown._filter.data.raw)
     killing = [
         bpf.Instruction(bpf.RETURN, 0, 0, seccomp.KILL_PROCESS)

@@ -7,7 +7,8 @@ import errno
 import pytest
 
 from safeexec.linux import landlock, probe, seccomp
-from safeexec.linux.syscalls import numbers
+from safeexec.syscalls import allow, refuse
+from safeexec.syscalls.numbers import numbers
 from tests.kernel.harness import refuse_namespaces
 
 
@@ -36,7 +37,7 @@ def test_without_namespaces_the_rest_still_works() -> None:
 @pytest.mark.skipif(not probe.probe().seccomp.works, reason="it takes a filter to take something away")
 def test_a_landlock_that_is_refused_counts_as_missing() -> None:
     def refuse_landlock() -> None:
-        rules = dict.fromkeys(numbers(), seccomp.allow()) | {"landlock_restrict_self": seccomp.refuse(errno.EPERM)}
+        rules = dict.fromkeys(numbers(), allow()) | {"landlock_restrict_self": refuse(errno.EPERM)}
         seccomp.set_no_new_privs()
         seccomp.install(seccomp.prepare(seccomp.build(rules)))
 

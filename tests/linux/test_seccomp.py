@@ -11,8 +11,8 @@ import pytest
 from safeexec.linux import bpf, seccomp
 from safeexec.linux.libc import raw_syscall
 from safeexec.linux.probe import probe
-from safeexec.linux.seccomp import Check, Rule, allow, allow_if, refuse
-from safeexec.linux.syscalls import MACHINES, numbers
+from safeexec.syscalls import NAMING_BASE, Check, Rule, allow, allow_if, refuse
+from safeexec.syscalls.numbers import MACHINES, numbers
 from tests.linux.forked import exit_status, in_a_fork
 
 RULES = {
@@ -45,7 +45,7 @@ def test_every_number_without_arguments(machine: str) -> None:
     expected |= {table["clone"]: seccomp.ALLOW, table["prlimit64"]: seccomp.ALLOW}
     for number in range(max(table.values()) + 1):
         answer = bpf.evaluate(program, bpf.seccomp_data(number, seccomp.ARCHITECTURES[machine]))
-        assert answer == expected.get(number, _errno(seccomp.NAMING_BASE + number)), number
+        assert answer == expected.get(number, _errno(NAMING_BASE + number)), number
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -74,14 +74,14 @@ def test_another_architecture_is_the_end(machine: str, arch: int) -> None:
 )
 def test_alternatives_of_a_rule(arguments: tuple[int, ...], allowed: bool) -> None:
     number = numbers("x86_64")["clone"]
-    expected = seccomp.ALLOW if allowed else _errno(seccomp.NAMING_BASE + number)
+    expected = seccomp.ALLOW if allowed else _errno(NAMING_BASE + number)
     assert _judge(RULES, "x86_64", number, arguments) == expected
 
 
 def test_an_excuse_answers_as_the_library_expects() -> None:
     number = numbers("x86_64")["socket"]
     assert _judge(RULES, "x86_64", number, (1,)) == _errno(errno.EACCES)
-    assert _judge(RULES, "x86_64", number, (2,)) == _errno(seccomp.NAMING_BASE + number)
+    assert _judge(RULES, "x86_64", number, (2,)) == _errno(NAMING_BASE + number)
 
 
 def test_a_rule_for_a_call_that_the_machine_lacks_is_passed_over() -> None:

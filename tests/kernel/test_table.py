@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from safeexec.child.rules import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
 from safeexec.linux import bpf, seccomp
-from safeexec.linux.syscalls import MACHINES, numbers
 from safeexec.protocol.confinement import ChildConfinement
+from safeexec.syscalls import NAMING_BASE
+from safeexec.syscalls.numbers import MACHINES, numbers
+from safeexec.syscalls.table import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
 
 BASE: dict[str, Any] = {
     "memory_bytes": 1 << 28, "cpu_seconds": 60, "file_bytes": 1 << 20, "open_files": 64, "processes": 8, "landlock": 7
@@ -53,7 +54,7 @@ class Filter:
         return self(name, *arguments) == seccomp.ALLOW
 
     def names(self, name: str, *arguments: int) -> bool:
-        return self(name, *arguments) == seccomp.ERRNO | (seccomp.NAMING_BASE + self.table[name])
+        return self(name, *arguments) == seccomp.ERRNO | (NAMING_BASE + self.table[name])
 
 
 @pytest.mark.parametrize(("plan", "machine"), itertools.product(PLANS, MACHINES))

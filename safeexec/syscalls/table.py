@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from safeexec.linux.seccomp import Check, Rule, allow, allow_if, refuse
+from safeexec.syscalls import Check, Rule, allow, allow_if, refuse
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement

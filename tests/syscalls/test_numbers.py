@@ -7,7 +7,7 @@ import os
 import pytest
 
 from safeexec.linux.libc import syscall
-from safeexec.linux.syscalls import MACHINES, machine, names, numbers
+from safeexec.syscalls.numbers import MACHINES, machine, names, numbers
 
 KNOWN = {
     "x86_64": {"read": 0, "mmap": 9, "clone": 56, "execve": 59, "openat": 257, "seccomp": 317, "pidfd_open": 434},

@@ -1,0 +1,51 @@
+"""System calls as data: their numbers, and which of them a child may make. Nothing here makes one.
+
+A rule is compiled into a filter by `linux.seccomp`, and read by whoever explains a refusal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["NAMING_BASE", "Check", "Rule", "allow", "allow_if", "refuse"]
+
+NAMING_BASE = 3000
+"""A call that is refused is answered with this errno plus its number, which names it."""
+
+
+class Check(NamedTuple):
+    """``arguments[argument] & mask == value``. The upper word is judged too if `mask` reaches into it.
+
+    An argument that the kernel cuts to 32 bits (an int, a command number) must be checked with a 32-bit mask: a caller
+    may leave anything in the upper word.
+    """
+
+    argument: int
+    mask: int
+    value: int
+
+
+class Rule(NamedTuple):
+    """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it).
+
+    `excuses` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
+    """
+
+    alternatives: tuple[tuple[Check, ...], ...] = ()
+    error: int | None = None
+    excuses: tuple[tuple[tuple[Check, ...], int], ...] = ()
+
+
+def allow() -> Rule:
+    """Always allowed."""
+    return Rule(((),))
+
+
+def allow_if(*alternatives: tuple[Check, ...], error: int | None = None) -> Rule:
+    """Allowed if all checks of one alternative hold."""
+    return Rule(alternatives, error)
+
+
+def refuse(error: int | None = None) -> Rule:
+    """Always refused, with `error`: for calls on whose real errno libraries fall back (ENOSYS for clone3)."""
+    return Rule((), error)
