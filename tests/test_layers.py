@@ -73,8 +73,7 @@ def test_a_folder_imports_only_what_lies_below_it(package: str) -> None:
         f"{path.relative_to(ROOT)}:{line} imports {name}"
         for path in modules(package)
         for line, name in imports(path)
-        if part(name) not in MAY_IMPORT[package]
-        and line not in type_checking_lines(path)
+        if part(name) not in MAY_IMPORT[package] and line not in type_checking_lines(path)
     ]
     assert not wrong
 

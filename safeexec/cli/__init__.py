@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,6 +12,8 @@ from importlib.util import find_spec
 
 COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "serve", "mcp", "bench")
 EXIT_USAGE = 2
+EXIT_READER_GONE = 128 + signal.SIGPIPE
+"""What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,12 +30,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         status: int = options.main(options)
+        sys.stdout.flush()
         return status
+    except BrokenPipeError:
+        return _reader_gone()
     except (SandboxError, OSError) as error:
         print(f"safeexec: {error}", file=sys.stderr)
         return EXIT_USAGE
     except KeyboardInterrupt:
         return 130
+
+
+def _reader_gone() -> int:
+    """Nobody reads the output any more. What is still buffered goes nowhere, or the interpreter would complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    return EXIT_READER_GONE
 
 
 def _wanted(arguments: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -124,14 +125,29 @@ def test_repl_keeps_state_and_goes_on_after_mistakes() -> None:
     assert "ZeroDivisionError" in done.stdout + done.stderr
 
 
-def test_a_closed_pipe_is_no_traceback() -> None:
-    """As in `safeexec run … | head -1`."""
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "-c", "for i in range(20000): print(i)"],
+        ["bench", "--rounds", "3", "--json"],
+        ["policy", "show", "standard"],
+    ],
+    ids=lambda arguments: str(arguments[0]),
+)
+def test_a_reader_that_goes_ends_the_command_without_a_word(arguments: list[str]) -> None:
+    """As in `safeexec bench | head -1`: the status is the one that SIGPIPE gives, and nothing is said."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "safeexec", "run", "-c", "for i in range(20000): print(i)"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline() == "0\n"
-        process.stdout.close()
-        assert "Traceback" not in process.stderr.read()
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "safeexec", *arguments],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    with process:
+        os.close(read)
+        os.close(write)
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+    assert process.returncode == 128 + signal.SIGPIPE
