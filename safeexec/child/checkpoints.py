@@ -12,12 +12,12 @@ import gc
 import os
 import resource
 import select
-import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from safeexec.child.files import OpenFiles
 from safeexec.child.link import Link
+from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 
 KEPT_AUTOMATIC = 2
@@ -68,22 +68,6 @@ class Thawed(NamedTuple):
     notes: list[str]
 
 
-class Randomness:
-    """The state of `random`'s global generator, which CPython reseeds in every fork (Lib/random.py,
-    register_at_fork).
-    """
-
-    __slots__ = ("_state",)
-
-    def __init__(self) -> None:
-        module: Any = sys.modules.get("random")
-        self._state = module._inst.getstate() if module is not None else None
-
-    def restore(self) -> None:
-        if self._state is not None:
-            sys.modules["random"]._inst.setstate(self._state)
-
-
 class Checkpoints:
     """Makes checkpoints of this process and, in the copies, waits to be thawed."""
 
@@ -104,12 +88,11 @@ class Checkpoints:
         if automatic:
             self._make_room(step, hurry)
         self._settle_heap()
-        randomness = Randomness()
         files = OpenFiles() if self._files else None
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
         try:
-            pid = os.fork()
+            pid = fork()
         except OSError:
             for fd in (down_read, down_write, up_read, up_write):
                 os.close(fd)
@@ -128,7 +111,6 @@ class Checkpoints:
                 if request.workspace is not None:
                     os.chdir(request.workspace)
                     os.environ["HOME"] = os.environ["TMPDIR"] = request.workspace
-                randomness.restore()
                 return Thawed(runner, request, files.restore(request.workspace) if files is not None else [])
             except BaseException:
                 # A copy that cannot park or wake must not go on as a second runner.
@@ -193,7 +175,7 @@ def _park(lane: Link, step: int, down: int, up: int) -> tuple[Link, m.Thaw]:
             poller.unregister(down)
         if lane_fd in ready:
             request = lane.receive()
-            if os.fork() == 0:
+            if fork() == 0:
                 fds, lane.fds = lane.fds, []
                 lane.close()
                 os.close(down)
