@@ -84,6 +84,8 @@ class Server:
             pid = os.getpid()
             self._busy = kind in _STEPS
             answer = self._acts[kind](request)
+            if self._busy and isinstance(answer, m.StepDone):
+                answer.step = self._step
             self._busy = False
             if os.getpid() != pid:
                 _end_copy(answer)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MESSAGE_BYTES = 20_000
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
+RULE = 1000
 _NO_CHANGES = Changes()
 
 
@@ -48,7 +49,7 @@ def error_info(report: m.Refusal) -> ErrorInfo:
         end_column=report.end_column,
         source_line=text(report.source_line),
         traceback=text(report.traceback, TRACEBACK_BYTES),
-        rule=report.rule,
+        rule=None if report.rule is None else report.rule[:RULE],
         hint=None if report.hint is None else text(report.hint),
         diagnostics=tuple(map(error_info, diagnostics)),
     )

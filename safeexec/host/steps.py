@@ -38,6 +38,8 @@ OnProgress = Callable[[str, float, "float | None"], object]
 STREAM_SECONDS = 0.003
 """How far behind the guest `on_output` may be."""
 STREAM_BYTES = 1 << 20
+DESCRIPTION = 200
+"""Characters of what a progress bar says of itself; a child that sends more is none of ours."""
 
 
 class Steps(Undo):
@@ -164,7 +166,8 @@ class Steps(Undo):
             finally:
                 if lane is not None:
                     lane.close()
-            done = yield from self._await_done(runner, watch, on_output)
+            watched = 0 if type(request) is m.Check else self.step
+            done = yield from self._await_done(runner, watch, on_output, watched)
             if not isinstance(done, Verdict):
                 # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
                 result = yield from self._result(runner, done, watch, calls)
@@ -194,9 +197,11 @@ class Steps(Undo):
         self.sandbox.replenish()
         return result
 
-    def _await_done(self, runner: Channel, watch: Watch, on_output: OnOutput | None) -> Core[m.StepDone | Verdict]:
-        """Wait for the end of the step, serving its tool calls and streaming its output. A `Verdict` when it must be
-        killed.
+    def _await_done(
+        self, runner: Channel, watch: Watch, on_output: OnOutput | None, watched: int
+    ) -> Core[m.StepDone | Verdict]:
+        """Wait for the end of step `watched` (0: a check, which has none), serving its tool calls and streaming its
+        output. A `Verdict` when it must be killed.
         """
         look = watch.next_look()
         while True:
@@ -207,6 +212,8 @@ class Steps(Undo):
             if on_output is not None:
                 self._stream(on_output)
             if isinstance(message, m.StepDone):
+                if message.step != watched:
+                    raise ProtocolError(f"the end of step {message.step} was told while step {watched} ran")
                 # A flood may end itself at RLIMIT_FSIZE, with an OSError about a full file, before a look finds it.
                 if message.outcome == "output" or (message.outcome == "error" and watch.flooded()):
                     self._verdict = self._verdict or watch.flood()
@@ -215,7 +222,7 @@ class Steps(Undo):
             if isinstance(message, m.ToolCall):
                 yield from self._tool_call(runner, message, watch)
             elif isinstance(message, m.Progress) and self.on_progress is not None:
-                self.on_progress(message.description, message.done, message.total)
+                self.on_progress(message.description[:DESCRIPTION], message.done, message.total)
             if monotonic() >= look:
                 if not self._safe_to_kill:
                     yield from self._secured(0.0)

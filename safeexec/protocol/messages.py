@@ -342,6 +342,9 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     """The value is an item of a generator (for `Invoke`: there is a generator and no value yet), which `Proceed`
     continues.
     """
+    step: int = 0
+    """The number that came with the request. What was sent before it was asked for, or for another step, is no answer.
+    """
 
 
 class ToolCall(msgspec.Struct, tag="tool-call", array_like=True):

@@ -43,10 +43,12 @@ def many(item, bytes):
     count = bytes // len(item)
     return b"\\xdd" + struct.pack(">I", count) + item * count
 
-def done(*fields):
-    return bytes([0x92 + len(fields)]) + pack("done") + pack("ok") + b"".join(fields)
-
 nothing = [pack(b""), pack(b""), pack(None), pack(False), pack(0), pack(None)]
+rest = [*nothing, b"\\x90", b"\\x90", pack(0), b"\\x90", pack(False)]
+
+def done(*fields, step=None):
+    fields = [*fields, *rest[len(fields):], pack(server._step if step is None else step)]
+    return bytes([0x92 + len(fields)]) + pack("done") + pack("ok") + b"".join(fields)
 """
 FRAMES = {
     "a value that is never delivered": "say(done(*nothing, b'\\x90', b'\\x90', pack(1000)))",
@@ -54,6 +56,8 @@ FRAMES = {
     "less than nothing to deliver": "say(done(*nothing, b'\\x90', b'\\x90', pack(-1)))",
     "a value that is none": "say(done(pack(b'\\xff\\xff')))",
     "an end, and another one": "say(done(), done())",
+    "the end of an earlier step": "say(done(step=1))",
+    "the end of a later step": "say(done(step=3))",
     "a tool that nobody waits for": "say(done(), pack(['tool-call', 1, 'x', b'']))",
     "a number for a name": "say(pack(['done', 1]))",
     "no message": "say(b'')",
@@ -77,6 +81,25 @@ def test_what_a_child_says_is_a_step_that_crashed(session: Session, frames: str)
     assert session.run("kept").value == 1
     assert monotonic() - started < SOON
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
+
+
+def test_the_end_of_one_step_is_not_taken_for_that_of_the_next(session: Session) -> None:
+    """Told twice, once too early: without a number every later result would be the one before."""
+    early = "say(done())\nimport select\nselect.select([server.link.socket], [], [], 60)"
+    assert session.run(OWN + early).ok
+    assert session.run("'second'").outcome == "crashed"
+    assert session.run("'third'").value == "third"
+
+
+def test_claims_are_cut(session: Session) -> None:
+    """What names a rule, and what a progress bar says, is text of a child like any other."""
+    told: list[str] = []
+    rule = r"b'\x9b' + pack('E') + pack(b'') + b'\xc0' * 4 + pack(b'') * 2 + pack('r' * 10_000) + b'\xc0\x90'"
+    bar = "say(pack(['progress', 'x' * 10_000, 1.0, None]))"
+    end = f"say(done(*nothing[:2], {rule}))\nos._exit(0)"
+    result = session.run(f"{OWN}{bar}\n{end}", on_progress=lambda text, *_: told.append(text))
+    assert result.error is not None and result.error.rule is not None
+    assert len(result.error.rule) <= 1000 and [len(text) for text in told] == [200]
 
 
 def test_a_value_that_does_not_come(session: Session) -> None:
