@@ -1,8 +1,8 @@
 """Plugins: somebody's code, loaded once, called many times with the host's values; each call under its own limits.
 
 ``state="keep"``: the calls share one process, and what a call changes stays. ``state="fresh"``: every call runs in a
-copy of the plugin as it was loaded; the next copy is made while the host is busy with the last answer, so a call costs
-little more than a kept one. A call that hangs, floods, forks or dies costs that call.
+copy of the plugin as it was loaded; the copies for the next calls are made while the host is busy with this one, so a
+call costs little more than a kept one. A call that hangs, floods, forks or dies costs that call.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from safeexec.host.supervisor import KILL_SECONDS
 from safeexec.host.tools import Tool, Toolbox
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
+from safeexec.results import STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.host.checkpoints import Checkpoint
@@ -37,9 +38,14 @@ LOADED = "loaded"
 """The checkpoint of a fresh plugin from which each call's copy is thawed."""
 SWEEP = 64
 """Fresh calls between two searches for processes that an escaped guest may have left behind."""
+AHEAD = 2
+"""Copies that wait for the next calls of a fresh plugin. With one, calls back to back leave a third of two cores
+idle."""
 DYING = 4
 """Processes of past calls that may still be on their way out."""
 TURN_SECONDS = 3600.0
+LOST = "the plugin is loaded again before the next call: what earlier calls kept in it is lost"
+"""In the notes of a call after which a kept plugin had no state to go back to."""
 
 
 class PluginCore:
@@ -159,8 +165,7 @@ class PluginCore:
             if session.core.more and result.ok:
                 self._streaming = True
                 return result, self._items
-            yield from session.after(result)
-            return result, 0
+            return (yield from session.after(result)), 0
         finally:
             self._turnstile.leave()
 
@@ -177,8 +182,7 @@ class PluginCore:
             if session.core.more and result.ok:
                 return result, True
             self._streaming = False
-            yield from session.after(result)
-            return result, False
+            return (yield from session.after(result)), False
         finally:
             self._turnstile.leave()
 
@@ -195,6 +199,10 @@ class PluginCore:
             yield from self.load()
             if not (yield from self._session.ready()):
                 raise PluginError(f"no process could be made for {self.definition.name}")
+        if self._session.started_over:
+            # A call was killed, and there was no checkpoint to go back to: the process is a fresh one.
+            self.exports = yield from self._install(self._session.core)
+            self._session.installed()
         return self._session
 
     def close(self) -> Core[None]:
@@ -210,8 +218,10 @@ class _Loaded:
     def __init__(self, core: SessionCore, *, fresh: bool) -> None:
         self.core = core
         self._fresh = fresh
+        self._born = core.born
+        """The number of the child that the plugin was loaded into."""
         self._origin: Checkpoint | None = None
-        self._next: _Copy | None = None
+        self._next: deque[_Copy] = deque()
         self._dying: deque[Channel] = deque()
         self._calls = 0
 
@@ -231,21 +241,35 @@ class _Loaded:
         """Whether there is a process for the next call. In a fresh plugin the copy that was asked for before, and the
         one after it is asked for now: it is made while the call runs, on another core.
         """
-        if self.core.runner_pid() is not None or self._next is None:
+        if self.core.runner_pid() is not None or not self._fresh:
             # It is kept; or the last call was stopped, and the session has been restored to the plugin as it was
             # loaded.
             return True
-        copy, self._next = self._next, None
-        if not (yield from copy.ready()):
+        if not self._next:
+            yield from self._ask()
+        if not self._next or not (yield from (copy := self._next.popleft()).ready()):
             return False
         self.core.adopt(copy.channel, self._origin, (copy.out, copy.err))
         yield from self._ask()
         return True
 
-    def after(self, result: Result) -> Core[None]:
+    @property
+    def started_over(self) -> bool:
+        """Whether the session's process is one that the plugin has not been loaded into."""
+        return self.core.born != self._born
+
+    def installed(self) -> None:
+        """The plugin has been loaded into the process that there is now."""
+        self._born = self.core.born
+
+    def after(self, result: Result) -> Core[Result]:
         """A call has ended. In a fresh plugin its process goes, with whatever the call left in it."""
         if result.state == "kept":
             yield from self.leave()
+        elif self.started_over:
+            notes = tuple(note for note in result.notes if not note.endswith(STARTS_EMPTY))
+            result = msgspec.structs.replace(result, notes=notes if self._fresh else (*notes, LOST))
+        return result
 
     def leave(self) -> Core[None]:
         """End the process of the last call, in a fresh plugin."""
@@ -274,23 +298,24 @@ class _Loaded:
         last.close()
 
     def _ask(self) -> Core[None]:
-        """Ask for the next copy; nobody waits for it here."""
+        """Ask for the next copies; nobody waits for them here."""
         origin = self._origin
         if origin is None or not (yield from origin.parked(monotonic() + READY_SECONDS)) or origin.channel is None:
             return
-        copy = _Copy()
-        try:
-            with copy.theirs:
-                fds = (copy.theirs.fileno(), copy.out.fd, copy.err.fd)
-                yield from origin.channel.send(m.Thaw(branch=True), fds)
-        except (Gone, ProtocolError):
-            copy.close()
-            return
-        self._next = copy
+        while len(self._next) < AHEAD:
+            copy = _Copy()
+            try:
+                with copy.theirs:
+                    fds = (copy.theirs.fileno(), copy.out.fd, copy.err.fd)
+                    yield from origin.channel.send(m.Thaw(branch=True), fds)
+            except (Gone, ProtocolError):
+                copy.close()
+                return
+            self._next.append(copy)
 
     def close(self) -> Core[None]:
-        if self._next is not None:
-            copy, self._next = self._next, None
+        while self._next:
+            copy = self._next.popleft()
             if (yield from copy.ready()):
                 copy.channel.kill()
                 copy.close()

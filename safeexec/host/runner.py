@@ -102,6 +102,9 @@ class Running:
         self.number = next(_numbers)
         self._verdict: Verdict | None = None
         self._running = False
+        self.born = 0
+        """How many fresh children this session has had: one, and one more each time there was no state to go back
+        to."""
         self._bereft = False
         """Whether there are checkpoints that the host has not met. Matters only while there is no runner."""
         self._lane_step = 0
@@ -141,6 +144,7 @@ class Running:
 
     def _begin_in(self, channel: Channel, ready: m.Ready) -> None:
         """Make a child that has just come up the process of this session."""
+        self.born += 1
         self._adopt(channel, None)
         self.mechanisms = self.sandbox.mechanisms
         if self._lineage is not None:

@@ -38,6 +38,7 @@ OnProgress = Callable[[str, float, "float | None"], object]
 STREAM_SECONDS = 0.003
 """How far behind the guest `on_output` may be."""
 STREAM_BYTES = 1 << 20
+NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 DESCRIPTION = 200
 """Characters of what a progress bar says of itself; a child that sends more is none of ours."""
 
@@ -189,9 +190,13 @@ class Steps(Undo):
         if self.workspace is not None and (files := self._changed_files()):
             result = replace(result, files=files)
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
-            yield from self._stop_undone(runner)
-            yield from self._restore()
-            result = restored(result)
+            if self.policy.checkpoints == "off" and not self.checkpoints.living():
+                # To go back to nothing would lose more than what the step has done.
+                result = replace(result, notes=(*result.notes, NOT_UNDONE))
+            else:
+                yield from self._stop_undone(runner)
+                yield from self._restore()
+                result = restored(result)
         if on_output is not None:
             self._stream_rest(on_output)
         self.sandbox.replenish()

@@ -334,6 +334,24 @@ def test_a_hostile_call_costs_that_call(sandbox: Sandbox, state: Any) -> None:
             assert plugin.good("after") == ("after", count if state == "keep" else 1)
 
 
+def test_a_kept_plugin_without_checkpoints_comes_back(sandbox: Sandbox) -> None:
+    """A kill loses what calls have kept, and says so; an exception loses nothing, and says that nothing was undone."""
+    with sandbox.plugin(HOSTILE, state="keep", checkpoints="off") as plugin:
+        assert [plugin.good(1), plugin.good(1)] == [(1, 1), (1, 2)]
+        result = plugin.invoke("leave")
+        assert (result.outcome, result.state) == ("error", "kept")
+        assert any("was not undone" in note for note in result.notes)
+        assert plugin.good(1) == (1, 3)
+        for _ in range(2):
+            result = plugin.invoke("hang", timeout=0.1)
+            assert (result.outcome, result.state) == ("timeout", "restored")
+            assert result.notes == (
+                "the plugin is loaded again before the next call: what earlier calls kept in it is lost",
+            )
+            result = plugin.invoke("good", (1,))
+            assert (result.value, result.notes) == ((1, 1), ())
+
+
 def test_a_plugin_that_dies_costs_that_call() -> None:
     """No language layer: the plugin ends its own process, and leaves a child of its own behind."""
     source = """
