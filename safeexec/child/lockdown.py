@@ -9,6 +9,7 @@ down or it is none.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -27,6 +28,8 @@ __all__ = ["Lockdown"]
 _M_ARENA_MAX = -8
 _ARENAS = 2
 _DEVICE_RIGHTS = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
+_OWN_PROC = ("cgroup", "cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
+"""Below /proc/self: threadpoolctl (scikit-learn) reads the maps, duckdb the cgroup, psutil the rest."""
 _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
 
 
@@ -136,8 +139,7 @@ class Lockdown:
         for rule in self._paths:
             ruleset.add_packed(rule)
         if self.plan.proc and self.plan.files != "none":
-            # threadpoolctl (scikit-learn) reads its own maps
-            ruleset.add_directory(self.plan.proc, landlock.READ)
+            _add_proc(ruleset, self.plan.proc)
         if workspace is not None and rights:
             ruleset.add_directory(workspace, rights)
         landlock.restrict_self(ruleset.descriptor)
@@ -146,6 +148,17 @@ class Lockdown:
         pid = struct.pack("=I", os.getpid())
         for offset in self._pid_offsets:
             ctypes.memmove(ctypes.addressof(self._filter.data) + offset, pid, 4)
+
+
+def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:
+    """What is told about the process itself. In the host's /proc, nothing of the host: its network, its mounts."""
+    if proc == "/proc":
+        ruleset.add_directory(proc, landlock.READ)
+        return
+    ruleset.add_directory(proc, landlock.READ_DIR)
+    for name in _OWN_PROC:
+        with contextlib.suppress(FileNotFoundError):
+            ruleset.add_path(f"{proc}/{name}", landlock.READ)
 
 
 def _rule(descriptor: int, rights: int) -> landlock.PackedRule:

@@ -122,7 +122,8 @@ def bind(path: str, *, writable: bool = False, devices: bool = False) -> None:
         os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
     mount(source, path, None, _MS_BIND | _MS_REC)
-    flags = MOUNT_NOSUID | (0 if writable or devices else MOUNT_READ_ONLY) | (0 if devices else MOUNT_NODEV)
+    # A device on a read-only mount can be written to all the same; its times and mode, which the host's are, cannot.
+    flags = MOUNT_NOSUID | (0 if writable else MOUNT_READ_ONLY) | (0 if devices else MOUNT_NODEV)
     set_flags(path, flags)
 
 

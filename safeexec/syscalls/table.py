@@ -31,8 +31,7 @@ _ALWAYS = _names(
     # descriptors that are open
     "read write readv writev pread64 pwrite64 preadv pwritev close close_range dup dup2 dup3 lseek fstat pipe pipe2",
     "poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait eventfd2",
-    # the control socket; without socket() and connect() there is no other
-    "sendmsg recvmsg sendto recvfrom sendmmsg recvmmsg shutdown getsockopt getsockname getpeername",
+    "shutdown getsockname getpeername",
     # memory; mmap and mprotect have rules of their own
     "brk munmap mremap madvise msync",
     # time
@@ -69,9 +68,11 @@ _O_ASYNC, _O_TRUNC, _O_ACCMODE = 0o20000, 0o1000, 3
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _MAP_ANONYMOUS = 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
-_SOL_SOCKET = 1
+_SOL_SOCKET, _MSG_OOB = 1, 1
 # SO_SNDBUF SO_RCVBUF SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
 _SOCKET_OPTIONS = (7, 8, 16, 20, 21)
+# SO_TYPE SO_ERROR SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN, and the above; not SO_PEERPIDFD (6.5), a pidfd of the host
+_ASKED_OPTIONS = (3, 4, 30, 38, 39, *_SOCKET_OPTIONS)
 # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX TCGETS2: isatty, non-blocking and close-on-exec
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
 # F_DUPFD F_GETFD F_SETFD F_GETFL F_GETLK F_SETLK F_SETLKW F_OFD_* F_DUPFD_CLOEXEC F_GETPIPE_SZ; no owner, lease, notify
@@ -93,6 +94,11 @@ THREAD_FLAGS = (0x003D0F00, 0x007D0F00)
 
 def _equal(index: int, value: int, mask: int = _INT) -> Check:
     return Check(index, mask, value)
+
+
+def _in_band(flags: int) -> Rule:
+    """Out-of-band bytes, which nobody needs, led from a browser's sandbox into the kernel (AF_UNIX, CVE-2025-38236)."""
+    return allow_if((Check(flags, _MSG_OOB, 0),))
 
 
 def _one_of(index: int, values: tuple[int, ...], error: int | None = None) -> Rule:
@@ -178,7 +184,15 @@ _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "fcntl": allow_if(*((_equal(1, command),) for command in _FCNTLS), (_equal(1, _F_SETFL), Check(2, _O_ASYNC, 0))),
     "prctl": _one_of(0, _PRCTLS),
     "arch_prctl": _one_of(0, _ARCH_PRCTLS),
+    # the control socket; without socket() and connect() there is no other
+    "sendmsg": _in_band(2),
+    "recvmsg": _in_band(2),
+    "sendto": _in_band(3),
+    "recvfrom": _in_band(3),
+    "sendmmsg": _in_band(3),
+    "recvmmsg": _in_band(3),
     "prlimit64": allow_if((_equal(0, 0), _equal(2, 0, _LONG))),
+    "getsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _ASKED_OPTIONS)),
     "setsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _SOCKET_OPTIONS)),
 }
 
@@ -210,7 +224,7 @@ _FALLBACKS: dict[str, Rule] = {
 GROUPS: dict[str, frozenset[str]] = {
     group: frozenset(names)
     for group, names in {
-        "network": _names("socket socketpair connect bind listen accept accept4 setsockopt"),
+        "network": _names("socket socketpair connect bind listen accept accept4 getsockopt setsockopt"),
         "files": (*_READ_FILES, *_WRITE_FILES, "open", "openat", "openat2", "creat", "truncate"),
         "metadata": _names(
             "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes utimensat futimesat",

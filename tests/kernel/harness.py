@@ -116,7 +116,7 @@ def _become_ordinary(base: str, libraries: Any) -> None:
     namespaces.unshare(["mount"])
     namespaces.enter_new_root()
     for path in (*libraries[0], "/proc"):
-        namespaces.bind(path, devices=True)
+        namespaces.bind(path, devices=True, writable=path == "/proc")
     for device in ("/dev/null", "/dev/zero", "/dev/urandom"):
         namespaces.bind(device, devices=True)
     os.makedirs("/tmp", 0o755, exist_ok=True)

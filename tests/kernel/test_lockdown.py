@@ -38,6 +38,8 @@ WRITES_OUTSIDE = {
     "chmod": "import os; os.chmod(SECRET, 0o600); print('reached')",
     "chown": "import os; os.chown(SECRET, -1, -1); print('reached')",
     "utime": "import os; os.utime(SECRET, (1, 1)); print('reached')",
+    "utime of a device": "import os; os.utime('/dev/null'); print('reached')",
+    "mode of a device": "import os; os.chmod('/dev/null', 0o666); print('reached')",
     "setxattr": "import os; os.setxattr(SECRET, 'user.x', b'1'); print('reached')",
     "libraries": "import os; os.open(os.path.dirname(os.__file__), os.O_TMPFILE | os.O_RDWR); print('reached')",
     "own memory": "open('/proc/self/mem', 'r+b'); print('reached')",
@@ -112,6 +114,28 @@ def _many(sources: dict[str, str]) -> str:
 
 def _sections(output: str) -> dict[str, str]:
     return {part.partition("\n")[0].strip(): part.partition("\n")[2] for part in output.split("@")[1:]}
+
+
+def test_the_hosts_network_and_mounts_are_not_told(run: Run, situation: str) -> None:
+    """Each thread has a view of them in /proc. In namespaces it is the guest's own: empty tables, planned paths."""
+    names = ("net/route", "net/tcp", "net/unix", "net/dev", "mounts", "mountinfo", "mountstats", "root", "cwd/..")
+    places = [f"/proc/{who}/{name}" for who in ("self", "thread-self", "self/task/{me}") for name in names]
+    source = f"""
+import os, threading
+for place in {places!r}:
+    try:
+        place = place.replace('{{me}}', str(threading.get_native_id()))
+        print(place, open(place).read() if not place.endswith(('.', 'root')) else os.listdir(place))
+    except OSError:
+        pass
+print(len(open('/proc/self/maps').readlines()) > 10, len(os.listdir('/proc/self/fd')) > 3)
+"""
+    lines = run(source).output.splitlines()
+    assert lines[-1] == "True True"
+    if situation.endswith("without-namespaces"):
+        assert len(lines) == 1, lines
+    else:
+        assert "/etc/hosts" not in "".join(lines) and "eth" not in "".join(lines), lines
 
 
 @pytest.mark.parametrize(

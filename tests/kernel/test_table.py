@@ -118,6 +118,17 @@ def test_sockets() -> None:
     for family, kind in itertools.product(range(50), (stream, datagram, 3, 5, stream | cloexec)):
         assert open_.names("socket", family, kind), (family, kind)
     assert open_.names("setsockopt", 3, 1, 26), "SO_ATTACH_FILTER"
+    for option in (17, 28, 31, 59, 77):
+        assert open_.names("getsockopt", 3, 1, option), "who is at the other end, and SO_PEERPIDFD a pidfd of the host"
+    assert open_.allows("getsockopt", 3, 1, 4) and open_.names("getsockopt", 3, 6, 4), "SO_ERROR, and that of TCP"
+
+
+def test_no_byte_is_out_of_band() -> None:
+    for judge in (Filter(CLOSED), Filter(OPEN)):
+        for name in ("sendto", "recvfrom", "sendmmsg", "recvmmsg"):
+            assert judge.allows(name, 3, 0, 1, 0x40) and judge.names(name, 3, 0, 1, 0x41)
+        for name in ("sendmsg", "recvmsg"):
+            assert judge.allows(name, 3, 0, 0x40) and judge.names(name, 3, 0, 0x41)
 
 
 def test_paths() -> None:
