@@ -266,9 +266,9 @@ class Toolbox:
             value = yield CallTool(
                 partial(tool.function, *args, **kwargs),
                 timeout,
-                tool.is_async,
-                tool.timeout is not None and not tool.is_async,
-                self,
+                is_async=tool.is_async,
+                in_thread=tool.timeout is not None and not tool.is_async,
+                owner=self,
             )
         except (StopIteration, StopAsyncIteration) as error:
             # Guest code would take them for the end of a loop, and a generator of the host cannot pass them on.
@@ -310,7 +310,7 @@ class Toolbox:
         verdict = yield CallTool(
             lambda: approval(tool.name, shown),
             self._rules.timeout_seconds,
-            inspect.iscoroutinefunction(approval),
+            is_async=inspect.iscoroutinefunction(approval),
             owner=self,
         )
         if isinstance(verdict, dict):

@@ -10,42 +10,66 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Generator
 from time import monotonic, sleep
-from typing import Any, NamedTuple, TypeVar
 
-R = TypeVar("R")
+TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checkers know the name
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    R = TypeVar("R")
 
 READ = select.POLLIN
 WRITE = select.POLLOUT
 
 
-class Wait(NamedTuple):
+class Wait:
     """Wait until one of `fds` is readable (`writable`: the first one writable) or until `deadline` (monotonic seconds).
 
-    The generator is resumed with True, or with False when the deadline came first.
+    The generator is resumed with True, or with False when the deadline came first. `poller` has the same descriptors,
+    registered once; the blocking face uses it as it is.
     """
 
-    fds: tuple[int, ...]
-    deadline: float
-    writable: bool = False
-    poller: select.poll | None = None
-    """The same descriptors, registered once; the blocking face uses it as it is."""
+    __slots__ = ("deadline", "fds", "poller", "writable")
+
+    def __init__(
+        self, fds: tuple[int, ...], deadline: float, writable: bool = False, poller: select.poll | None = None
+    ) -> None:
+        self.fds = fds
+        self.deadline = deadline
+        self.writable = writable
+        self.poller = poller
 
 
-class CallTool(NamedTuple):
+class CallTool:
     """Run `call()` for the guest. The generator is resumed with what it returns (or the awaited result of that)."""
 
-    call: Callable[[], Any]
-    timeout: float | None
-    """Seconds after which an asynchronous tool, or one that runs in a thread of its own, is given up."""
-    is_async: bool = False
-    """Whether `call` is known to return an awaitable at once. Otherwise it may block."""
-    in_thread: bool = False
-    """Whether a blocking caller gives `call` a thread of its own, so that the timeout holds for it too."""
-    owner: object = None
-    """Whose call it is: an event loop that a blocking caller starts for it lives until its owner is closed."""
+    __slots__ = ("call", "in_thread", "is_async", "owner", "timeout")
+
+    def __init__(
+        self,
+        call: Callable[[], Any],
+        timeout: float | None,
+        *,
+        is_async: bool = False,
+        in_thread: bool = False,
+        owner: object = None,
+    ) -> None:
+        """`timeout`: seconds after which an asynchronous tool, or one in a thread of its own, is given up.
+
+        `is_async`: `call` is known to return an awaitable at once; otherwise it may block. `in_thread`: a blocking
+        caller gives it a thread of its own, so that the timeout holds for it too. `owner`: whose call it is; an event
+        loop that a blocking caller starts for it lives until its owner is closed.
+        """
+        self.call = call
+        self.timeout = timeout
+        self.is_async = is_async
+        self.in_thread = in_thread
+        self.owner = owner
 
 
-Core = Generator[Wait | CallTool, Any, R]
+if TYPE_CHECKING:
+    Core = Generator[Wait | CallTool, Any, R]
+else:
+    Core = Generator
 
 
 def wait(wanted: Wait) -> bool:
