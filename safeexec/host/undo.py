@@ -83,10 +83,11 @@ class Undo(Running):
 
     def _thaw_into_self(self, checkpoint: Checkpoint) -> Core[list[str] | None]:
         """Go on from `checkpoint`. None if it is not there any more."""
+        place = None
         if self.workspace is not None and checkpoint.snapshot is not None:
             # First, for the copy opens its files again when it thaws.
-            self.workspace.restore(checkpoint.snapshot)
-        thawed = yield from self._thaw(checkpoint, branch=False, workspace=None, fds=())
+            place = self.workspace.path if self.workspace.restore(checkpoint.snapshot) else None
+        thawed = yield from self._thaw(checkpoint, branch=False, workspace=place, fds=())
         if thawed is None:
             return None
         channel, ready = thawed

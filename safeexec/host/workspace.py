@@ -78,8 +78,12 @@ class WorkspaceRoot:
         # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
         # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
         home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
-        os.mkdir(home, 0o711)
-        store = f"{home}.store"
+        try:
+            os.mkdir(home, 0o711)
+        except PermissionError:
+            regain(self.path)
+            os.mkdir(home, 0o711)
+        store = f"{home}.{os.urandom(16).hex()}.store"
         os.mkdir(store, 0o700)
         return Workspace(_Lineage(home, store, self.owner, max_bytes, max_files))
 
@@ -200,6 +204,8 @@ class Workspace:
         code may go on in threads, and nobody watches.
         """
         lineage = self._lineage
+        if (lost := self._lost()) is not None:
+            raise WorkspaceError(lost)
         found: list[tuple[str, os.stat_result]] = []
         if (over := _count(_walk(self.path), lineage.max_bytes, lineage.max_files, found)) is not None:
             raise WorkspaceError(over)
@@ -223,8 +229,15 @@ class Workspace:
         self._last = snapshot
         return snapshot
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Make the files what they were: changed and deleted ones come back, new ones go."""
+    def restore(self, snapshot: Snapshot) -> bool:
+        """Make the files what they were: changed and deleted ones come back, new ones go.
+
+        Whether the directory itself is a new one: a copy of the session that was in the old one must be told.
+        """
+        if lost := self._lost() is not None:
+            self._remove_all_but_living()
+            os.mkdir(self.path, 0o700)
+            self._own(self.path)
         present = dict(_walk(self.path))
         for path in sorted(present, reverse=True):
             entry = snapshot.get(path)
@@ -236,6 +249,7 @@ class Workspace:
         for path in sorted(snapshot):
             restored[path] = self._bring_back(path, snapshot[path], present.get(path))
         self._last = restored
+        return lost
 
     def contents(self) -> dict[str, bytes]:
         """Every regular file by its path. Links and special files are left out."""
@@ -250,7 +264,7 @@ class Workspace:
         """What is too much in the directory, or None. A hole in a file counts like its bytes: a copy would have
         them.
         """
-        return _count(chain(_walk(self.path), self._beside()), max_bytes, max_files)
+        return self._lost() or _count(chain(_walk(self.path), self._beside()), max_bytes, max_files)
 
     def _beside(self) -> Iterable[tuple[str, os.stat_result]]:
         """What lies beside the branches' directories, where they may write as well: temporary files of commands."""
@@ -260,14 +274,28 @@ class Workspace:
     def undo(self) -> None:
         """Make the files what they were when they were last looked at, and remove what lies beside them."""
         self.restore(self._last)
+        self._remove_all_but_living()
+
+    def _remove_all_but_living(self) -> None:
         for entry in _entries(self.home):
-            if entry.name in self._lineage.living:
-                continue
             if entry.is_dir(follow_symlinks=False):
-                remove_tree(entry.path)
+                if entry.name not in self._lineage.living:
+                    remove_tree(entry.path)
             else:
                 with contextlib.suppress(OSError):
                     os.unlink(entry.path)
+
+    def _lost(self) -> str | None:
+        """Where the guest is the host's own user, it can rename and remove its directory itself."""
+        try:
+            if stat.S_ISDIR(os.lstat(self.path).st_mode):
+                return None
+        except PermissionError:
+            regain(self.path)
+            return None
+        except OSError:
+            pass
+        return "the workspace's own directory was moved or removed"
 
     def close(self) -> None:
         """Remove the session's directory; with the last branch, the lineage's and its store."""
@@ -388,13 +416,7 @@ def _entries(path: str) -> list[os.DirEntry[str]]:
         try:
             return list(os.scandir(path))
         except PermissionError:
-            # An ordinary user's host has the guest's rights and no more: the directory would stay uncounted.
-            above, name = os.path.split(path)
-            fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                _give_access(fd, name)
-            finally:
-                os.close(fd)
+            regain(path)
             return list(os.scandir(path))
     except OSError:
         return []
@@ -443,6 +465,12 @@ def remove_tree(path: str) -> None:
     above, name = os.path.split(path)
     try:
         top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        regain(above)
+        try:
+            top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return
     except OSError:
         return
     try:
@@ -478,6 +506,23 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
     with contextlib.suppress(OSError):
         os.rmdir(name, dir_fd=top)
     return found
+
+
+def regain(path: str) -> None:
+    """Make a directory, and the two above it, accessible again.
+
+    An ordinary user's host has the guest's rights and no more, and a guest may take away those to its own directory, to
+    that of its branches and to the one of all sessions (Landlock does not judge chmod): files would stay uncounted.
+    """
+    parts = path.rstrip("/").split("/")
+    for length in range(max(2, len(parts) - 2), len(parts) + 1):
+        above, name = os.path.split("/".join(parts[:length]))
+        with contextlib.suppress(OSError):
+            fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                _give_access(fd, name)
+            finally:
+                os.close(fd)
 
 
 def _give_access(above: int, name: str) -> None:

@@ -171,7 +171,13 @@ def _opened(directory: int | str) -> Iterator[int]:
         yield directory
         return
     try:
-        fd = os.open(directory, _DIRECTORY)
+        try:
+            fd = os.open(directory, _DIRECTORY)
+        except PermissionError:
+            from safeexec.host.workspace import regain
+
+            regain(directory)
+            fd = os.open(directory, _DIRECTORY)
     except OSError as error:
         raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
     try:

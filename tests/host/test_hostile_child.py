@@ -237,10 +237,53 @@ def test_another_sessions_files_cannot_be_named(open_session: OpenSession) -> No
     assert one.run(look).outcome == "violation"
 
 
+def store_of(session: Session) -> Path:
+    """Where the copies of a session's files lie: beside them, under a name that guest code is not told."""
+    assert session.workspace is not None
+    home = Path(session.workspace).parent
+    return next(home.parent.glob(f"{home.name}.*.store"))
+
+
+TAKES_AWAY = """
+import os
+above = os.path.dirname(os.getcwd())
+for place in (os.getcwd(), above, os.path.dirname(above))[{first}:]:
+    try:
+        os.chmod(place, 0)
+    except OSError:
+        pass
+"""
+
+
+def test_rights_that_a_guest_takes_away(open_session: OpenSession) -> None:
+    """An ordinary user's host and its guests are one user, and Landlock does not judge chmod."""
+    bystander, session = open_session(), open_session()
+    for one in (bystander, session):
+        one.run("open('kept', 'w').write('1')").check()
+    session.run(TAKES_AWAY.format(first=1)).check()
+    assert bystander.run("open('kept').read()").value == "1" and open_session().run("2").value == 2
+    session.run(TAKES_AWAY.format(first=1)).check()
+    assert session.run(MANY_HOLES).outcome == "output", "what lies there counts all the same"
+    assert session.run("import os\nos.listdir()").value == ["kept"]
+    session.run(TAKES_AWAY.format(first=0)).check()
+    assert session.list_files() == ["kept"] and session.read_file("kept") == b"1"
+
+
+@pytest.mark.parametrize("does", ["os.rename(here, here + '.moved')", "os.unlink('kept'); os.rmdir(here)"])
+def test_a_workspace_that_its_guest_moves(session: Session, does: str) -> None:
+    """Who may not move it keeps it; for who may, the step is undone."""
+    session.run("open('kept', 'w').write('1')").check()
+    result = session.run(f"import os\nhere = os.getcwd()\n{does}")
+    assert result.outcome in ("output", "error", "violation"), result
+    if result.state == "restored":
+        assert session.run("import os\n(os.listdir(), os.listdir('..'))").value == (["kept"], ["b1"])
+    session.run("open('new', 'w').write('1')").check()
+
+
 def test_copies_of_files_go_with_the_checkpoints_that_need_them(session: Session) -> None:
     """A step that writes a file anew each time takes no more room each time."""
     assert session.workspace is not None
-    store = Path(session.workspace).parent.with_suffix(".store")
+    store = store_of(session)
     for number in range(12):
         session.run(f"open('same', 'wb').write(bytes({number}) + bytes(1 << 20))").check()
     assert len(list(store.iterdir())) <= 4
@@ -268,6 +311,6 @@ def test_what_a_thread_fills_between_steps_is_not_copied(session: Session) -> No
         pause()
     with pytest.raises(CheckpointError, match="workspace holds more"):
         session.checkpoint("full")
-    assert not list(Path(session.workspace).parent.with_suffix(".store").iterdir())
+    assert not list(store_of(session).iterdir())
     assert session.run("1 + 1").outcome == "output"
     assert session.run("import os\nos.listdir()").value == []
