@@ -1,6 +1,6 @@
 """What an expression costs: repeated, against eval() of a code object; the first time, against simpleeval and asteval.
 
-    python benchmarks/expressions.py
+    python -m benchmarks.expressions [--quick]
 
 Peers are measured only where they are installed. Times are the best of five runs, per evaluation.
 """
@@ -22,6 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 import safeexec.inline
+from benchmarks.common import options
 from safeexec import compile_expression, evaluate
 
 NUMBERS: list[tuple[str, dict[str, Any]]] = [
@@ -121,6 +122,8 @@ def _process(script: str, environment: dict[str, str]) -> float:
 
 
 if __name__ == "__main__":
+    if options(__doc__).quick:
+        NUMBERS, OTHERS = NUMBERS[::2], OTHERS[::3]
     repeated(NUMBERS, 2)
     repeated(OTHERS, 4)
     first_time()
