@@ -7,7 +7,8 @@ import builtins
 from typing import Final, NamedTuple
 
 from safeexec.compiler import names
-from safeexec.facades.access import module_access, name_access
+from safeexec.facades.access import allowed_names, allowed_submodules, module_access, name_access
+from safeexec.facades.tables import refusals, table
 from safeexec.identity import identity
 from safeexec.protocol.plan import LanguagePlan
 
@@ -40,6 +41,7 @@ class Rules:
         "plain",
         "plan",
         "refused",
+        "refused_members",
         "star_imports",
         "text_runners",
         "watched",
@@ -64,6 +66,8 @@ class Rules:
         self.refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.watched = _watched(plan)
         """``module.name`` that this policy takes away from a module it allows."""
+        self.refused_members: dict[str, frozenset[str]] = {}
+        """Open module asked for before → its names that an import is refused for."""
         self.plain: set[str] = set()
         """Names seen before that need no second look, whatever they are used for; see `is_plain`."""
 
@@ -111,6 +115,16 @@ class Rules:
             return False
         self.open_modules.add(module)
         return True
+
+    def members_refused(self, module: str) -> frozenset[str]:
+        """The documented names of a module that this policy does not let a program import, submodules aside."""
+        found = self.refused_members.get(module)
+        if found is None:
+            reviewed = table(module)
+            known = (refusals(module) | reviewed.allowed.keys()) if reviewed is not None else frozenset()
+            found = frozenset(known) - allowed_names(module, self.plan) - allowed_submodules(module, self.plan).keys()
+            self.refused_members[module] = found
+        return found
 
     def rule(self, kind: str, name: str) -> str:
         """Where the policy says no to `name`: ``standard.yaml:12``, or its name when it says so nowhere."""

@@ -67,7 +67,8 @@ def _imports_are_allowed(code: CodeType, instructions: bytes, rules: Rules) -> b
         if operation == _IMPORT:
             if previous == _EXTENDED:
                 return False
-            if not rules.is_open(code.co_names[instructions[position + 1]]):
+            module = code.co_names[instructions[position + 1]]
+            if not rules.is_open(module) or not rules.members_refused(module).isdisjoint(code.co_names):
                 return False
         previous = operation
     return True

@@ -267,7 +267,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             if name == "*" or module_access(dotted, self.rules.plan).allowed:
                 self._aliases[alias.asname or name] = dotted
             elif self._is_refused_member(module, name):
-                self.refuse("attribute", dotted, alias)
+                if node not in self._excused:
+                    self.refuse("attribute", dotted, alias)
             else:
                 self._imported.add(alias.asname or name)
 

@@ -20,6 +20,7 @@ from safeexec.protocol.plan import LanguagePlan
 
 __all__ = [
     "RefusedImport",
+    "RefusedModule",
     "facade",
     "importer",
     "installed",
@@ -48,6 +49,10 @@ class RefusedImport(ImportError):
         what = f"import of {module}" if not attribute else f"import of {attribute} from {module}"
         by = f" by {rule}" if rule else " by the policy"
         super().__init__(f"{what} is refused{by}: {reason}", name=module)
+
+
+class RefusedModule(RefusedImport, ModuleNotFoundError):
+    """The policy has no such module: what a program with a fallback catches is either of CPython's two exceptions."""
 
 
 def modules() -> frozenset[str]:
@@ -155,7 +160,7 @@ def _check_importable(name: str, plan: LanguagePlan) -> None:
         return
     if not installed(name) and not tables.module_reason(name).tag:
         raise ModuleNotFoundError(f"No module named {name.partition('.')[0]!r}", name=name)
-    raise RefusedImport(name, "", verdict.rule, verdict.reason)
+    raise RefusedModule(name, "", verdict.rule, verdict.reason)
 
 
 def _walk(name: str, plan: LanguagePlan) -> ModuleType:
@@ -206,7 +211,7 @@ def _starred(leaf: ModuleType) -> ModuleType:
 
 def _no_such_name(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) -> ImportError:
     verdict = access.name_access(module, item, plan)
-    if verdict.allowed or not _exists(module, item):
+    if verdict.allowed or not (item in tables.refusals(module) or _exists(module, item)):
         return ImportError(f"cannot import name {item!r} from {module!r} (unknown location)", name=module)
     return RefusedImport(module, item, verdict.rule, verdict.reason)
 
@@ -222,6 +227,15 @@ def _has(real: ModuleType, item: str) -> bool:
         return hasattr(real, item)
     except ImportError:
         return True
+
+
+def _absence(real: ModuleType, item: str) -> str | None:
+    """What reading a name says that the real module does not have: some tell what took its place (``np.float``)."""
+    try:
+        getattr(real, item)
+    except AttributeError as error:
+        return str(error)
+    return None
 
 
 def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
@@ -275,7 +289,7 @@ def _refused_names(name: str, plan: LanguagePlan, source: dict[str, Any]) -> boo
     reviewed = tables.table(name)
     if reviewed is None:
         return False
-    documented = any(reason.tag != "internal" and item in source for item, reason in reviewed.refused.items())
+    documented = any(item in source for item in tables.refusals(name))
     return documented or len(access.allowed_names(name, plan)) < len(reviewed.allowed)
 
 
@@ -283,21 +297,32 @@ def _resolver(
     made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]
 ) -> Callable[[str], Any]:
     name, target = made.__name__, vars(made)
+    refused = tables.refusals(name)
 
     def __getattr__(attribute: str) -> Any:
         if attribute in children and hasattr(real, attribute):
             value: Any = facade(children[attribute], plan)
         elif attribute in lazy and hasattr(real, attribute):
             value = getattr(real, attribute)
-        elif attribute.startswith("__") or not hasattr(real, attribute):
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        elif attribute in refused:
+            raise _refused_attribute(name, attribute, plan)
+        elif attribute.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}", name=attribute, obj=made)
+        elif (absence := _absence(real, attribute)) is not None:
+            raise AttributeError(absence, name=attribute, obj=made)
         else:
-            verdict = access.name_access(name, attribute, plan)
-            by = f" by {verdict.rule}" if verdict.rule else ""
-            raise AttributeError(f"{name}.{attribute} is refused{by}: {verdict.reason or 'it is not available here'}")
+            raise _refused_attribute(name, attribute, plan)
         if isinstance(value, ModuleType) and not is_facade(value):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
         target[attribute] = value
         return value
 
     return __getattr__
+
+
+def _refused_attribute(module: str, item: str, plan: LanguagePlan) -> AttributeError:
+    verdict = access.name_access(module, item, plan)
+    by = f" by {verdict.rule}" if verdict.rule else ""
+    refusal: Any = AttributeError(f"{module}.{item} is refused{by}: {verdict.reason or 'it is not available here'}")
+    refusal.rule = verdict.rule
+    return refusal  # type: ignore[no-any-return]

@@ -26,6 +26,8 @@ def runtime_hint(failure: Failure) -> str | None:
         return None
     for kind, finder in _FINDERS:
         if issubclass(failure.kind, kind):
+            if type.__dict__["__name__"].__get__(failure.kind) == "UndefinedVariableError":
+                finder = _query
             found = finder(failure)
             return found or _pattern(failure)
     return _pattern(failure)
@@ -56,6 +58,12 @@ def _pattern(failure: Failure) -> str | None:
     from safeexec.child.hints import patterns
 
     return patterns.hint(failure)
+
+
+def _query(failure: Failure) -> str | None:
+    from safeexec.child.hints import keys
+
+    return keys.undefined_in_query(failure)
 
 
 def _unbound(failure: Failure) -> str | None:

@@ -18,9 +18,10 @@ _UNEXPECTED = re.compile(
     r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
 )
 _MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
+_MISSING_PLACE = re.compile(r"([\w.]+)\(\) missing required argument '(\w+)' \(pos \d+\)")
 _TAKES = re.compile(r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
 _EXPECTED = re.compile(
-    r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
+    r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
 )
 
 
@@ -35,6 +36,8 @@ def hint(failure: Failure) -> str | None:
         return _positional(failure)
     if match := _MISSING.search(message):
         return _missing(failure, match.group(1), match.group(2))
+    if match := _MISSING_PLACE.search(message):
+        return _missing(failure, match.group(1), f"'{match.group(2)}'")
     if match := _TAKES.search(message):
         return _too_many(failure, match.group(1), int(match.group(2)), int(match.group(3)))
     if re.search(r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument", message):
@@ -98,6 +101,8 @@ def _positional(failure: Failure) -> str:
 
 def _missing(failure: Failure, said: str, missing: str) -> str:
     names = re.findall(r"'(\w+)'", missing)
+    if said == "dump" and names == ["fp"]:
+        return "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."
     if names and names[0] == "self":
         kind = said.rpartition(".")[0] or "Kind"
         return f"Call it on an instance, not on the class: `{kind}().{said.rpartition('.')[2]}(...)`, with `{kind}(...)` made first."
@@ -149,6 +154,13 @@ def _wrong_count(failure: Failure, said: str) -> str | None:
             return f"Give the function by name: `{failure.text_of(rewritten, 'sorted(values, key=function)')}`."
     if name == "append":
         return "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair."
+    if name in ("min", "max") and call is not None and not call.args:
+        return f"Give it the values: `{name}(values)`, or `{name}(values, key=function)`."
+    if name in _SIZED and call is not None and len(call.args) > 1:
+        kept, sizes = call.args[: _SIZED[name]], call.args[_SIZED[name] :]
+        size = ast.keyword(arg="size", value=ast.Tuple(elts=list(sizes), ctx=ast.Load()))
+        text = failure.text_of(ast.Call(func=call.func, args=list(kept), keywords=[size]), f"{name}(..., size=(3, 3))")
+        return f"The shape is one tuple: `{text}`."
     if name == "range" or name == "input":
         return None
     if (
@@ -161,7 +173,36 @@ def _wrong_count(failure: Failure, said: str) -> str | None:
             if name not in ("sqrt", "float", "int")
             else None
         )
+    names = parameters(failure.resolve(call.func)) if call is not None else []
+    if names and len(names) <= 6:
+        return f"Call `{name}` with its parameters: ({', '.join(names)})."
     return None
+
+
+_SIZED = {
+    "normal": 2,
+    "uniform": 2,
+    "random": 0,
+    "standard_normal": 0,
+    "integers": 2,
+    "randint": 2,
+    "binomial": 2,
+    "poisson": 1,
+}
+"""Functions of numpy's generators → how many arguments stand before the size."""
+
+
+def unexpected_property(failure: Failure, keyword: str) -> str:
+    """For an argument that matplotlib passed on to a line, a figure or another artist."""
+    from safeexec.compiler.hints.libraries import ARGUMENTS, ARTIST_PROPERTIES
+
+    name, _ = _called(failure)
+    if text := ARGUMENTS.get(name, {}).get(keyword):
+        return text
+    found = nearest(keyword, ARTIST_PROPERTIES)
+    if found:
+        return f"The argument is called `{found[0]}`: write `{found[0]}=`."
+    return f"There is no argument `{keyword}`: leave it out, or use `color=`, `linewidth=`, `linestyle=`, `marker=`, `label=` or `alpha=`."
 
 
 def _is_function(failure: Failure, tree: ast.expr) -> bool:

@@ -29,6 +29,8 @@ _MESSAGE = re.compile(
 
 
 _REFUSED = re.compile(r"([\w.]+) is refused by ")
+_PROPERTY = re.compile(r"\.set\(\) got an unexpected keyword argument '(\w+)'")
+"""What matplotlib says of an argument that its artists do not have."""
 _ELSEWHERE = "The policy refuses this name: use another function of the module, or compute it in plain Python."
 
 
@@ -38,9 +40,13 @@ def hint(failure: Failure) -> str | None:
         return members
     if refused := _REFUSED.match(failure.message):
         return hint_for("attribute", refused[1], failure.plan) or _ELSEWHERE
-    if "has no attribute" not in failure.message:
-        return None
+    if match := _PROPERTY.search(failure.message):
+        from safeexec.child.hints.arguments import unexpected_property
+
+        return unexpected_property(failure, match[1])
     name, owner = _missing(failure)
+    if "has no attribute" not in failure.message and not issubclass(type(owner), ModuleType):
+        return None
     if not name:
         return None
     if own := failure.plan.hints.get(name):
@@ -58,11 +64,13 @@ def hint(failure: Failure) -> str | None:
     text = failure.text_of(value)
     return (
         _shadowed_module(failure, value, owner)
+        or _of_file(failure, name)
         or _from_tables(owner, name, text)
         or _of_callable(owner, name, text)
         or _of_dict(failure, owner, name, text)
         or _nearest(failure, owner, name, text)
         or _wrapped(owner, name, text)
+        or _of_base(owner, name)
         or _listing(failure, owner, text)
     )
 
@@ -81,6 +89,41 @@ def _missing(failure: Failure) -> tuple[str, Any]:
     tree = failure.expression
     found = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) and tree.attr == match["name"] else MISSING
     return match["name"], None if match["kind"] == "NoneType" else found
+
+
+def _of_file(failure: Failure, name: str) -> str | None:
+    """`json.load` and its kind take an open file, `loads` takes the text."""
+    call = failure.call
+    if name not in ("read", "write") or call is None or not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr == "load" and name == "read":
+        return f"`load` reads an open file: use `{failure.text_of(call.func.value, 'json')}.loads(text)` for a text."
+    if call.func.attr == "dump" and name == "write":
+        return (
+            f"`dump` writes to an open file: use `{failure.text_of(call.func.value, 'json')}.dumps(value)` for a text."
+        )
+    return None
+
+
+def _of_base(owner: Any, name: str) -> str | None:
+    """An attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
+    kind = type(owner)
+    own, *bases = [_init_of(base) for base in type.__dict__["__mro__"].__get__(kind)]
+    if own is None or "super" in own.__code__.co_names:
+        return None
+    for base, init in zip(type.__dict__["__mro__"].__get__(kind)[1:], bases, strict=True):
+        if init is not None and name in init.__code__.co_names:
+            return (
+                f"`{name}` is set in `{type_name(base)}.__init__`, which was not called: begin"
+                f" `{type_name(kind)}.__init__` with `super().__init__(...)`."
+            )
+    return None
+
+
+def _init_of(kind: type) -> FunctionType | None:
+    """The `__init__` that a class of the guest defines itself."""
+    found = type.__dict__["__dict__"].__get__(kind).get("__init__")
+    return found if type(found) is FunctionType else None
 
 
 def _enum_members(failure: Failure) -> str | None:
@@ -128,7 +171,9 @@ def _shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> st
         return None
     name = value.id
     module = ALIASES.get(name, name)
-    if module not in failure.plan.imports or not is_builtin_kind(type(owner)):
+    if module not in failure.plan.imports or type.__dict__["__module__"].__get__(type(owner)) == "__main__":
+        return None
+    if not is_builtin_kind(type(owner)) and not (name in ALIASES and library_kind(owner)):
         return None
     if name == "datetime" or name in ("date", "time"):
         return None
@@ -166,6 +211,12 @@ _CLASSES = {
     "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
     "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
     "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
+    "datetime.parse": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
+    "datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
+    "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
+    "date.parse": "Use `date.fromisoformat(text)`.",
+    "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
+    "date.from_string": "Use `date.fromisoformat(text)`.",
     "int.parse": "Use `int(text)`.",
     "int.Parse": "Use `int(text)`.",
     "float.parse": "Use `float(text)`.",

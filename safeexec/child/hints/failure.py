@@ -226,7 +226,7 @@ def module_name(module: ModuleType) -> str:
 
 
 def library_kind(obj: Any) -> str:
-    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy`` or ``numpy.ndarray``; else empty."""
+    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy`` ``numpy.ndarray`` or ``.Generator``; else empty."""
     for base in _mro_of(type(obj)):
         module = _module_of(base)
         if type(module) is not str:
@@ -239,6 +239,8 @@ def library_kind(obj: Any) -> str:
                 return "pandas.GroupBy"
         elif module == "numpy" and name == "ndarray":
             return "numpy.ndarray"
+        elif module == "numpy.random._generator" and name == "Generator":
+            return "numpy.Generator"
     return ""
 
 

@@ -27,6 +27,8 @@ def hint(failure: Failure) -> str | None:
         owner = failure.resolve(tree.value)
         if issubclass(type(owner), dict):
             return _of_dict(owner, key, failure.text_of(tree.value, "the dict"))
+        if not library_kind(owner):
+            return "For a key that may be missing use `.get(key, default)`, or ask `key in ...` first."
     if (call := failure.call) is not None and isinstance(call.func, ast.Attribute):
         return _of_method(failure, call.func, key)
     return None
@@ -36,10 +38,48 @@ def column_in_message(failure: Failure) -> str | None:
     """For a ValueError that names columns which a frame does not have (``usecols``, ``to_numeric`` of a name …)."""
     match = re.search(r"Usecols do not match columns, columns expected but not found: \[(.*)\]", failure.message)
     if match:
-        return f"The file has no column {match.group(1)}: read it without `usecols` and print `df.columns`."
+        return (
+            _of_file(failure, re.findall(r"'([^']*)'", match.group(1)))
+            or f"The file has no column {match.group(1)}: read it without `usecols` and print `df.columns`."
+        )
+    match = re.search(r"[Mm]issing column provided to 'parse_dates': '(.*)'", failure.message)
+    if match:
+        return _of_file(failure, match.group(1).split(", "))
+    if _converts_text(failure):
+        return "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."
     if re.search(r"not in list|is not in list", failure.message):
         return "Ask `item in values` before `values.index(item)` or `values.remove(item)`."
     return None
+
+
+def undefined_in_query(failure: Failure) -> str | None:
+    """For a name in `query` or `eval` of a frame that is neither a column nor a variable."""
+    match = re.search(r"name '(.*)' is not defined", failure.message)
+    if match is None:
+        return None
+    columns = [column for frame in _data_frames(failure) for column in columns_of(frame)]
+    found = nearest(match.group(1), dict.fromkeys(columns), 2)
+    if found:
+        return f"There is no column {match.group(1)!r}; did you mean {' or '.join(f'`{column}`' for column in found)}?"
+    return None
+
+
+def _of_file(failure: Failure, wanted: list[str]) -> str | None:
+    """The column of a file that was meant; its header is among the local variables of the parser."""
+    for variables in frames_of(failure):
+        for name in ("columns", "names", "usecols_dtype"):
+            header: Any = variables.get(name)
+            labels = [label for label in header if type(label) is str] if type(header) in (list, tuple) else []
+            if labels and wanted and not set(wanted) <= set(labels):
+                missing = next(label for label in wanted if label not in labels)
+                return column_hint(missing, labels)
+    return None
+
+
+def _converts_text(failure: Failure) -> bool:
+    if not re.match(r"invalid literal for int\(\)|could not convert string to float", failure.message):
+        return False
+    return any(frame.f_globals.get("__name__", "").startswith("pandas.") for frame in failure.libraries[:3])
 
 
 def columns_of(frame: Any) -> list[str]:
@@ -102,6 +142,8 @@ def _of_frames(failure: Failure, frames: list[Any]) -> str | None:
     called = failure.libraries[0].f_code.co_name if failure.libraries else ""
     if library_kind(first) == "pandas.Series":
         return _of_series(first, wanted, failure)
+    if type(failure.first_arg) is tuple and len(wanted) > 1 and all(name in columns for name in wanted):
+        return f"Give the columns as a list, with two pairs of brackets: `{text}[[{', '.join(map(repr, wanted))}]]`."
     if called == "drop" and "axis" in failure.message and any(name in columns for name in wanted):
         name = next(name for name in wanted if name in columns)
         return f"`drop` removes rows unless told otherwise: use `{text}.drop(columns={name!r})`."
@@ -114,6 +156,8 @@ def _of_frames(failure: Failure, frames: list[Any]) -> str | None:
         return None
     if missing in _index_names(first):
         return f"{missing!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`."
+    if _names_column(failure, missing):
+        return column_hint(missing, columns, text)
     if _uses_loc(failure) and not nearest(missing, columns):
         return f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
     return column_hint(missing, columns, text)
@@ -122,13 +166,22 @@ def _of_frames(failure: Failure, frames: list[Any]) -> str | None:
 def _wanted(failure: Failure) -> list[str]:
     """The names that the message or the key says are missing."""
     key = failure.first_arg
+    if type(key) in (tuple, list):
+        return [part for part in key if type(part) is str]
     if type(key) is not str:
-        return [part for part in key if type(part) is str] if type(key) is tuple else []
-    if re.search(
-        r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist", key
-    ):
+        return re.findall(r"'([^']*)'", failure.message.partition("dtype=")[0]) if library_kind(key) else []
+    if match := re.match(r"Columns? not found: ([^']+)$", key):
+        return match.group(1).split(", ")
+    if re.search(_IN_SENTENCE, key):
         return re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key)) or [key]
     return [key]
+
+
+_IN_SENTENCE = (
+    r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
+    r"|not present in the DataFrame|not found in columns|^\['.*'\]$"
+)
+"""What tells a sentence about columns from the name of a column."""
 
 
 def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
@@ -137,6 +190,11 @@ def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
     pandas = sys.modules["pandas"]
     if type(series) is not pandas.Series:
         return None
+    if wanted and _is_applied_to_columns(failure, wanted[0]):
+        return (
+            "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or"
+            " compute with whole columns, `df['a'] + df['b']`."
+        )
     labels = [label for label in series.index[:MAX_KEYS] if type(label) is str]
     key = failure.first_arg
     if type(key) is int:
@@ -151,6 +209,30 @@ def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
     if wanted:
         return f"The index has no label {wanted[0]!r}: a Series has one column of values; by position use `.iloc[0]`."
     return None
+
+
+def _is_applied_to_columns(failure: Failure, name: str) -> bool:
+    """Does `DataFrame.apply` call the guest's function with columns, and is `name` one of the frame's columns?"""
+    frame = failure.frame.frame.f_back if failure.frame is not None else None
+    for _ in range(12):
+        if frame is None:
+            return False
+        owner = frame.f_locals.get("self", MISSING)
+        if frame.f_code.co_name == "apply" and library_kind(owner) == "pandas.DataFrame":
+            return name in columns_of(owner)
+        frame = frame.f_back
+    return False
+
+
+def _names_column(failure: Failure, name: str) -> bool:
+    """Does the name stand behind the comma of ``.loc[rows, name]``?"""
+    tree = failure.expression
+    return (
+        isinstance(tree, ast.Subscript)
+        and isinstance(tree.slice, ast.Tuple)
+        and len(tree.slice.elts) == 2
+        and any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(tree.slice.elts[1]))
+    )
 
 
 def _index_names(frame: Any) -> list[str]:

@@ -71,7 +71,7 @@ def import_failed(failure: Failure) -> str | None:
         return hint_for("module", name, failure.plan) if type(name) is str and name else None
     match = re.search(r"cannot import name '([^']+)' from '([^']+)'", failure.message)
     if match is None:
-        return None
+        return _removed(failure)
     name, module = match.groups()
     import sys
 
@@ -82,6 +82,23 @@ def import_failed(failure: Failure) -> str | None:
     for other in _homes(name):
         if other != module and provides(f"{other}.{name}", failure.plan):
             return f"It is in another module: `from {other} import {name}`."
+    return None
+
+
+def _removed(failure: Failure) -> str | None:
+    """What took the place of a name whose import a library refuses in words of its own."""
+    import ast
+
+    from safeexec.compiler.hints.libraries import REMOVED
+
+    try:
+        body = ast.parse(failure.segment.strip()).body
+    except (SyntaxError, ValueError):
+        return None
+    match body:
+        case [ast.ImportFrom(module=str(module), names=names)]:
+            found = [f"{module}.{alias.name}" for alias in names if f"{module}.{alias.name}" in REMOVED]
+            return REMOVED[found[0]] if found else None
     return None
 
 
@@ -101,6 +118,8 @@ def _module(failure: Failure, name: str) -> str | None:
     from safeexec.compiler.hints.modules import ALIASES, MODULES
 
     module = ALIASES.get(name, name)
+    if name == "datetime" and _OF_THE_CLASS.match(failure.rest_of_line) and provides("datetime.datetime", failure.plan):
+        return "Import it first: `from datetime import datetime`."
     if (importable(module, failure.plan) and failure.plan.mode == "restricted") or module in _stdlib(failure):
         return (
             f"Import it first: `import {module} as {name}`."
@@ -110,6 +129,10 @@ def _module(failure: Failure, name: str) -> str | None:
     if name in ALIASES or (module in MODULES and failure.rest_of_line.startswith(".")):
         return hint_for("module", module, failure.plan)
     return None
+
+
+_OF_THE_CLASS = re.compile(r"\.(?:now|today|utcnow|strptime|fromisoformat|fromtimestamp|combine)\b|\(")
+"""What follows `datetime` where the class is meant and not the module."""
 
 
 def _stdlib(failure: Failure) -> frozenset[str]:
@@ -144,11 +167,20 @@ def _origin(failure: Failure, name: str) -> str | None:
     if module is None:
         return None
     used = failure.rest_of_line.startswith(("(", "[", ".")) or name[:1].isupper() or name in _CONSTANTS
+    used = used or _line(failure).startswith("@")
     return (
         f"Import it first: `from {module} import {name}`."
         if used and provides(f"{module}.{name}", failure.plan)
         else None
     )
+
+
+def _line(failure: Failure) -> str:
+    """The line that failed, without its indentation."""
+    if failure.frame is None:
+        return ""
+    lines = failure.sources.get(failure.frame.filename, "").split("\n")
+    return lines[failure.frame.line - 1].strip() if 0 < failure.frame.line <= len(lines) else ""
 
 
 def _homes(name: str) -> list[str]:

@@ -9,7 +9,7 @@ import re
 from types import CoroutineType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
-from safeexec.child.hints.failure import MISSING, attribute_names, module_name
+from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of, module_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,8 +190,25 @@ def hint(failure: Failure) -> str | None:
         method = next((tree for tree in _operands(failure) if isinstance(tree, ast.Attribute)), None)
         text = failure.text_of(method, "f")
         return f"One of the values is a function: call it with parentheses, `{text}()`."
+    if message.startswith("can only concatenate str") and (converted := _number_in_text(failure)):
+        return converted
     if "isinstance() arg 2" in message or "issubclass() arg 2" in message:
         return _hidden_type(failure)
+    return None
+
+
+def _number_in_text(failure: Failure) -> str | None:
+    """``'36' + 1``: the text holds a number, so a sum was meant rather than a longer text."""
+    tree = failure.expression
+    if not isinstance(tree, ast.BinOp):
+        return None
+    left, right = failure.resolve(tree.left), failure.resolve(tree.right)
+    if type(left) is str and type(right) in (int, float) and re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", left):
+        name = "float" if "." in left else "int"
+        return (
+            f"The text holds a number: to add, convert it, `{name}({failure.text_of(tree.left)})`; to join texts use"
+            f" `str({failure.text_of(tree.right)})`."
+        )
     return None
 
 
@@ -218,6 +235,10 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
     if kind == "NoneType":
         return f"`{text}` is None: check the assignment or the decorator that it comes from; a decorator must return a function."
     if isinstance(function, ast.Attribute):
+        if attribute_of(failure.resolve(function.value), f"set_{function.attr}") is not MISSING:
+            return (
+                f"`{text}` is a value, not a method: use `{failure.text_of(function.value)}.set_{function.attr}(...)`."
+            )
         return f"`{text}` is a value, not a method: use it without parentheses."
     return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
 

@@ -149,7 +149,7 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
-    from safeexec.compiler.hints.advice import choose, provides
+    from safeexec.compiler.hints.advice import choose, provided
     from safeexec.compiler.hints.attributes import MODULE_ATTRIBUTES
     from safeexec.compiler.hints.libraries import REMOVED
 
@@ -162,12 +162,8 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return text
     if full in plan.imports:
         return f"Import it first: `import {full}`."
-    names = [
-        candidate
-        for candidate in candidates
-        if not candidate.startswith("_") and provides(f"{module}.{candidate}", plan)
-    ]
-    found = nearest(name, names, 2)
+    names = [candidate for candidate in candidates if not candidate.startswith("_")]
+    found = nearest(name, provided(module, names, plan), 2)
     if found:
         return f"Did you mean {' or '.join(f'`{module}.{candidate}`' for candidate in found)}?"
     return None

@@ -15,6 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from safeexec.protocol.plan import LanguagePlan
 
 Advice = tuple[tuple[str, str], ...]
@@ -49,7 +51,11 @@ def choose(options: Advice, plan: LanguagePlan, **values: str) -> str | None:
 
 def importable(module: str, plan: LanguagePlan) -> bool:
     """May guest code import `module`?"""
-    return plan.mode == "python" or module in plan.imports
+    if plan.mode == "python" or module in plan.imports:
+        return True
+    from safeexec.facades.access import module_access
+
+    return "." in module and module_access(module, plan).allowed
 
 
 def provides(path: str, plan: LanguagePlan) -> bool:
@@ -58,9 +64,23 @@ def provides(path: str, plan: LanguagePlan) -> bool:
         return True
     module, _, name = path.rpartition(".")
     allowed = plan.imports.get(module)
-    if allowed is None or path in plan.refused_attributes:
+    if allowed is None:
+        from safeexec.facades.access import name_access
+
+        return "." in module and name_access(module, name, plan).allowed
+    if path in plan.refused_attributes:
         return False
     return name not in allowed.refused and (allowed.names is None or name in allowed.names)
+
+
+def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]:
+    """Those of `names` that guest code may use of `module`."""
+    if plan.mode == "python":
+        return list(names)
+    from safeexec.facades.access import allowed_names, allowed_submodules
+
+    offered = allowed_names(module, plan) | allowed_submodules(module, plan).keys()
+    return [name for name in names if name in offered]
 
 
 def has_builtin(name: str, plan: LanguagePlan) -> bool:

@@ -41,6 +41,12 @@ _INSTANCE: Advice = (
     ),
     ("", "Read and assign the attributes by their names: `obj.name`."),
 )
+_STACK: Advice = (
+    (
+        "",
+        "The call stack is out of reach: write the name directly, or pass it to the function as an argument.",
+    ),
+)
 _FRAME: Advice = (
     (
         "",
@@ -87,6 +93,7 @@ ATTRIBUTES: dict[str, Advice] = {
         ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "to_pickle", "read_pickle"), _PICKLE
     ),
     **dict.fromkeys(("__builtins__", "__import__"), _BUILTINS),
+    **dict.fromkeys(("_getframe", "_current_frames", "_getframemodulename"), _STACK),
     "__defaults__": (
         ("import:inspect", "Use `inspect.signature(function).parameters['name'].default`."),
         ("", "Pass the value as an argument instead of changing the default."),
@@ -232,6 +239,16 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
         "Write it: `[(x - mean) / sd for x in values]` with `statistics.mean` and `statistics.stdev`."
     ),
     "statistics.regression": _use("Use `slope, intercept = statistics.linear_regression(x, y)`."),
+    "random.pick": _use("Use `random.choice(values)`."),
+    "random.select": _use("Use `random.choice(values)`."),
+    "random.choose": _use("Use `random.choice(values)`."),
+    "random.random_choice": _use("Use `random.choice(values)`."),
+    "random.item": _use("Use `random.choice(values)`."),
+    "random.randi": _use("Use `random.randint(a, b)`."),
+    "random.randInt": _use("Use `random.randint(a, b)`."),
+    "random.number": _use("Use `random.random()`, or `random.randint(a, b)`."),
+    "random.range": _use("Use `random.randrange(start, stop, step)`."),
+    "random.shuffled": _use("Use `random.sample(values, len(values))`, or `random.shuffle(values)` in place."),
     "random.random_integer": _use("Use `random.randint(a, b)`."),
     "random.rand": _use("Use `random.random()`."),
     "random.randn": _use("Use `random.gauss(0, 1)`."),
@@ -407,6 +424,36 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
         "Remove it: a step ends by itself; to stop early use `return` in a function, or `raise ValueError('why')`."
     ),
     "sys.argv": _use("A step has no command line; assign the values to variables at the top of the code."),
+    "sys.modules": _use("Import the module directly: `import json`; each import gives the same module."),
+    "sys.path": _use("Nothing can be added to the modules: import what the policy allows directly."),
+    "sys.executable": _use("There is no interpreter to start: do the work in Python directly."),
+    "sys.settrace": _use("Tracing is out of reach: print the values you want to see."),
+    "concurrent.futures.ProcessPoolExecutor": _use(
+        "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, or a plain loop."
+    ),
+    "traceback.TracebackException": _use("Use `traceback.format_exc()` or `traceback.format_exception(error)`."),
+    "traceback.print_stack": _use("Use `traceback.print_exc()` in an `except` block, or print the values you need."),
+    "traceback.format_stack": _use("Use `traceback.format_exc()` in an `except` block, or print the values you need."),
+    "traceback.extract_stack": _use("Use `traceback.extract_tb(error.__traceback__)` in an `except` block."),
+    "traceback.StackSummary": _use("Use `traceback.extract_tb(error.__traceback__)`."),
+    "traceback.walk_tb": _use(
+        "Use `traceback.extract_tb(error.__traceback__)`, which has name, line and text of each call."
+    ),
+    "inspect.currentframe": _use("The call stack is out of reach: pass names and values as arguments."),
+    "inspect.stack": _use("The call stack is out of reach: pass names and values as arguments."),
+    "enum.global_enum": _use("Bind the members yourself: `RED, GREEN = Color`."),
+    "typing.ForwardRef": _use(
+        "Write the annotation as the type itself, or as text, and read it with `typing.get_type_hints`."
+    ),
+    "uuid.uuid1": _use("Use `uuid.uuid4()`; the address of the machine is out of reach."),
+    "uuid.getnode": _use("Use `uuid.uuid4()`; the address of the machine is out of reach."),
+    "tempfile.mkstemp": _use("Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."),
+    "tempfile.mktemp": _use("Use `tempfile.NamedTemporaryFile()`, or a plain name in the workspace."),
+    "shutil.make_archive": _use("Use `zipfile.ZipFile(name, 'w')` and its `write(file)`."),
+    "shutil.unpack_archive": _use("Use `zipfile.ZipFile(name).extractall()`."),
+    "os.chdir": _use("The workspace is the current directory: name files relative to it, `'folder/name.txt'`."),
+    "os.popen": _use("Guest code cannot run shell commands; do the work in Python."),
+    "os.getpid": _use("Processes are out of reach; for a unique name use `uuid.uuid4()`."),
     "sys.stdin": _use("There is no interactive user; assign the text to a variable."),
     "sys.maxint": _use("Integers have no limit in Python 3; use `float('inf')` or `math.inf` for a largest value."),
     "sys.setrecursionlimit": _use("The recursion limit is fixed; write the recursion as a loop with a list as stack."),

@@ -96,7 +96,10 @@ _SYSTEM: Advice = (
         "workspace",
         "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
     ),
-    ("", "The system is out of reach and there are no files: keep data in variables, and print the result."),
+    (
+        "",
+        "There are no files, environment variables, processes or shell commands here: keep data in variables, and print the result instead.",
+    ),
 )
 _INTERPRETER: Advice = (
     (
@@ -255,12 +258,10 @@ MODULES: dict[str, Advice] = {
     **dict.fromkeys(("shutil", "glob", "tempfile", "fileinput", "zipfile", "tarfile", "gzip", "bz2", "lzma"), _FILES),
     **dict.fromkeys(
         (
-            "ctypes",
             "cffi",
             "mmap",
             "fcntl",
             "resource",
-            "signal",
             "pwd",
             "grp",
             "termios",
@@ -276,7 +277,6 @@ MODULES: dict[str, Advice] = {
     ),
     **dict.fromkeys(
         (
-            "gc",
             "dis",
             "code",
             "codeop",
@@ -353,7 +353,6 @@ MODULES: dict[str, Advice] = {
     "os": _SYSTEM,
     "posix": _SYSTEM,
     "nt": _SYSTEM,
-    "platform": _SYSTEM,
     "os.path": (
         (
             "import:pathlib",
@@ -456,7 +455,36 @@ MODULES: dict[str, Advice] = {
             ("", "Use a list of strings and `''.join(parts)`."),
         ),
     ),
-    "Queue": (("import:collections", "Use `from collections import deque`."), ("", "Use a list.")),
+    "Queue": (
+        ("import:queue", "In Python 3 it is `import queue`; within one thread use `from collections import deque`."),
+        ("import:collections", "Use `from collections import deque`."),
+        ("", "Use a list."),
+    ),
+    "signal": (
+        (
+            "import:asyncio",
+            "There are no signals here: use `asyncio.timeout(seconds)`; the host ends a step that takes too long.",
+        ),
+        ("", "There are no signals here; the host ends a step that takes too long by itself."),
+    ),
+    "ctypes": (
+        (
+            "import:struct",
+            "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
+        ),
+        ("", "Memory and C libraries are out of reach: use `bytes` and plain Python instead."),
+    ),
+    "platform": (
+        (
+            "import:sys",
+            "The machine is out of reach: the version of Python is `sys.version_info`, the system `sys.platform`.",
+        ),
+        ("", "The machine is out of reach: leave it out."),
+    ),
+    "gc": (("", "Memory is freed by itself: leave it out; `del name` lets go of a large object."),),
+    "asyncio": (
+        ("", "There is no event loop here: write plain functions and call them directly, one after the other."),
+    ),
     **dict.fromkeys(
         ("urlparse",),
         (

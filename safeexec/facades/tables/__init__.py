@@ -13,7 +13,7 @@ from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import MODULE, UNDERSCORE, UNREVIEWED, Reason, Tag
 
-__all__ = ["Table", "Verdict", "judge", "module_reason", "modules", "submodules", "table"]
+__all__ = ["Table", "Verdict", "judge", "module_reason", "modules", "refusals", "submodules", "table"]
 
 _LIBRARY = {module: group for group, names in GROUPS.items() for module in names.split()}
 _LOADED: dict[str, dict[str, Table]] = {}
@@ -80,6 +80,14 @@ def judge(module: str, name: str) -> Verdict:
         return Verdict(True, tag=tag)
     why = reviewed.refused.get(name) or _unjudged(module, name)
     return Verdict(False, why.text, why.tag)
+
+
+def refusals(module: str) -> frozenset[str]:
+    """The documented names of a module that the review refuses: each refusal deserves a sentence of its own."""
+    reviewed = table(module)
+    if reviewed is None:
+        return frozenset()
+    return frozenset(name for name, reason in reviewed.refused.items() if reason.tag != "internal")
 
 
 def _unjudged(module: str, name: str) -> Reason:

@@ -52,6 +52,13 @@ TABLES = {
             FigureBase FigureManagerBase get_current_fig_manager IO new_figure_manager overload requested_backend
             TickHelper TYPE_CHECKING
         """,
+        aliases={
+            "cm": "matplotlib.cm",
+            "matplotlib": "matplotlib",
+            "mlab": "matplotlib.mlab",
+            "style": "matplotlib.style",
+        },
+        note="plt.cm.viridis and plt.style.use are how programs reach these two.",
     ),
     "matplotlib.animation": Table(
         "AbstractMovieWriter Animation ArtistAnimation FuncAnimation PillowWriter TimedAnimation writers",
