@@ -47,10 +47,8 @@ def become_child(
     tools.link = link
     guest.streams.install()
     server = Server(link, guest, tools, idle=spawn.idle, files=spawn.workspace is not None)
-    if spawn.rehearse:
-        server.rehearse()
     link.send(m.Ready())
-    server.serve()
+    server.serve(rehearse=spawn.rehearse)
 
 
 def reseed(seed: int | None) -> None:

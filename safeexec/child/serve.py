@@ -68,8 +68,10 @@ class Server:
             m.SelfTest: self._self_test,
         }
 
-    def serve(self) -> NoReturn:
-        """Answer requests until the host closes the socket."""
+    def serve(self, *, rehearse: bool) -> NoReturn:
+        """Answer requests until the host closes the socket. `rehearse` first if none comes at once."""
+        if rehearse and self.link.quiet(QUIET_SECONDS):
+            self.rehearse()
         while True:
             request = self.link.receive()
             kind = type(request)

@@ -26,6 +26,8 @@ IDLE_SECONDS = 0.02
 """How long no request must come before the zygote goes on with its late imports: a child is never kept waiting for
 one.
 """
+FIRST_IDLE_SECONDS = 0.2
+"""How long after its start: the steps that a sandbox was opened for come now, and may have one core only."""
 
 
 class Zygote:
@@ -51,7 +53,7 @@ class Zygote:
         """Fork on request until the host closes the socket."""
         late = list(LATE)
         while True:
-            while late and self.link.quiet(IDLE_SECONDS):
+            while late and self.link.quiet(IDLE_SECONDS if len(late) < len(LATE) else FIRST_IDLE_SECONDS):
                 import_modules((late.pop(0),))
                 if not late:
                     warm()
