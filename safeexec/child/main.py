@@ -54,13 +54,14 @@ def become_child(
 def reseed(seed: int | None) -> None:
     """Give every loaded generator a seed of this session's own; with `seed`, the same one in every session.
 
-    The generator of `random` has reseeded itself in the fork.
+    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
     """
     if seed is not None:
         from safeexec.child import determinism
 
         determinism.begin(seed)
         return
-    numpy: Any = sys.modules.get("numpy.random")
-    if numpy is not None:
-        numpy.seed()
+    for name in ("random", "numpy.random"):
+        generator: Any = sys.modules.get(name)
+        if generator is not None:
+            generator.seed()

@@ -11,6 +11,7 @@ import msgspec
 
 from safeexec.child import refusals
 from safeexec.child.link import Link
+from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules, warm
@@ -61,7 +62,7 @@ class Zygote:
             fds = [self.link.take_fd() for _ in range(SPAWN_FDS)]
             control, stdout, stderr = (fd for fd in fds if fd is not None)
             try:
-                pid = os.fork()
+                pid = fork()
             except OSError as error:
                 self.link.send(m.SpawnFailed(request.number, f"fork: {error.strerror}"))
                 pid = -1
