@@ -41,29 +41,41 @@ class Link:
     def receive(self) -> Any:
         """The next message. The end of the socket ends this process: the host is gone, or wants it gone."""
         while not self._queue:
-            try:
-                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
-            except ConnectionResetError:
-                # The host closed its end before it had read everything: a lane whose checkpoint nobody needed.
-                os._exit(0)
-            if not data:
-                os._exit(0)
-            for level, kind, payload in ancillary:
-                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                    received = array.array("i")
-                    received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
-                    self.fds += received
-            self._queue = self._reader.feed(data)
+            self._read()
         return self._decoder.decode(self._queue.pop(0))
 
-    def pretend_to_receive(self, request: msgspec.Struct) -> Any:
-        """Do what receiving `request` does, short of its arrival: it touches the same memory."""
+    def _read(self, flags: int = 0) -> None:
+        """Take in what comes, and the descriptors with it. Raises BlockingIOError."""
         try:
-            # recv and not recvmsg: peeking at a message that carries descriptors would install copies of them.
-            self.socket.recv(CHUNK, socket.MSG_DONTWAIT | socket.MSG_PEEK)
-        except BlockingIOError:
-            pass
-        return self._decoder.decode(self._reader.feed(frame(_encode(request)))[0])
+            data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY, flags)
+        except ConnectionResetError:
+            # The host closed its end before it had read everything: a lane whose checkpoint nobody needed.
+            os._exit(0)
+        if not data:
+            os._exit(0)
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                self._keep(payload)
+        self._queue = self._reader.feed(data)
+
+    def _keep(self, descriptors: bytes) -> None:
+        received = array.array("i")
+        received.frombytes(descriptors[: len(descriptors) - len(descriptors) % received.itemsize])
+        self.fds += received
+
+    def pretend_to_receive(self, request: msgspec.Struct) -> Any:
+        """Do what receiving `request` does, short of its arrival: it touches the same memory.
+
+        A message that comes in this moment is not lost: the next `receive` gives it.
+        """
+        data = _encode(request)
+        if not self._queue:
+            try:
+                self._read(socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self._keep(b"")
+                (data,) = self._reader.feed(frame(data))
+        return self._decoder.decode(data)
 
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""
