@@ -44,6 +44,9 @@ def steps(session: Session, undoable: Session, before: Session, floor: BareChild
     lines = f"for i in range({LINES}): print(i)"
     times = in_turn(partial(session.run, lines), partial(floor.run, lines), rounds=max(5, rounds // 20))
     table.row(f"{LINES} printed lines", *times, "bare forked child")
+    streamed = partial(session.run, lines, on_output=len)
+    times = in_turn(streamed, partial(floor.run, lines), rounds=max(5, rounds // 20))
+    table.row(f"{LINES} printed lines, streamed to the caller", *times, "bare forked child, not streamed")
 
 
 def large_value(session: Session, rounds: int) -> None:

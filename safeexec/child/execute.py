@@ -75,6 +75,10 @@ class Guest:
         language.install(self.namespace)
         self.namespace.update(tools)
         language.builtins.setdefault("display", displays.display)
+        if "print" in language.builtins:
+            language.builtins["print"] = streams.print
+        if language.plan.mode == "python":
+            streams.watch_descriptors()
         self.hidden = frozenset(self.namespace)
         """Names that the guest did not bind: the module's own and what the sandbox put there."""
 

@@ -45,6 +45,7 @@ def become_child(
         os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
     lockdown.apply(workspace=spawn.home, keep_fds=(control,), lowered=spawn.lowered)
     tools.link = link
+    guest.streams.attach()
     guest.streams.install()
     server = Server(link, guest, tools, idle=spawn.idle, files=spawn.workspace is not None)
     link.send(m.Ready())

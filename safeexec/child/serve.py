@@ -171,16 +171,18 @@ class Server:
         """This process is a runner again: take the new sockets, and say so."""
         self.link = thawed.link
         self.tools.link = thawed.link
+        if thawed.request.branch:
+            self.guest.streams.attach()
         if self._lane is not None:
             os.close(self._lane)
             self._lane = None
         self.guest.lost.update(thawed.request.lost)
         self.link.send(m.Ready(notes=thawed.notes))
-
-    # Requests
         if self.plugin.waits_for_calls:
             # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now.
             self.rehearse()
+
+    # Requests
 
     def _progress(self, description: str, done: float, total: float | None) -> None:
         """A progress bar of the guest moved. Told while a step runs, and by the thread that runs it: the socket is

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.errors import ProtectionError
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
+from safeexec.protocol.printed import PYTHON_BYTES
 
 if TYPE_CHECKING:
     from safeexec.linux.probe import Probe
@@ -149,7 +150,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
     return ChildConfinement(
         memory_bytes=(limits.memory_mb << 20) + reserve,
         cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
-        file_bytes=max(limits.workspace_mb << 20, limits.output_kb << 15),
+        file_bytes=max(limits.workspace_mb << 20, PYTHON_BYTES + (limits.output_kb << 15)),
         open_files=limits.open_files + _SPARE_DESCRIPTORS,
         processes=_process_limit(limits, zygote, user_namespace),
         threads=limits.threads,

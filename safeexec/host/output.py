@@ -1,7 +1,7 @@
 """What a child printed, read from the files behind its descriptors 1 and 2.
 
-The host makes both files (memfds, append-only) and hands them down; it reads at any time without asking the child. The
-child may write there what it likes, also through C code: it is text of unknown origin, and bounded here.
+The host makes both files (memfds) and hands them down; it reads at any time without asking the child. The child may
+write there what it likes, also through C code: it is text of unknown origin, and bounded here.
 """
 
 from __future__ import annotations
@@ -11,9 +11,15 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+from safeexec.protocol.printed import EMPTY_BYTES, FILE_BYTES, PYTHON_BYTES, extents
+
 RESET_BYTES = 1 << 20
 """A file that has grown past this is emptied before the next step."""
 OnOutput = Callable[[str], object]
+Extent = tuple[int, int]
+"""Offset and size of a piece of a file."""
+_CHUNK = 16 << 10
+_EMPTY = bytes(EMPTY_BYTES)
 
 
 class Printed(NamedTuple):
@@ -24,16 +30,22 @@ class Printed(NamedTuple):
     left_out: int
 
 
+_NOTHING = Printed("", 0, 0)
+
+
 class OutputFile:
-    """One stream of one session."""
+    """One stream of one session: a file that is only appended to."""
 
     __slots__ = ("_start", "_streamed", "fd")
 
     def __init__(self, name: str) -> None:
         self.fd = os.memfd_create(name)
-        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)
         self._start = 0
         self._streamed = 0
+        self._prepare()
+
+    def _prepare(self) -> None:
+        fcntl.fcntl(self.fd, fcntl.F_SETFL, os.O_APPEND)
 
     def begin(self) -> None:
         """A step begins: what is in the file belongs to earlier ones."""
@@ -52,20 +64,36 @@ class OutputFile:
         # ignores.
         return os.lseek(self.fd, 0, os.SEEK_END)
 
+    def _extents(self) -> list[Extent]:
+        """Where this step's text lies in the file, in its order."""
+        size = self.size()
+        return [(self._start, size)] if size else []
+
     def text(self, cap: int) -> Printed:
         """What this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies between."""
-        size = self.size()
-        if size == 0:
-            return Printed("", 0, 0)
+        extents = self._extents()
+        if not extents:
+            return _NOTHING
+        size = sum(length for _, length in extents)
         if size <= cap:
-            return Printed(_decode(os.pread(self.fd, size, self._start)), size, 0)
-        head = _decode(os.pread(self.fd, cap // 2, self._start))
-        tail = _decode(os.pread(self.fd, cap - cap // 2, self._start + size - (cap - cap // 2)))
+            return Printed(_decode(self._read(extents, 0, size)), size, 0)
+        head = _decode(self._read(extents, 0, cap // 2))
+        tail = _decode(self._read(extents, size - (cap - cap // 2), size))
         # Whole lines where there are any: half a line misleads more than none.
         head = head[: head.rfind("\n") + 1] or head
         tail = tail[tail.find("\n") + 1 :] or tail
         left_out = size - len(head.encode("utf-8", "replace")) - len(tail.encode("utf-8", "replace"))
         return Printed(f"{head}\n[… {left_out} bytes left out …]\n{tail}", size, left_out)
+
+    def _read(self, extents: list[Extent], start: int, end: int) -> bytes:
+        """The bytes from `start` to `end` of what the extents hold together."""
+        pieces, at = [], 0
+        for offset, length in extents:
+            first, last = max(start - at, 0), min(end - at, length)
+            if first < last:
+                pieces.append(os.pread(self.fd, last - first, offset + first))
+            at += length
+        return b"".join(pieces)
 
     def fresh(self, cap: int) -> str:
         """Whole lines that came since the last call; the part of a line at the end waits for its newline."""
@@ -100,6 +128,85 @@ class OutputFile:
 
     def close(self) -> None:
         os.close(self.fd)
+
+
+class PrintedFile(OutputFile):
+    """The standard output of a session whose child shares memory with it: two areas in one file (`protocol.printed`).
+
+    It holds one step's text only. A second position in it is not needed: what is written to the descriptor moves the
+    position of the open file, which the host shares.
+    """
+
+    __slots__ = ("_partial", "_python")
+
+    def _prepare(self) -> None:
+        self._partial = b""
+        self._python = 0
+        os.ftruncate(self.fd, FILE_BYTES)
+        os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
+
+    def begin(self) -> None:
+        """A step begins, and finds the file empty."""
+        if self._raw() or os.pread(self.fd, len(_EMPTY), 0) != _EMPTY:
+            os.ftruncate(self.fd, 0)
+            os.ftruncate(self.fd, FILE_BYTES)
+            os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
+        self._start = self._streamed = self._python = 0
+        self._partial = b""
+
+    def _raw(self) -> int:
+        """Bytes in the second area."""
+        return max(os.lseek(self.fd, 0, os.SEEK_CUR) - PYTHON_BYTES, 0)
+
+    def _python_text(self, start: int) -> bytes:
+        """What is in the first area from `start` on."""
+        pieces = []
+        while start < PYTHON_BYTES:
+            size = min(_CHUNK, PYTHON_BYTES - start)
+            piece = os.pread(self.fd, size, start)
+            text = piece.rstrip(b"\0")
+            if not text:
+                break
+            pieces.append(piece)
+            start += size
+        return b"".join(pieces).rstrip(b"\0")
+
+    def size(self) -> int:
+        self._python += len(self._python_text(self._python))
+        return self._python + self._raw()
+
+    def _extents(self) -> list[Extent]:
+        raw = self._raw()
+        if not raw and os.pread(self.fd, len(_EMPTY), 0) == _EMPTY:
+            return []
+        return extents(self._python_text(0), raw)
+
+    def fresh(self, cap: int) -> str:
+        data = self._partial + self._new(cap)
+        end = data.rfind(b"\n") + 1
+        self._partial = data[end:]
+        return _decode(data[:end])
+
+    def rest(self, cap: int) -> str:
+        data, self._partial = self._partial + self._new(cap), b""
+        return _decode(data)
+
+    def _new(self, cap: int) -> bytes:
+        """What came since the last call: `_start` is how far the first area was read, `_streamed` the second."""
+        python, raw = self._python_text(self._start), self._raw()
+        if not python and raw <= self._streamed:
+            return b""
+        pieces, at = [], 0
+        for offset, size in extents(python, raw):
+            if offset < PYTHON_BYTES:
+                pieces.append(python[offset : offset + size])
+            else:
+                first = max(offset - PYTHON_BYTES, self._streamed)
+                at = max(at, offset - PYTHON_BYTES + size)
+                pieces.append(os.pread(self.fd, min(max(at - first, 0), cap), PYTHON_BYTES + first))
+        self._start += len(python)
+        self._streamed = max(self._streamed, at)
+        return b"".join(pieces)
 
 
 def _decode(data: bytes) -> str:

@@ -17,7 +17,7 @@ import msgspec
 
 from safeexec.errors import CheckpointError, PluginError, PolicyError, ProtocolError
 from safeexec.host.channel import Channel, Gone
-from safeexec.host.output import OutputFile
+from safeexec.host.output import OutputFile, PrintedFile
 from safeexec.host.plugin_source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.host.queue import Turnstile
 from safeexec.host.runner import READY_SECONDS
@@ -331,7 +331,7 @@ class _Copy:
 
     def __init__(self) -> None:
         self.channel, self.theirs = Channel.pair()
-        self.out, self.err = OutputFile("stdout"), OutputFile("stderr")
+        self.out, self.err = PrintedFile("stdout"), OutputFile("stderr")
 
     def ready(self) -> Core[bool]:
         """Whether it is there. What is not is closed."""

@@ -30,7 +30,7 @@ from safeexec.host.checkpoints import (
     new_lane,
 )
 from safeexec.host.memory import total_own_bytes
-from safeexec.host.output import OutputFile
+from safeexec.host.output import OutputFile, PrintedFile
 from safeexec.host.supervisor import Lineage, Verdict
 from safeexec.host.waiting import Core
 from safeexec.linux import processes
@@ -78,7 +78,7 @@ class Running:
         self.tool_records: list[ToolCallRecord] = []
         self.calls_of_step = 0
         self.on_progress: OnProgress | None = None
-        self._out = spare.out if spare is not None else OutputFile("stdout")
+        self._out = spare.out if spare is not None else PrintedFile("stdout")
         self._err = spare.err if spare is not None else OutputFile("stderr")
         self._spare = spare
         self._runner: Channel | None = None

@@ -21,7 +21,7 @@ from safeexec.host.channel import Channel, Gone
 from safeexec.host.forks import watch
 from safeexec.host.launch import Launched
 from safeexec.host.launcher import Zygote
-from safeexec.host.output import OutputFile
+from safeexec.host.output import OutputFile, PrintedFile
 from safeexec.host.queue import Turnstile
 from safeexec.host.runner import READY_SECONDS, Running, lowered
 from safeexec.host.session import SessionCore
@@ -457,7 +457,7 @@ class SandboxCore:
             return
         try:
             workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
-            out, err = OutputFile("stdout"), OutputFile("stderr")
+            out, err = PrintedFile("stdout"), OutputFile("stderr")
             _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), rehearse=True)
             with self._lock:
                 self._spares.append(Spare(channel, out, err, workspace))

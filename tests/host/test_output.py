@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
 
 import pytest
@@ -31,6 +33,37 @@ def test_text_is_utf8_whatever_the_hosts_locale(run: Run) -> None:
     assert run("print('naïve 日本語 🎈')").stdout == "naïve 日本語 🎈\n"
 
 
+def test_print_is_the_builtin_in_every_respect(run: Run) -> None:
+    """Each statement prints what CPython prints, also where it raises in the middle."""
+    statements = [
+        "print()",
+        "print(1, 'two', None, 3.0, True)",
+        "print('a', 'b', sep='', end='')",
+        "print('c', sep=None, end=None, flush=True)",
+        "print([1], {2}, sep='; ')",
+        "print(Loud('x'))",
+        "print('before', Loud('y'), 'after')",
+        "print('before', Broken())",
+        "print('x', sep=1)",
+        "print('x', nonsense=1)",
+        "print(text='x')",
+        "print(str.__new__(Text, 'subclass'))",
+    ]
+    classes = (
+        "class Loud:\n    def __init__(self, name): self.name = name\n"
+        "    def __str__(self):\n        print('inside', self.name)\n        return self.name\n"
+        "class Broken:\n    def __str__(self): raise KeyError('broken')\n"
+        "class Text(str): pass\n"
+    )
+    attempts = "".join(
+        f"try:\n    {one}\nexcept Exception as error:\n    print(type(error).__name__, error)\n" for one in statements
+    )
+    expected = io.StringIO()
+    with contextlib.redirect_stdout(expected):
+        exec(classes + attempts, {"__name__": "__main__"})
+    assert run(classes + attempts).stdout == expected.getvalue()
+
+
 def test_a_lone_surrogate_is_the_guests_error(run: Run) -> None:
     result = run("print('\\udcff')")
     assert result.error is not None and result.error.type == "UnicodeEncodeError"
@@ -40,6 +73,48 @@ def test_a_lone_surrogate_is_the_guests_error(run: Run) -> None:
 def test_output_before_an_error_and_before_a_kill_is_kept(run: Run) -> None:
     assert run("print('seen')\n1 / 0").stdout == "seen\n"
     assert run("print('seen')\nwhile True: pass", timeout=0.2).stdout == "seen\n"
+
+
+LINES = "".join(f"line {i}\n" for i in range(1000)) + "no newline"
+PRINT_THEM = "import sys\nfor i in range(1000): print('line', i)\nsys.stdout.write('no newline')\n"
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize(
+    "end",
+    [
+        "while True: pass",
+        "sum(range(10 ** 12))",
+        "import os; os._exit(3)",
+        "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+        "import ctypes; ctypes.string_at(0)",
+    ],
+)
+def test_whatever_ends_a_step_everything_it_printed_is_there(session: Session, end: str) -> None:
+    result = session.run(PRINT_THEM + end, timeout=1)
+    assert result.outcome in ("timeout", "crashed")
+    assert result.stdout == LINES
+    assert session.run("print('next')").stdout == "next\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["'a' + chr(0) + 'b' + chr(0)", "chr(0) * 100", "''", "chr(0) + chr(1)", "'é' * 100_000", "'x' * 300_000"]
+)
+def test_any_text_arrives(run: Run, text: str) -> None:
+    printed = eval(text)
+    result = run(f"print({text}, end='')")
+    assert result.usage.output_bytes == len(printed.encode())
+    assert result.truncated or result.stdout == printed
+    assert run("print('next')").stdout == "next\n"
+
+
+def test_more_than_the_shared_memory_holds_is_complete_and_in_order(open_session: Callable[..., Session]) -> None:
+    session = open_session(output_kb=256)
+    result = session.run("for i in range(60_000): print(i, 'x')")
+    assert result.usage.output_bytes == sum(len(f"{i} x\n") for i in range(60_000))
+    lines = [line for line in result.stdout.splitlines() if line.endswith("x")]
+    assert lines[0] == "0 x" and lines[-1] == "59999 x"
+    assert [int(line.split()[0]) for line in lines] == sorted(int(line.split()[0]) for line in lines)
 
 
 def test_long_output_keeps_head_and_tail_and_counts_the_rest(open_session: Callable[..., Session]) -> None:
@@ -99,6 +174,45 @@ def test_a_callback_that_raises_ends_the_step_and_restores(session: Session) -> 
 def test_what_c_code_writes_is_output_too(session: Session, source: str) -> None:
     result = session.run("print('python')\n" + source)
     assert (result.outcome, result.stdout, result.stderr) == ("ok", "python\nraw out\n", "raw err\n")
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize("streamed", [False, True])
+def test_python_and_c_code_take_turns_in_order(session: Session, streamed: bool) -> None:
+    source = "import os\nfor i in range(500):\n    print('python', i)\n    os.write(1, b'raw %d\\n' % i)"
+    pieces: list[str] = []
+    result = session.run(source, on_output=pieces.append if streamed else None)
+    assert result.stdout == "".join(f"python {i}\nraw {i}\n" for i in range(500))
+    assert sorted("".join(pieces)) == (sorted(result.stdout) if streamed else [])
+
+
+@pytest.mark.profile("confined-python")
+def test_a_fork_of_the_guest_prints_between_the_lines_of_its_parent(session: Session) -> None:
+    source = (
+        "import os\nprint('before')\nended, ends = os.pipe()\n"
+        "if os.fork() == 0:\n    print('in the fork')\n    os._exit(0)\n"
+        "os.close(ends)\nos.read(ended, 1)\nprint('after')"
+    )
+    assert session.run(source).stdout == "before\nin the fork\nafter\n"
+
+
+@pytest.mark.profile("confined-python")
+def test_print_follows_descriptor_1(session: Session) -> None:
+    source = (
+        "import os\nprint('one')\nkept = os.dup(1)\nfile = open('captured', 'w+')\nos.dup2(file.fileno(), 1)\n"
+        "print('two')\nos.dup2(kept, 1)\nprint('three')\nopen('captured').read()"
+    )
+    result = session.run(source)
+    assert (result.value, result.stdout) == ("two\n", "one\nthree\n")
+
+
+def test_a_branch_and_its_origin_print_apart(session: Session) -> None:
+    session.run("print('common')")
+    (branch,) = session.branch(1)
+    with branch:
+        assert branch.run("print('branch')").stdout == "branch\n"
+        assert session.run("print('origin')").stdout == "origin\n"
+        assert branch.run("1").stdout == ""
 
 
 @pytest.mark.profile("confined-python")
