@@ -12,7 +12,7 @@ import os
 import resource
 from collections.abc import Collection
 from itertools import count
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import (
@@ -39,6 +39,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.results import FileChange, ToolCallRecord
 
 if TYPE_CHECKING:
+    from safeexec.host.rest import Rest
     from safeexec.host.sandbox import SandboxCore, Spare
     from safeexec.host.steps import OnProgress
     from safeexec.host.workspace import Workspace
@@ -58,6 +59,10 @@ RESTORE_SECONDS = 6.0
 """How long all copies together may take: then the session starts over."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
+
+
+MINDED_SECONDS = 0.0005
+"""How long to wait at a time for the thread that looks after resting sessions: a look takes 0.1 ms."""
 
 
 _numbers = count(1)
@@ -95,6 +100,11 @@ class Running:
         self.trust = "policy"
         """`kernel-only` when the session was restored from a state that this host did not sign."""
         self._lock = _thread.allocate_lock()
+        self.minded = False
+        """Whether the thread that looks after resting sessions is about to take the lock, or has it."""
+        self.rest: Rest | None = None
+        self._told_next: list[str] = []
+        """Notes for the next result: what became of the state while nobody used it."""
         self._closed = False
         self._why_closed = "the session is closed"
         self.used = monotonic()
@@ -113,6 +123,10 @@ class Running:
         """Whether the state before the running step is known to have its checkpoint, or to get none."""
 
     # Given by the classes above
+
+    def end_rest(self, over: str) -> Core[None]:
+        """End what the session has running between its steps (`host.undo`)."""
+        raise NotImplementedError
 
     def _restore(self) -> Core[list[str]]:
         """Bring back the newest state that lives (`host.undo`)."""
@@ -184,6 +198,8 @@ class Running:
         if self._closed:
             return
         self._closed = True
+        while self.minded:
+            sleep(MINDED_SECONDS)
         self._verdict = self._verdict or Verdict("cancelled", "the session was closed")
         runner, self._runner = self._runner, None
         self.checkpoints.close()
@@ -342,7 +358,7 @@ class _Use:
     __slots__ = ("_lock", "_session")
 
     def __init__(self, lock: _thread.LockType, session: Running) -> None:
-        if not lock.acquire(blocking=False):
+        if not lock.acquire(blocking=False) and not _after_the_minder(lock, session):
             raise SessionBusy(
                 "a step of this session is running in another thread or task; use a session per thread, or branch"
             )
@@ -355,6 +371,14 @@ class _Use:
     def __exit__(self, *_: object) -> None:
         self._session.used = monotonic()
         self._lock.release()
+
+
+def _after_the_minder(lock: _thread.LockType, session: Running) -> bool:
+    """Wait for the thread that looks after resting sessions, and for nobody else."""
+    while session.minded:
+        if lock.acquire(timeout=MINDED_SECONDS):
+            return True
+    return lock.acquire(blocking=False)
 
 
 def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:

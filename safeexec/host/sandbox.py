@@ -35,6 +35,7 @@ from safeexec.protocol.confinement import Mechanism
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.idle import IdleCloser
+    from safeexec.host.rest import Minder
 
 DATA_PRELOAD = (
     "numpy",
@@ -131,6 +132,7 @@ class SandboxCore:
         self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
         self._idle: IdleCloser | None = None
+        self._minder: Minder | None = None
         self.observer = observer_for(self.policy, audit)
         self.closed = False
         self._forked = False
@@ -241,6 +243,8 @@ class SandboxCore:
         self.closed = True
         if self._idle is not None:
             self._idle.close()
+        if self._minder is not None:
+            self._minder.close()
         for session in list(self._open):
             yield from session.close()
         for spare in self._spares:
@@ -369,6 +373,13 @@ class SandboxCore:
 
     def session_opened(self, session: Running) -> None:
         self._open.add(session)
+        if self._minder is None and not self.closed:
+            from safeexec.host.rest import Minder
+
+            self._minder = Minder(self)
+
+    def open_sessions(self) -> list[Running]:
+        return list(self._open)
 
     def session_closed(self, session: Running) -> None:
         self._open.discard(session)

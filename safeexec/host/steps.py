@@ -67,9 +67,16 @@ class Steps(Undo):
             self.on_progress = on_progress
             request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), on_output is not None)
             result = yield from self._act(request, limit, atomic, on_output)
+            if self._told_next:
+                result = self._told(result)
             if (observer := self.sandbox.observer) is not None:
                 observer.step_done(self.number, request.source, result)
             return result
+
+    def _told(self, result: Result) -> Result:
+        """The result with what happened before the step, while nobody used the session."""
+        told, self._told_next = self._told_next, []
+        return replace(result, notes=(*told, *result.notes))
 
     def check(self, source: str) -> Core[Result]:
         """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source
@@ -113,6 +120,8 @@ class Steps(Undo):
             self.step += 1
             request = make(self.step)
             result = yield from self._act(request, limit, atomic, None)
+            if self._told_next:
+                result = self._told(result)
             if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
                 observer.step_done(self.number, request.path.encode(), result)
             return result

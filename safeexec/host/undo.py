@@ -70,6 +70,17 @@ class Undo(Running):
         yield from self._start_over()
         return ["no checkpoint was left: the session starts empty"] if self.step > 1 or missed else []
 
+    def end_rest(self, over: str) -> Core[None]:
+        """End what the session has running although no step does, and go on from its newest checkpoint."""
+        assert self.rest is not None
+        for checkpoint in self.checkpoints.living():
+            if (pid := checkpoint.pid()) is not None and checkpoint.channel is not None and self.rest.hostile(pid):
+                checkpoint.channel.kill()
+        if self._runner is not None:
+            yield from self._stop(self._runner)
+        notes = yield from self._restore()
+        self._told_next = [f"between its steps the session {over}: what it had running was ended", *notes]
+
     def _start_over(self) -> Core[None]:
         """Go on in a fresh child: the state before the first step."""
         if not self.sandbox.alive:

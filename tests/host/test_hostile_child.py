@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
+import psutil
 import pytest
 
 from safeexec import CheckpointError, Session
-from tests.footprint import pause
+from tests.footprint import pause, settled
 
 pytestmark = pytest.mark.profile("confined-python")
 OpenSession = Callable[..., Session]
@@ -190,6 +191,38 @@ def test_cpu_time_of_orphans_counts(open_session: OpenSession) -> None:
     session = open_session(cpu_seconds=1)
     session.run(ORPHANS.format(does="while True: pass")).check()
     assert session.run("import time\ntime.sleep(3600)", timeout=30).outcome == "cpu"
+
+
+SPINS = "while True: pass"
+LEFT_BEHIND = {
+    "a fork that computes": f"import os\nif os.fork() == 0:\n    {SPINS}",
+    "orphans that eat": ORPHANS.format(does=EATS.replace(SPINS, "import signal\n            signal.pause()")),
+    "a thread that computes": f"import threading\ndef spin():\n    {SPINS}\nthreading.Thread(target=spin).start()",
+    "a handler of a signal": f"""
+import signal
+def spin(*_):
+    {SPINS}
+signal.signal(signal.SIGALRM, spin)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+""",
+    "a copy that does not wait": OWN + HOLD_LANE.format(does=f"{PARK}\n    {SPINS}"),
+}
+
+
+@pytest.mark.parametrize("source", LEFT_BEHIND.values(), ids=LEFT_BEHIND.keys())
+def test_what_a_step_leaves_behind_is_ended_when_it_uses_too_much(open_session: OpenSession, source: str) -> None:
+    """Nobody waits for a session between its steps; all the same it has no more time and memory than in one."""
+    session = open_session(memory_mb=200, cpu_seconds=1)
+    for _ in range(3):
+        session.run("kept = 1").check()
+    session.run(source).check()
+    settled()
+    before, deadline = set(psutil.Process().children(recursive=True)), monotonic() + SOON
+    while before <= set(psutil.Process().children(recursive=True)) and monotonic() < deadline:
+        pause()
+    result = session.run("kept", timeout=SOON)
+    assert result.value == 1 and result.notes and "between its steps" in result.notes[0], result
+    assert not session.run("kept").notes
 
 
 MANY_HOLES = """
