@@ -107,10 +107,8 @@ class _TooSlow(Exception):
 
 
 def message_of(exc: BaseException) -> str:
-    """``str(exc)``, bounded in time and size; for a SyntaxError its text without file and line."""
+    """``str(exc)``, bounded in time and size."""
     kind = type(exc)
-    if issubclass(kind, SyntaxError) and type(text := SyntaxError.__dict__["msg"].__get__(exc)) is str:
-        return shorten(text, MAX_MESSAGE)
     try:
         if _is_plain(kind, args_of(exc)):
             return shorten(str(exc), MAX_MESSAGE)
@@ -370,13 +368,20 @@ def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str
 
 
 def _last_lines(exc: BaseException) -> Iterator[str]:
-    name, message = qualified_name(type(exc)), message_of(exc)
+    name, message = qualified_name(type(exc)), _without_place(exc)
     yield f"{name}: {message}\n" if message else f"{name}\n"
     notes = _instance_dict(exc).get("__notes__")
     if type(notes) is list:
         for note in notes[:MAX_GROUP]:
             if type(note) is str:
                 yield shorten(note, MAX_LINE) + "\n"
+
+
+def _without_place(exc: BaseException) -> str:
+    """The message; of a SyntaxError without file and line, which a traceback has above it."""
+    if issubclass(type(exc), SyntaxError) and type(text := SyntaxError.__dict__["msg"].__get__(exc)) is str:
+        return shorten(text, MAX_MESSAGE)
+    return message_of(exc)
 
 
 def _fold(frames: list[GuestFrame]) -> Iterator[tuple[GuestFrame | None, int]]:
