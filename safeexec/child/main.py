@@ -12,6 +12,7 @@ from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
     from safeexec.child.execute import Guest
+    from safeexec.child.library import Library
     from safeexec.child.lockdown import Lockdown
     from safeexec.child.tools import ToolCaller
 
@@ -25,6 +26,7 @@ def become_child(
     tools: ToolCaller,
     lockdown: Lockdown,
     seed: int | None,
+    library: Library | None,
 ) -> NoReturn:
     """Turn this fresh fork of the zygote into a locked-down child, and serve until the host closes the socket.
 
@@ -43,7 +45,11 @@ def become_child(
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)
         os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
-    lockdown.apply(workspace=spawn.home, keep_fds=(control,), lowered=spawn.lowered)
+    kept: tuple[int, ...] = (control,)
+    if library is not None:
+        library.replace_files()
+        kept = (control, library.fd, library.bell)
+    lockdown.apply(workspace=spawn.home, keep_fds=kept, lowered=spawn.lowered)
     tools.link = link
     guest.streams.attach()
     guest.streams.install()

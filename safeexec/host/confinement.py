@@ -137,9 +137,9 @@ def _no_user(reason: str) -> Mechanism:
 def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespace: bool) -> ChildConfinement:
     from safeexec.policy.kernel import file_calls, rules
 
-    limits, filesystem = policy.limits, policy.filesystem
+    limits = policy.limits
     missing = []
-    files = file_calls(filesystem)
+    files = file_calls(policy)
     if not facts.landlock.works:
         if "mount" in zygote.namespaces:
             lost = "sessions of one sandbox can reach each other's workspaces"

@@ -260,7 +260,7 @@ def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
         threads=limits.threads,
         event_loop=policy.socketpair,
         executable_mappings=policy.danger_allow_executable_mappings,
-        files=file_calls(policy.filesystem),
+        files=file_calls(policy),
         landlock=6,
     )
     rule = rules_for(confinement).get(name)

@@ -5,10 +5,11 @@ The host builds its confinement plan from this, and `why` answers from it.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from safeexec.policy.model import Filesystem, Policy
+    from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Files
 
 SETTINGS = {
@@ -31,6 +32,16 @@ def rules(policy: Policy) -> dict[str, str]:
     return {"profile": f"the kernel confinement of profile {policy.name}"} | written
 
 
-def file_calls(filesystem: Filesystem) -> Files:
-    """Which file calls there are. Libraries import late and read data, so that reading is always one of them."""
-    return "write" if filesystem.workspace == "read-write" else "read"
+def file_calls(policy: Policy) -> Files:
+    """Which file calls there are.
+
+    None where the policy has no workspace and allows nothing but the standard library, all of which is imported before
+    the first child; other libraries import late and read data of their own.
+    """
+    filesystem = policy.filesystem
+    if filesystem.workspace != "none":
+        return "write" if filesystem.workspace == "read-write" else "read"
+    closed = policy.language.mode == "restricted" and all(
+        name.partition(".")[0] in sys.stdlib_module_names for name in policy.imports
+    )
+    return "none" if closed and not filesystem.read else "read"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from safeexec.child.execute import Guest
     from safeexec.child.lockdown import Lockdown
     from safeexec.child.tools import ToolCaller
+    from safeexec.zygote.image import Image
 
 SPAWN_FDS = 3
 """Control socket, stdout, stderr."""
@@ -42,6 +44,7 @@ class Zygote:
         lockdown: Lockdown,
         command_lockdown: Lockdown | None,
         seed: int | None,
+        image: Image | None,
     ) -> None:
         self.link = link
         self.guest = guest
@@ -49,11 +52,14 @@ class Zygote:
         self.lockdown = lockdown
         self.command_lockdown = command_lockdown
         self.seed = seed
+        self.image = image
+        self._forked = 0
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
         late = list(LATE)
         while True:
+            self._fill_image()
             while late and self.link.quiet(IDLE_SECONDS if len(late) < len(LATE) else FIRST_IDLE_SECONDS):
                 import_modules((late.pop(0),))
                 if not late:
@@ -70,6 +76,18 @@ class Zygote:
                 self._become(request, control, stdout, stderr)
             for fd in (control, stdout, stderr):
                 os.close(fd)
+            self._forked += 1
+
+    def _fill_image(self) -> None:
+        """Fill what children without files import from: at the first pause, or when one of them asks for it."""
+        image = self.image
+        while image is not None and not image.complete and self._forked:
+            pause = IDLE_SECONDS if image.begun else FIRST_IDLE_SECONDS
+            seconds = pause if self.link.quiet(0) else 0
+            ready, _, _ = select.select([self.link.socket, image.library.bell], [], [], seconds)
+            if image.library.bell not in ready and not self.link.quiet(0):
+                return
+            image.fill()
 
     def _become(self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int) -> NoReturn:
         try:
@@ -80,7 +98,8 @@ class Zygote:
                 run_command(request, control, stdout, stderr, self.command_lockdown)
             from safeexec.child.main import become_child
 
-            become_child(request, control, stdout, stderr, self.guest, self.tools, self.lockdown, self.seed)
+            library = self.image.library if self.image is not None else None
+            become_child(request, control, stdout, stderr, self.guest, self.tools, self.lockdown, self.seed, library)
         except BaseException as error:
             self._report(request.number, error)
         finally:
@@ -128,10 +147,16 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
 
         determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)
+    image = None
+    if configure.child.files == "none":
+        from safeexec.zygote.image import Image
+
+        image = Image()
+        image.library.serve_zones()
     guest, tools = preload.build_guest(configure)
     # The plan of the children comes last: it is the one by which this process explains refusals.
     command = Lockdown.prepare(configure.command) if configure.command is not None else None
     lockdown = Lockdown.prepare(configure.child)
     refusals.watch(configure.child)
     preload.settle(guest)
-    return Zygote(link, guest, tools, lockdown, command, configure.seed), [*mechanisms, *lockdown.mechanisms]
+    return Zygote(link, guest, tools, lockdown, command, configure.seed, image), [*mechanisms, *lockdown.mechanisms]

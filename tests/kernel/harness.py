@@ -37,7 +37,9 @@ def run(
     secret: str = "",
     strict: bool = False,
 ) -> Outcome:
-    """Run `source` in a child of `profile`. It sees `WORKSPACE`, `SECRET` (a path outside) and `HOST` (a pid).
+    """Run `source` in a child of `profile`, a name or YAML.
+
+    It sees `WORKSPACE`, `SECRET` (a path outside) and `HOST` (a pid).
 
     With `strict` the first refused call kills the child (status -31): a program that ends made none.
     """
@@ -94,7 +96,10 @@ def main() -> None:
     workspaces = os.path.join(job["base"], "workspaces")
     workspace = os.path.join(workspaces, "one")
     os.makedirs(workspace, 0o700)
-    decided = plan(Policy.load(job["profile"]), workspaces=workspaces)
+    profile = job["profile"]
+    policy = Policy.from_yaml(profile) if ":" in profile else Policy.load(profile)
+    decided = plan(policy, workspaces=workspaces)
+    job["imports"] = list(policy.imports)
     if decided.user:
         os.chown(workspaces, *decided.user)
         os.chown(workspace, *decided.user)
@@ -158,6 +163,16 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         mechanisms = enter(decided.zygote)
         from safeexec.child.lockdown import Lockdown
 
+        image = None
+        if decided.child.files == "none":
+            from safeexec.zygote.image import Image
+            from safeexec.zygote.preload import COMMON, OWN, import_modules
+
+            import_modules((*OWN, *COMMON, *job["imports"]))
+            image = Image()
+            image.library.serve_zones()
+            while not image.complete:
+                image.fill()
         lockdown = Lockdown.prepare(decided.child)
         if job["strict"]:
             _kill_instead_of_naming(lockdown)
@@ -165,7 +180,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         pid = os.fork()
         if pid == 0:
             own = workspace if decided.child.files == "write" else None
-            _child(job, lockdown, own, output, host)
+            _child(job, lockdown, own, output, host, image.library if image is not None else None)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         told = {"status": status, "mechanisms": {m.name: m.active for m in mechanisms}}
         os.write(report, json.dumps(told).encode())
@@ -190,14 +205,16 @@ def _kill_instead_of_naming(lockdown: Any) -> None:
     lockdown._filter = seccomp.prepare(killing)
 
 
-def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int) -> None:
+def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int, library: Any) -> None:
     os.setsid()
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.chdir(workspace or "/")
     if workspace is not None:
         os.environ["HOME"] = workspace
-    lockdown.apply(workspace=workspace)
+    if library is not None:
+        library.replace_files()
+    lockdown.apply(workspace=workspace, keep_fds=(library.fd, library.bell) if library is not None else ())
     import traceback
 
     names = {

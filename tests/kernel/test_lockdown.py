@@ -218,7 +218,8 @@ try:
 except ImportError as error:
     print(*explain(error)[:2])
 """
-    assert run(source, "standard").output.startswith("mmap mapping ")
+    profile = "extends: data-analysis\ndanger_allow_executable_mappings: false\n"
+    assert run(source, profile).output.startswith("mmap mapping ")
 
 
 def test_the_workspace_can_be_used(run: Run) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import string
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
@@ -178,15 +179,22 @@ def iter_fields(node: Any) -> Iterator[tuple[str, Any]]:
 _copies: dict[str, ModuleType] = {}
 
 
+def load_again(name: str) -> ModuleType:
+    """A module of the standard library once more, beside the one that is imported."""
+    from importlib.util import module_from_spec
+
+    # Not by the loader that it came with: a session may have no files any more, and find its modules elsewhere.
+    spec = next(spec for finder in sys.meta_path if (spec := finder.find_spec(name, None)) is not None)
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def _checked_copy(name: str) -> ModuleType:
     """A module once more, which reads and sets attributes under the rules."""
     if name not in _copies:
-        from importlib.util import find_spec, module_from_spec
-
-        spec = find_spec(name)
-        assert spec is not None and spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = load_again(name)
         vars(module)["setattr"] = checked_setattr
         _copies[name] = module
     return _copies[name]

@@ -8,7 +8,6 @@ its names are changed.
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
@@ -32,10 +31,9 @@ _MODULES: list[ModuleType] = []
 
 def _logging() -> ModuleType:
     if not _MODULES:
-        spec = find_spec("logging")
-        assert spec is not None and spec.loader is not None
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        from safeexec.facades.replacements.attributes import load_again
+
+        module = load_again("logging")
         _restrict(module)
         _MODULES.append(module)
     return _MODULES[0]

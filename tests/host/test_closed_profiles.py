@@ -1,0 +1,64 @@
+"""Profiles without files, from a new sandbox's first step on: what comes late is there, and nothing can be opened."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from safeexec import Policy, Sandbox
+from safeexec.host.sandbox import SandboxCore
+from safeexec.protocol import messages as m
+
+OPEN = """
+import os
+opened = []
+for path in ("/", "/proc/self/maps", os.__file__, "/dev/null", *(f"/proc/self/fd/{n}" for n in range(8))):
+    for flags in (os.O_RDONLY, os.O_RDWR, os.O_PATH):
+        try:
+            opened.append((path, os.open(path, flags)))
+        except OSError:
+            pass
+opened
+"""
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard", "plugin"])
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("1 / 0", "The divisor is 0"),
+        ("import os\nos.getcwd()", "rejected"),
+        ("import numpy", "numpy"),
+        ("from zoneinfo import ZoneInfo\nfrom datetime import datetime\n"
+         "datetime(2024, 7, 1, tzinfo=ZoneInfo('Europe/Paris')).isoformat()", "2024-07-01T00:00:00+02:00"),
+        ("import zoneinfo\n'Europe/Paris' in zoneinfo.available_timezones()", "True"),
+        ("'x€'.encode('cp1252')", "x\\x80"),
+        ("import copy\ncopy.deepcopy([1, [2]])", "[1, [2]]"),
+        ("[1, 2][5]", "IndexError"),
+    ],
+)  # fmt: skip
+def test_the_first_step_of_a_new_sandbox(profile: str, source: str, told: str) -> None:
+    """The zygote has not had a pause yet in which it could have prepared anything."""
+    with Sandbox(profile, spare=0) as sandbox:
+        result = sandbox.run(source)
+    assert told in f"{result.outcome} {result.text} {result.observation()}"
+    assert not result.refusals
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard"])
+def test_the_kernel_opens_nothing_for_a_guest_without_a_language_layer(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first child and a later one; told by the kernel's rule, with the line of the profile."""
+    decided = SandboxCore._configuration
+
+    def without_language(core: SandboxCore) -> m.Configure:
+        return msgspec.structs.replace(decided(core), language=Policy.load("confined-python").language_plan(()))
+
+    monkeypatch.setattr(SandboxCore, "_configuration", without_language)
+    with Sandbox(profile, spare=0) as sandbox:
+        assert [sandbox.run(OPEN).value for _ in range(2)] == [[], []]
+        result = sandbox.run("open('/etc/passwd')")
+    assert result.outcome == "violation"
+    assert result.error is not None
+    assert result.error.message.startswith("open() of '/etc/passwd' is refused by calculator.yaml:")
