@@ -196,14 +196,16 @@ class PrintedFile(OutputFile):
         python, raw = self._python_text(self._start), self._raw()
         if not python and raw <= self._streamed:
             return b""
-        pieces, at = [], 0
+        pieces, at, left = [], 0, cap
         for offset, size in extents(python, raw):
             if offset < PYTHON_BYTES:
                 pieces.append(python[offset : offset + size])
             else:
                 first = max(offset - PYTHON_BYTES, self._streamed)
                 at = max(at, offset - PYTHON_BYTES + size)
-                pieces.append(os.pread(self.fd, min(max(at - first, 0), cap), PYTHON_BYTES + first))
+                # `cap` is for all pieces together: a guest can make a mark for each MiB of a hole.
+                pieces.append(os.pread(self.fd, min(max(at - first, 0), left), PYTHON_BYTES + first))
+                left -= len(pieces[-1])
         self._start += len(python)
         self._streamed = max(self._streamed, at)
         return b"".join(pieces)

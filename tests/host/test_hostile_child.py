@@ -193,6 +193,24 @@ def test_cpu_time_of_orphans_counts(open_session: OpenSession) -> None:
     assert session.run("import time\ntime.sleep(3600)", timeout=30).outcome == "cpu"
 
 
+MARKED_HOLE = """
+import os
+os.ftruncate(1, 500 << 20)
+os.pwrite(1, b"".join(b"\\0\\x01%08x\\x02" % (place << 20) for place in range(480)), 0)
+os.lseek(1, 490 << 20, os.SEEK_SET)
+while True: pass
+"""
+
+
+def test_output_that_is_a_hole_with_a_mark_for_each_part_of_it(session: Session) -> None:
+    told: list[int] = []
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = session.run(MARKED_HOLE, timeout=10, on_output=lambda text: told.append(len(text)))
+    assert result.outcome == "output" and sum(told) < 10 << 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
+    assert session.run("1 + 1").value == 2
+
+
 SPINS = "while True: pass"
 LEFT_BEHIND = {
     "a fork that computes": f"import os\nif os.fork() == 0:\n    {SPINS}",
