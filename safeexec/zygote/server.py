@@ -84,7 +84,7 @@ class Zygote:
         while image is not None and not image.complete and self._forked:
             pause = IDLE_SECONDS if image.begun else FIRST_IDLE_SECONDS
             seconds = pause if self.link.quiet(0) else 0
-            ready, _, _ = select.select([self.link.socket, image.library.bell], [], [], seconds)
+            ready, _, _ = select.select([self.link.socket.fileno(), image.library.bell], [], [], seconds)
             if image.library.bell not in ready and not self.link.quiet(0):
                 return
             image.fill()

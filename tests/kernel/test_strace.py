@@ -1,0 +1,97 @@
+"""What the kernel sees of a calculator's steps: the system calls of its processes, against the table they may make."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safeexec import Policy
+from safeexec.host.confinement import plan
+from safeexec.syscalls.table import rules_for
+
+PROGRAMS = Path(__file__).parents[1] / "programs"
+STRACE = shutil.which("strace")
+HOST = """
+import sys
+from pathlib import Path
+from safeexec import Sandbox
+
+with Sandbox("calculator", spare=1) as sandbox:
+    for path in sys.argv[1:]:
+        with sandbox.session(checkpoints="before-step") as session:
+            session.run(Path(path).read_text())
+            session.run("1 / 0")
+            session.run("[0, 1][2]\\nundefined")
+            session.run("from zoneinfo import ZoneInfo; ZoneInfo('Asia/Tokyo'), 'x'.encode('cp1250')")
+            session.namespace["given"] = [1.5, {"a": 2}]
+            session.run("x = given[1]; x")
+            session.checkpoint("here")
+            session.run("while True: pass", timeout=0.2)
+            session.run("bytearray(1 << 40)")
+            session.rollback("here")
+            for branch in session.branch(2):
+                branch.run("x['b'] = 3; x")
+                branch.close()
+            print(*session._core.pids(), flush=True)
+"""
+_LINE = re.compile(r"(\d+) +(?:<\.\.\. )?(\w+)(.*)")
+_FORKED = re.compile(r"= (\d+)(?: /\* (\d+) in strace)?")
+_REFUSED = re.compile(r"\(errno [34]\d{3}\)")  # strace has no name for these
+
+
+def traced(directory: Path, *arguments: str) -> dict[str, list[tuple[str, str]]]:
+    """(call, the rest of its line) of each process under a filter, and of all that it forks."""
+    assert STRACE is not None
+    log = directory / "strace.log"
+    command = [STRACE, "-f", "-qq", "--decode-pids=pidns", "-o", str(log), sys.executable, *arguments]
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    lines: dict[str, list[tuple[str, str]]] = {}
+    for line in log.read_text(errors="replace").splitlines():
+        if found := _LINE.match(line):
+            lines.setdefault(found[1], []).append((found[2], found[3]))
+    filtered: dict[str, list[tuple[str, str]]] = {}
+    for pid, made in lines.items():
+        last = max((index for index, (call, _) in enumerate(made) if call == "seccomp"), default=-1)
+        # The probe of what the machine can do makes this call to see it refused.
+        if last >= 0 and made[last + 1 :] and made[last + 1][0] != "getpriority":
+            filtered[pid] = made[last + 1 :]
+    pids = list(filtered)
+    while pids:
+        for call, rest in filtered[pids.pop()]:
+            if call in ("clone", "fork", "vfork") and (child := _FORKED.search(rest)):
+                pid = child[2] or child[1]
+                if pid not in filtered and pid in lines:
+                    filtered[pid] = lines[pid]
+                    pids.append(pid)
+    return filtered
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(STRACE is None, reason="strace (a Debian package) is not installed")
+def test_a_calculator_makes_no_call_outside_its_list(tmp_path: Path) -> None:
+    """Programs, errors, checkpoints, kills and branches. What was tried is on the list, and nothing was refused."""
+    programs = sorted(map(str, PROGRAMS.glob("calc_*.py")))[:8]
+    children = traced(tmp_path, "-c", HOST, *programs)
+    allowed = {name for name, rule in rules_for(plan(Policy.load("calculator")).child).items() if rule.alternatives}
+    assert len(children) > 5 * len(programs), "strace saw no forks: the test would show nothing"
+    made = {call for calls in children.values() for call, _ in calls}
+    assert {"clone", "recvmsg"} <= made
+    assert made <= allowed, sorted(made - allowed)
+    assert not [line for calls in children.values() for _, line in calls if _REFUSED.search(line)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(STRACE is None, reason="strace (a Debian package) is not installed")
+def test_a_refused_call_would_be_seen(tmp_path: Path) -> None:
+    source = "import socket; socket.socket()"
+    script = f"from tests.kernel.harness import run; run({source!r}, 'calculator')"
+    children = traced(tmp_path, "-c", script)
+    assert "socket" in [call for calls in children.values() for call, line in calls if _REFUSED.search(line)]
