@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -46,6 +47,20 @@ DYING = 4
 TURN_SECONDS = 3600.0
 LOST = "the plugin is loaded again before the next call: what earlier calls kept in it is lost"
 """In the notes of a call after which a kept plugin had no state to go back to."""
+
+
+class _Call:
+    """One call under way. `plugin` is None when it is over."""
+
+    __slots__ = ("plugin",)
+
+    def __init__(self, plugin: PluginCore) -> None:
+        self.plugin: PluginCore | None = plugin
+
+
+_inside: ContextVar[tuple[_Call, ...]] = ContextVar("safeexec_calls", default=())
+"""The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
+cancelled ends in another task."""
 
 
 class PluginCore:
@@ -132,7 +147,7 @@ class PluginCore:
     def reload(self, source: Source | None) -> Core[None]:
         """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
         before = self.definition
-        yield from self._turn()
+        call = yield from self._turn()
         try:
             self.definition = self._defined(self._source if source is None else source)
             self._items += 1
@@ -141,7 +156,7 @@ class PluginCore:
             self.definition = before
             raise
         finally:
-            self._turnstile.leave()
+            self._leave(call)
         if source is not None:
             self._source = source
 
@@ -153,7 +168,7 @@ class PluginCore:
             raise PluginError(
                 f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"
             )
-        yield from self._turn()
+        call = yield from self._turn()
         try:
             if self._streaming and self._session is not None:
                 yield from self._session.leave()
@@ -167,11 +182,11 @@ class PluginCore:
                 return result, self._items
             return (yield from session.after(result)), 0
         finally:
-            self._turnstile.leave()
+            self._leave(call)
 
     def proceed(self, number: int, *, close: bool) -> Core[tuple[Result | None, bool]]:
         """The next item of generator `number`, and whether there is one."""
-        yield from self._turn()
+        call = yield from self._turn()
         try:
             if number != self._items or self._session is None:
                 if close:
@@ -184,12 +199,28 @@ class PluginCore:
             self._streaming = False
             return (yield from session.after(result)), False
         finally:
-            self._turnstile.leave()
+            self._leave(call)
 
-    def _turn(self) -> Core[None]:
-        """One call at a time: threads and tasks that call one plugin wait for each other, first come first served."""
+    def _turn(self) -> Core[_Call]:
+        """One call at a time: threads and tasks that call one plugin wait for each other, first come first served.
+
+        A tool that calls the plugin which called it would wait for itself.
+        """
+        under_way = [call for call in _inside.get() if call.plugin is not None]
+        if any(call.plugin is self for call in under_way):
+            raise PluginError(
+                f"{self.definition.name} is waiting for the tool that calls it now: a plugin cannot be called from its "
+                "own tools; load it a second time for that"
+            )
         if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
             raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
+        call = _Call(self)
+        _inside.set((*under_way, call))
+        return call
+
+    def _leave(self, call: _Call) -> None:
+        call.plugin = None
+        self._turnstile.leave()
 
     def _living(self) -> Core[_Loaded]:
         if self._session is None:

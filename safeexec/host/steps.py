@@ -101,8 +101,15 @@ class Steps(Undo):
         """Call an object of the namespace with values of the host, as a step."""
         limits = self.policy.limits
         payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
-        if payload.truncated:
-            raise TypeError(f"an argument of {path}() is too large, or of a type that cannot cross into the sandbox")
+        if payload.opaque:
+            raise TypeError(
+                f"an argument of {path}() cannot cross into the sandbox: "
+                + (
+                    f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+                    if payload.truncated
+                    else "it is, or holds, an object that is no value"
+                )
+            )
         return (
             yield from self.perform(lambda step: m.Invoke(step, path, payload.data), timeout=timeout, atomic=atomic)
         )
@@ -182,6 +189,8 @@ class Steps(Undo):
                 # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
                 result = yield from self._result(runner, done, watch, calls)
         except (Gone, ProtocolError) as error:
+            if self._closed and runner.pidfd < 0:
+                raise SessionClosed("the session was closed while this step ran") from None
             return (yield from self._crashed(runner, watch, error, calls))
         except BaseException:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.

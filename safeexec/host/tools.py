@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import sys
-import typing
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -50,7 +49,7 @@ _MESSAGE = 2000
 class Tool:
     """One function of the host, with what a call of it is checked against."""
 
-    __slots__ = ("_hints", "function", "is_async", "name", "signature", "timeout")
+    __slots__ = ("_convert", "_hints", "function", "is_async", "name", "signature", "timeout")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not name.isidentifier():
@@ -67,7 +66,11 @@ class Tool:
             self.signature = inspect.signature(function)
         except (TypeError, ValueError) as error:
             raise ToolError(f"the tool {name!r} has no signature that can be read: {error}") from None
-        self._hints = {hint: kind for hint, kind in _hints(name, function).items() if hint in self.signature.parameters}
+        from safeexec.host import tool_hints
+
+        self._convert = tool_hints.convert
+        hints = tool_hints.checked(name, function)
+        self._hints = {parameter: hint for parameter, hint in hints.items() if parameter in self.signature.parameters}
 
     @property
     def checked(self) -> bool:
@@ -78,6 +81,8 @@ class Tool:
 
     def described(self) -> m.ToolSignature:
         """The tool as guest code sees it."""
+        from safeexec.host.tool_hints import legend, shown
+
         empty = inspect.Parameter.empty
         return m.ToolSignature(
             self.name,
@@ -85,13 +90,13 @@ class Tool:
                 (
                     parameter.name,
                     _KINDS[parameter.kind],
-                    "" if parameter.annotation is empty else _annotation(parameter.annotation),
+                    "" if parameter.annotation is empty else shown(parameter.annotation),
                     "" if parameter.default is empty else repr(parameter.default)[:200],
                 )
                 for parameter in self.signature.parameters.values()
             ],
-            "" if self.signature.return_annotation is empty else _annotation(self.signature.return_annotation),
-            inspect.getdoc(self.function) or "",
+            "" if self.signature.return_annotation is empty else shown(self.signature.return_annotation),
+            "\n\n".join(filter(None, (inspect.getdoc(self.function), legend(self._hints.values())))),
         )
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
@@ -101,23 +106,22 @@ class Tool:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.name}() {error}; it is {self.name}{_shown(self.signature)}") from None
+            from safeexec.host.tool_hints import signature
+
+            raise TypeError(f"{self.name}() {error}; it is {self.name}{signature(self.signature)}") from None
+        convert, call, arguments = self._convert, f"{self.name}()", bound.arguments
         for parameter, hint in self._hints.items():
-            if parameter in bound.arguments:
-                given = bound.arguments[parameter]
-                kind = self.signature.parameters[parameter].kind
-                if kind is inspect.Parameter.VAR_POSITIONAL:
-                    hint = tuple.__class_getitem__((hint, ...))
-                elif kind is inspect.Parameter.VAR_KEYWORD:
-                    hint = dict.__class_getitem__((str, hint))
-                try:
-                    bound.arguments[parameter] = msgspec.convert(given, hint)
-                except (msgspec.ValidationError, TypeError) as error:
-                    wanted = _annotation(self.signature.parameters[parameter].annotation)
-                    raise TypeError(
-                        f"{self.name}() argument {parameter!r}: expected {wanted}, "
-                        f"got {type(given).__name__} {_short(given)} ({error})"
-                    ) from None
+            if parameter not in arguments:
+                continue
+            given, kind = arguments[parameter], self.signature.parameters[parameter].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments[parameter] = tuple(
+                    convert(call, f"{parameter}[{number}]", hint, one) for number, one in enumerate(given)
+                )
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                arguments[parameter] = {name: convert(call, name, hint, one) for name, one in given.items()}
+            else:
+                arguments[parameter] = convert(call, parameter, hint, given)
         return bound
 
     def parameter(self, index: int) -> str:
@@ -128,51 +132,6 @@ class Tool:
             if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)
         ]
         return repr(names[min(index, len(names) - 1)]) if names else f"number {index + 1}"
-
-
-def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    """The type hints of the parameters that can be checked. Raises `ToolError`."""
-    target = function
-    while isinstance(target, partial):
-        target = target.func
-    if isinstance(target, type):
-        target = vars(target).get("__init__", target.__init__)  # type: ignore[misc]
-    elif not inspect.isroutine(target):
-        target = type(target).__call__
-    try:
-        hints = typing.get_type_hints(target, include_extras=True)
-    except Exception as error:
-        raise ToolError(f"the type hints of the tool {name!r} cannot be read: {error}") from None
-    hints.pop("return", None)
-    for parameter, hint in hints.items():
-        if Callable in (hint, typing.get_origin(hint), *map(typing.get_origin, typing.get_args(hint))):
-            raise ToolError(f"{name}({parameter}): a tool cannot take a function of the guest; pass data instead")
-    checked = {}
-    for parameter, hint in hints.items():
-        if hint is not Any:
-            try:
-                msgspec.convert(None, hint)
-            except msgspec.ValidationError:
-                pass
-            except TypeError as error:
-                raise ToolError(
-                    f"{name}({parameter}): values cannot be checked against its type hint: {error}"
-                ) from None
-            checked[parameter] = hint
-    return checked
-
-
-def _annotation(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-
-
-def _shown(signature: inspect.Signature) -> str:
-    return str(signature).replace("'", "")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None) -> dict[str, Tool]:
@@ -285,16 +244,19 @@ class Toolbox:
     def _encoded(self, tool: Tool, value: Any) -> bytes:
         """What a tool returned, as it crosses. Raises TypeError or ValueError when it cannot."""
         payload = encode(value, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
-        if payload.data[:1] == b"o" and not payload.truncated and type(value) is not Opaque:
+        if payload.opaque and not payload.truncated:
             try:
-                plain = msgspec.to_builtins(
-                    value, builtin_types=_PLAIN
-                )  # dataclasses, msgspec and attrs objects, enums
+                # dataclasses, msgspec and attrs objects, enums, and containers of them
+                plain = msgspec.to_builtins(value, builtin_types=_PLAIN)
             except Exception:
                 plain = value
             payload = encode(plain, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays=True)
-            if payload.data[:1] == b"o" and not payload.truncated:
-                raise TypeError(f"{tool.name}() returned a {type(value).__name__}, which cannot cross into the sandbox")
+            if payload.opaque and not payload.truncated:
+                # Its repr would tell guest code of the host: addresses, and what is in it.
+                raise TypeError(
+                    f"{tool.name}() returned an object of type {type(value).__name__} that cannot cross into the "
+                    "sandbox: it is, or holds, something that is no value"
+                )
         if payload.truncated:
             raise ValueError(
                 f"{tool.name}() returned a value that is too large or nests too deeply to cross "
@@ -343,7 +305,7 @@ def _cannot_cross(tool: Tool, parameter: str, value: Opaque) -> str:
             f"{tool.name}() argument {parameter}: a tool cannot call back into the sandbox; pass data, not a function"
         )
     return (
-        f"{tool.name}() argument {parameter}: a {value.type} cannot cross to the host; "
+        f"{tool.name}() argument {parameter}: a value of type {value.type} cannot cross to the host; "
         "pass numbers, text, lists or dicts"
     )
 

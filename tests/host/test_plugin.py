@@ -12,6 +12,7 @@ import pytest
 
 from safeexec import AsyncSandbox, PluginError, PolicyError, Sandbox
 from safeexec.host.plugin_source import define, read_manifest
+from safeexec.host.toolkit import limited
 
 PRICES = '''
 """A price rule."""
@@ -282,6 +283,27 @@ def test_tools_of_one_plugin_are_its_own(sandbox: Sandbox) -> None:
             plugin.left(7)
         with pytest.raises(PluginError, match="NameError"):
             bare.left("abc")
+
+
+@pytest.mark.parametrize("state", ["keep", "fresh"])
+def test_a_plugin_called_from_its_own_tool_is_told_so(sandbox: Sandbox, state: Any) -> None:
+    """It would wait for itself; also where the tool runs in a thread of its own."""
+
+    def back(x: int) -> Any:
+        return plugin.call("f", x)
+
+    for tool in (back, limited(back, timeout=60)):
+        plugin = sandbox.plugin("def f(x):\n    return back(x)", tools=[tool], state=state)
+        with plugin, pytest.raises(PluginError, match="cannot be called from its own tools"):
+            plugin.f(1)
+
+
+def test_values_that_cannot_cross_are_refused(sandbox: Sandbox) -> None:
+    with sandbox.plugin("def f(x):\n    return x", exports=["f"]) as plugin:
+        for value in (object(), [print], {"key": lambda: 1}):
+            with pytest.raises(TypeError, match="it is, or holds, an object that is no value"):
+                plugin.f(value)
+        assert plugin.f([1]) == [1]
 
 
 HOSTILE = """

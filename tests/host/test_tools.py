@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta
 
-from safeexec import Policy, Sandbox, Session, ToolError
+from safeexec import Policy, Sandbox, Session, SessionClosed, ToolError
 from safeexec.host.tools import Tool
 
 
@@ -111,11 +111,11 @@ class HostTrouble(Exception):
         ),
         ("price('a', 2)", "TypeError: price() too many positional arguments; it is price("),
         ("price('a', size=2)", "TypeError: price() got an unexpected keyword argument 'size'; it is price("),
-        ("price(7)", "TypeError: price() argument 'item': expected str, got int 7 "),
-        ("price('a', quantity='2')", "TypeError: price() argument 'quantity': expected int, got str '2' "),
+        ("price(7)", "TypeError: price() argument 'item': expected str, got int 7"),
+        ("price('a', quantity='2')", "TypeError: price() argument 'quantity': expected int, got str '2'"),
         (
             "price('a', currency='GBP')",
-            "TypeError: price() argument 'currency': expected Literal[EUR, USD], got str 'GBP' ",
+            "TypeError: price() argument 'currency': expected Literal['EUR', 'USD'], got str 'GBP'",
         ),
         (
             "echo(1, len)",
@@ -124,7 +124,7 @@ class HostTrouble(Exception):
         ("echo(key=lambda: 1)", "TypeError: echo() argument 'key': a tool cannot call back into the sandbox"),
         (
             "echo(object())",
-            "TypeError: echo() argument 'values': a object cannot cross to the host; pass numbers, text, ",
+            "TypeError: echo() argument 'values': a value of type object cannot cross to the host; pass ",
         ),
         (
             "echo('x' * (17 << 20))",
@@ -134,7 +134,7 @@ class HostTrouble(Exception):
             "huge()",
             "ValueError: huge() returned a value that is too large or nests too deeply to cross",
         ),
-        ("machine()", "TypeError: machine() returned a lock, which cannot cross into the sandbox"),
+        ("machine()", "TypeError: machine() returned an object of type lock that cannot cross into the sandbox"),
         ("fail('key')", "KeyError: 'missing'"),
         ("fail('own')", "LookupError: nothing found"),
         ("fail('unicode')", "ValueError: 'utf-8' codec can't decode byte 0xff"),
@@ -144,8 +144,7 @@ class HostTrouble(Exception):
     ],
 )
 def test_what_guest_code_sees_of_a_failure(session: Session, call: str, message: str) -> None:
-    seen = told(session, call).replace("'EUR'", "EUR").replace("'USD'", "USD")
-    assert seen.startswith(message)
+    assert told(session, call).startswith(message)
 
 
 def test_no_traceback_of_the_host_crosses(session: Session) -> None:
@@ -180,7 +179,7 @@ def test_constraints_of_annotated_hints_hold() -> None:
 
     with Sandbox("calculator", tools=[order], spare=0) as sandbox, sandbox.session() as session:
         assert session.run("order(10)").value == 10
-        assert "Expected `int` <= 10" in told(session, "order(11)")
+        assert "quantity must be int <= 10" in told(session, "order(11)")
 
 
 @pytest.mark.parametrize(
@@ -419,3 +418,36 @@ thread = threading.Thread(target=late); thread.start()
         session.get("told")
         result = session.run("thread.join(20); told").check()
         assert result.value in (["note() can be called only while a step runs"], [])
+
+
+def test_a_tool_that_calls_back_into_its_own_session_is_told_so() -> None:
+    """Another session of the same sandbox is no problem; closing the session from inside ends the step."""
+    sessions: list[Session] = []
+
+    def same() -> Any:
+        return sessions[0].run("1").value
+
+    def other(x: int) -> Any:
+        return sandbox.run(f"{x} + 1").value
+
+    def close() -> None:
+        sessions[0].close()
+
+    with Sandbox("standard", tools=[same, other, close]) as sandbox:
+        sessions.append(sandbox.session())
+        assert told(sessions[0], "same()").startswith(
+            "ToolError: same(): SessionBusy: a step of this session is running"
+        )
+        assert sessions[0].run("other(1)").value == 2
+        with pytest.raises(SessionClosed, match="the session was closed while this step ran"):
+            sessions[0].run("close()")
+
+
+def test_a_container_with_an_object_of_the_host_does_not_cross() -> None:
+    """Not even as a repr, which tells of the host's memory."""
+
+    def rows() -> list[Any]:
+        return [1, object()]
+
+    with Sandbox("standard", tools=[rows]) as sandbox, sandbox.session() as session:
+        assert told(session, "rows()").startswith("TypeError: rows() returned an object of type list that cannot cross")

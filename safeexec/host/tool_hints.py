@@ -1,0 +1,215 @@
+"""The type hints of host tools: what an argument of guest code is converted to, and what is said of one that cannot be.
+
+Guest code sees the hints as text. A class of the host says nothing there, so its shape is told too: ``Point: a dict
+with x: int, y: int = 0``.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
+from typing import Any
+
+import msgspec
+from msgspec import inspect as shapes
+
+from safeexec.errors import ToolError
+from safeexec.text import short_repr, type_name
+
+_EXACT = (bytes, bytearray)
+"""Never made of text: msgspec would read it as base64."""
+_SHOWN = 60
+_MISMATCH = re.compile(r"Expected `(.+?)`, got `(.+?)`$")
+_MISSING = re.compile(r"Object missing required field `(.+)`$")
+_WORDS = {"array": "list", "object": "dict", "null": "None", "duration": "timedelta"}
+_PATH = re.compile(r"\.(\w+)")
+_MODULE = re.compile(r"""'[^']*'|"[^"]*"|\b(?!datetime\.|decimal\.|uuid\.)[^\W\d]\w*(?:\.[^\W\d]\w*)*\.(?=[^\W\d])""")
+"""Quoted text, or what stands before a class: its module."""
+_NESTED = ("fields", "types", "item_types", "item_type", "key_type", "value_type", "type")
+
+
+def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    """The hints of the parameters that can be checked. Raises `ToolError`."""
+    target = function
+    while isinstance(target, partial):
+        target = target.func
+    if isinstance(target, type):
+        target = vars(target).get("__init__", target.__init__)  # type: ignore[misc]
+    elif not inspect.isroutine(target):
+        target = type(target).__call__
+    try:
+        hints = typing.get_type_hints(target, include_extras=True)
+    except Exception as error:
+        raise ToolError(f"the type hints of the tool {name!r} cannot be read: {error}") from None
+    hints.pop("return", None)
+    for parameter, hint in hints.items():
+        if Callable in (hint, typing.get_origin(hint), *map(typing.get_origin, typing.get_args(hint))):
+            raise ToolError(f"{name}({parameter}): a tool cannot take a function of the guest; pass data instead")
+    found = {}
+    for parameter, hint in hints.items():
+        if hint is not Any:
+            try:
+                msgspec.convert(None, hint)
+            except msgspec.ValidationError:
+                pass
+            except TypeError as error:
+                raise ToolError(
+                    f"{name}({parameter}): values cannot be checked against its type hint: {error}"
+                ) from None
+            found[parameter] = hint
+    return found
+
+
+def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
+    """`given` as `hint` wants it. Raises TypeError that names the call, the parameter, what was expected and what
+    came.
+    """
+    try:
+        value = msgspec.convert(given, hint, builtin_types=_EXACT)
+    except (msgspec.ValidationError, TypeError) as error:
+        got = f"{type_name(type(given))} {short_repr(given, _SHOWN)}"
+        raise TypeError(
+            f"{call} argument {parameter!r}: expected {_wanted(hint)}, got {got}{_detail(str(error), parameter)}"
+        ) from None
+    if type(given) is dict and (unknown := _unknown(hint, given)):
+        raise TypeError(f"{call} argument {parameter!r}: unknown key {unknown[0]!r}; expected {_wanted(hint)}")
+    return value
+
+
+def shown(annotation: Any) -> str:
+    """A type hint as guest code reads it: without module names, which it cannot import."""
+    if not isinstance(annotation, str):
+        if typing.get_origin(annotation) is typing.Annotated:
+            annotation = typing.get_args(annotation)[0]
+        annotation = inspect.formatannotation(annotation)
+    return _MODULE.sub(lambda match: match[0] if match[0][0] in "'\"" else "", annotation)
+
+
+class _Text(str):
+    """Text whose repr is the text: an annotation as it is to be read."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def signature(of: inspect.Signature) -> str:
+    """A signature as guest code reads it."""
+    empty = of.empty
+    parameters = [
+        one if one.annotation is empty else one.replace(annotation=_Text(shown(one.annotation)))
+        for one in of.parameters.values()
+    ]
+    returns = of.return_annotation
+    return str(
+        of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Text(shown(returns)))
+    )
+
+
+def legend(hints: Iterable[Any]) -> str:
+    """The classes of the host that hints name, a line each: what a dict for one holds, which values an enum has."""
+    told: dict[str, str] = {}
+    for hint in hints:
+        for found in _classes(_type_info(hint), set()):
+            told.setdefault(found.cls.__name__, _shape(found))
+    return "\n".join(f"{name}: {shape}" for name, shape in told.items())
+
+
+def _wanted(hint: Any) -> str:
+    info = _type_info(hint)
+    if isinstance(info, shapes.EnumType):
+        return _shape(info)
+    return f"{shown(hint)}, {_shape(info)}" if hasattr(info, "fields") else shown(hint)
+
+
+def _detail(message: str, parameter: str) -> str:
+    """What msgspec says beyond the type of the whole: where inside, and what there."""
+    problem, _, place = message.partition(" - at ")
+    where = _place(place, parameter)
+    if match := _MISMATCH.match(problem):
+        return f": {where} is {_words(match[2])}, not {_words(match[1])}" if place else ""
+    if match := _MISSING.match(problem):
+        return f": {where} lacks {match[1]!r}"
+    if problem.startswith("Invalid enum value"):
+        return f": {where} is none of them" if place else ""
+    if problem.startswith("Expected "):
+        return f": {where} must be {_words(problem[len('Expected ') :])}"
+    return f": {where} is an {_words(problem[:1].lower() + problem[1:])}"
+
+
+def _place(path: str, parameter: str) -> str:
+    """msgspec's ``$.rows[1]`` as Python."""
+    inner = path.replace("`", "")
+    prefix = ""
+    if inner.startswith("key in "):
+        prefix, inner = "a key of ", inner[len("key in ") :]
+    return prefix + parameter + _PATH.sub(r"['\1']", inner[1:])
+
+
+def _words(text: str) -> str:
+    """msgspec's words, which are JSON's, as Python's."""
+    return re.sub(r"[a-z]+", lambda match: _WORDS.get(match[0], match[0]), text.replace("`", "")).replace(" | ", " or ")
+
+
+def _unknown(hint: Any, given: dict[Any, Any]) -> list[Any]:
+    """Keys that a dict for a class of the host has and the class has not: msgspec would drop them silently."""
+    known = _keys(hint)
+    return [key for key in given if key not in known] if known is not None else []
+
+
+@lru_cache(1000)
+def _keys(hint: Any) -> frozenset[str] | None:
+    """The keys that a dict for `hint` may have, where that is a class of the host."""
+    fields = getattr(_type_info(hint), "fields", None)
+    return None if fields is None else frozenset(field.encode_name for field in fields)
+
+
+def _type_info(hint: Any) -> Any:
+    try:
+        return shapes.type_info(hint)
+    except TypeError:
+        return None
+
+
+def _classes(info: Any, seen: set[Any]) -> Iterator[Any]:
+    """The classes of the host in a described type, the outermost first."""
+    if isinstance(info, tuple):
+        for part in info:
+            yield from _classes(part, seen)
+        return
+    named = getattr(info, "cls", None)
+    if named in seen and named is not None:
+        return
+    if named is not None:
+        seen.add(named)
+        if isinstance(info, shapes.EnumType) or hasattr(info, "fields"):
+            yield info
+    for attribute in _NESTED:
+        part = getattr(info, attribute, None)
+        if part is not None and part is not ...:
+            yield from _classes(part, seen)
+
+
+def _shape(info: Any) -> str:
+    """What may be passed for one class."""
+    if isinstance(info, shapes.EnumType):
+        values: list[Any] = [member.value for member in typing.cast("Iterable[enum.Enum]", info.cls)]
+        return f"one of {', '.join(map(repr, values))}"
+    try:
+        hints = typing.get_type_hints(info.cls)
+    except Exception:
+        hints = {}
+    rows = []
+    for field in info.fields:
+        hint = f": {shown(hints[field.name])}" if field.name in hints else ""
+        default = "" if field.required else " (optional)"
+        if field.default is not msgspec.NODEFAULT:
+            default = f" = {short_repr(field.default, _SHOWN)}"
+        rows.append(f"{field.encode_name}{hint}{default}")
+    kind = "a tuple of" if isinstance(info, shapes.NamedTupleType) else "a dict with"
+    return f"{kind} {', '.join(rows)}"
