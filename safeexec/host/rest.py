@@ -73,9 +73,12 @@ class Rest:
         held = (session._memory_now() + grown) >> 20
         if held > limits.memory_mb:
             return f"held {held} MiB; limits.memory_mb is {limits.memory_mb}"
+        if (unnamed := session.unnamed_over()) is not None:
+            return f"went over a limit ({unnamed.message})"
         if session.workspace is None:
             return None
-        return session.workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        files = session.workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        return None if files is None else f"went over a limit ({files})"
 
     def _growth(self, pid: int) -> int:
         """Bytes by which a parked copy has grown since it was first seen."""

@@ -61,6 +61,8 @@ FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 
 
+DEEP_LOOK_SECONDS = 1.0
+"""How often to look at descriptors and mappings: the list of those of a process with pandas takes 0.5 ms to read."""
 MINDED_SECONDS = 0.0005
 """How long to wait at a time for the thread that looks after resting sessions: a look takes 0.1 ms."""
 
@@ -103,6 +105,8 @@ class Running:
         self.minded = False
         """Whether the thread that looks after resting sessions is about to take the lock, or has it."""
         self.rest: Rest | None = None
+        self.next_deep_look = monotonic() + DEEP_LOOK_SECONDS
+        """When to look again at what the session holds without a name (`host.unnamed`)."""
         self._told_next: list[str] = []
         """Notes for the next result: what became of the state while nobody used it."""
         self._closed = False
@@ -185,6 +189,15 @@ class Running:
         for checkpoint in self.checkpoints.living():
             checkpoint.pid()  # who has parked since is known from now on
         return self._lineage.guests(self) if self._lineage is not None else []
+
+    def unnamed_over(self) -> Verdict | None:
+        """The verdict on a session that holds too much in what has no name, looked at once a second."""
+        if monotonic() < self.next_deep_look:
+            return None
+        from safeexec.host import unnamed
+
+        self.next_deep_look = monotonic() + DEEP_LOOK_SECONDS
+        return unnamed.over(self)
 
     def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
         self._bereft = True

@@ -175,7 +175,9 @@ class Steps(Undo):
         self.calls_of_step = 0
         calls = len(self.tool_records)
         limits, outputs = self.policy.limits, (self._out, self._err)
-        watch = Watch(runner, limits, timeout, outputs, self.workspace, self._memory_now, self._guests)
+        watch = Watch(
+            runner, limits, timeout, outputs, self.workspace, self._memory_now, self._guests, self.unnamed_over
+        )
         self._running = True
         try:
             try:
@@ -345,6 +347,7 @@ class Steps(Undo):
                 autos[-1].snapshot = self.workspace.snapshot()
             except WorkspaceError as error:
                 return Verdict("output", str(error))
+            return self.unnamed_over()
         return None
 
 

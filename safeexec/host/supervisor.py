@@ -89,6 +89,7 @@ class Watch:
         "_outputs",
         "_runner",
         "_timeout",
+        "_unnamed",
         "_workspace",
         "paused",
         "started",
@@ -103,8 +104,9 @@ class Watch:
         workspace: Workspace | None,
         memory: Callable[[], int],
         guests: Callable[[], Iterable[int]] = tuple,
+        unnamed: Callable[[], Verdict | None] = lambda: None,
     ) -> None:
-        """`memory`: bytes held now; `guests`: the processes that guest code has forked."""
+        """`memory`: bytes held now; `guests`: the processes that guest code has forked; `unnamed`: what has no name."""
         self.started = monotonic()
         self.paused = 0.0
         """Seconds during which the step's clock stood still (a host tool ran)."""
@@ -116,6 +118,7 @@ class Watch:
         self._workspace = workspace
         self._memory = memory
         self._guests = guests
+        self._unnamed = unnamed
         self._guests_began: dict[int, float] = {}
         self._cpu_start = runner.cpu_seconds() or 0.0
 
@@ -155,7 +158,7 @@ class Watch:
         grown = self._memory() >> 20
         if grown > limits.memory_mb:
             return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
-        return self.files_over()
+        return self.files_over() or self._unnamed()
 
     def files_over(self) -> Verdict | None:
         """The verdict on a workspace that holds too much."""

@@ -106,6 +106,9 @@ class _Lineage:
         """The directories of the branches that are open, by name."""
         self.numbers = count(1)
         self.users = 0
+        self.device = os.stat(home).st_dev
+        self.free = free_bytes(home)
+        """Room in the file system when the session began."""
 
 
 class Workspace:
@@ -129,6 +132,15 @@ class Workspace:
     def owner(self) -> tuple[int, int] | None:
         """uid and gid of the children, where they are not the host's own."""
         return self._lineage.owner
+
+    @property
+    def device(self) -> int:
+        """The file system's number."""
+        return self._lineage.device
+
+    def taken(self) -> int:
+        """Bytes of its file system that have gone since the session began, whoever took them."""
+        return self._lineage.free - free_bytes(self.home)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace."""
@@ -506,6 +518,16 @@ def _empty(top: int, name: str, moved: str) -> list[str]:
     with contextlib.suppress(OSError):
         os.rmdir(name, dir_fd=top)
     return found
+
+
+def free_bytes(path: str) -> int:
+    """Room in the file system of `path`, a directory of guests."""
+    try:
+        info = os.statvfs(path)
+    except PermissionError:
+        regain(path)
+        info = os.statvfs(path)
+    return info.f_bavail * info.f_frsize
 
 
 def regain(path: str) -> None:

@@ -270,6 +270,47 @@ def test_files_that_hide_from_the_quota(session: Session, source: str) -> None:
     assert held < 10 << 20
 
 
+REMOVED = """
+import os
+held = []
+for number in range(4):
+    held.append(os.open({how}))
+    {then}
+    os.write(held[-1], b"x" * (8 << 20))
+while True: pass
+"""
+UNSEEN = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+place = libc.mmap(None, 100 << 20, 3, 0x21, -1, 0)
+ctypes.memset(place, 1, 100 << 20)
+libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(100 << 20), 4)
+while True: pass
+"""
+WITHOUT_NAMES = {
+    "removed files": (REMOVED.format(how="'f', os.O_CREAT | os.O_WRONLY", then="os.unlink('f')"), "output"),
+    "files that never had a name": (REMOVED.format(how="'.', os.O_TMPFILE | os.O_WRONLY", then="pass"), "output"),
+    "removed files that are mapped": (
+        REMOVED.format(how="'f', os.O_CREAT | os.O_RDWR", then="os.unlink('f')").replace(
+            "while", "import mmap\nmaps = [(mmap.mmap(fd, 0), os.close(fd)) for fd in held]\nwhile"
+        ),
+        "output",
+    ),
+    "shared memory that is not mapped in": (UNSEEN, "memory"),
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
+@pytest.mark.parametrize(("source", "outcome"), WITHOUT_NAMES.values(), ids=WITHOUT_NAMES.keys())
+def test_what_has_no_name_counts(open_session: OpenSession, source: str, outcome: str) -> None:
+    session = open_session(workspace_mb=16, memory_mb=64)
+    result = session.run(source, timeout=20)
+    assert result.outcome == outcome, result
+    assert session.run("1 + 1").value == 2
+
+
 def test_a_file_whose_name_is_no_text_is_not_saved(session: Session, tmp_path: Path) -> None:
     session.run("open(b'\\xff', 'w').close()\nopen('plain', 'w').close()").check()
     failed = session.save(tmp_path / "state")
