@@ -31,12 +31,14 @@ def lines_of(source: str) -> list[str]:
 
 
 def failure(message: str, source: str, line: int, start: int, end: int) -> ExpressionError:
-    """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0."""
+    """An error at the characters [start, end) of a line of the source; lines from 1, characters from 0. The caret
+    shows the column in the text.
+    """
     lines = lines_of(source)
     text = lines[line - 1] if 0 < line <= len(lines) else source
     start = max(0, min(start, len(text)))
     caret = f"{text}\n{' ' * start}{'^' * max(1, min(end, len(text)) - start)}"
-    return ExpressionError(f"{message} (column {start + 1})\n{caret}", column=start + 1, caret=caret)
+    return ExpressionError(f"{message}\n{caret}", column=start + 1, caret=caret)
 
 
 def at_node(message: str, source: str, node: ast.expr | ast.keyword) -> ExpressionError:
@@ -58,7 +60,8 @@ def at_syntax_error(error: Exception, source: str) -> ExpressionError:
         line = error.lineno or 1
         start = (error.offset or len(lines_of(source)[line - 1]) + 1) - 1
         end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
-        return failure(f"not an expression: {error.msg}", source, line, start, end)
+        message = error.msg.removesuffix(f" (detected at line {line})")
+        return failure(f"not an expression: {message}", source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
     return failure(f"not an expression: {error}", source, 1, 0, 1)
