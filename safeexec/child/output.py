@@ -23,6 +23,21 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 """Types whose `str` runs no code of the guest: several of them may be joined before the first one is written."""
 
 
+def _map(size: int, offset: int) -> mmap.mmap:
+    """A shared mapping of the file behind descriptor 1.
+
+    Before 3.13 every `mmap` keeps a descriptor, the lowest that is free, and closes it in the end. Nobody uses it, and a
+    guest would find the file behind it: it becomes one of standard input.
+    """
+    if sys.version_info >= (3, 13):
+        return mmap.mmap(1, size, offset=offset, trackfd=False)
+    kept = os.dup(1)
+    os.close(kept)
+    made = mmap.mmap(1, size, offset=offset)
+    os.dup2(0, kept, inheritable=False)
+    return made
+
+
 class Log:
     """Where the text of standard output goes: into the mapping, past its end or after a fork to descriptor 1."""
 
@@ -40,10 +55,8 @@ class Log:
         try:
             info = os.fstat(1)
             if info.st_size >= FILE_BYTES:
-                # 3.13 need not keep descriptors of its own; before, each map has one that nobody uses.
-                options: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-                self._second = mmap.mmap(1, RAW_BYTES, offset=PYTHON_BYTES, **options)
-                self._map = mmap.mmap(1, PYTHON_BYTES, **options)
+                self._second = _map(RAW_BYTES, PYTHON_BYTES)
+                self._map = _map(PYTHON_BYTES, 0)
                 self._file = (info.st_dev, info.st_ino)
         except (OSError, ValueError):
             pass
