@@ -50,6 +50,36 @@ def test_a_documented_name_that_is_refused_says_so(plan: MakePlan) -> None:
         made.system
 
 
+def test_a_name_that_a_library_took_away_keeps_the_librarys_own_words(plan: MakePlan) -> None:
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(AttributeError) as real:
+        numpy.in1d_
+    with pytest.raises(AttributeError) as caught:
+        facade("numpy", plan("numpy")).in1d_
+    assert str(caught.value) == str(real.value)
+    with pytest.raises(AttributeError) as real:
+        numpy.float
+    with pytest.raises(AttributeError) as caught:
+        facade("numpy", plan("numpy")).float
+    assert str(caught.value) == str(real.value)
+
+
+def test_a_refused_name_is_refused_before_the_library_looks_for_it(plan: MakePlan) -> None:
+    """`concurrent.futures` imports a pool of processes when its name is read."""
+    futures = facade("concurrent.futures", plan("concurrent.futures"))
+    loaded = set(sys.modules)
+    with pytest.raises(AttributeError, match=r"ProcessPoolExecutor is refused by test\.yaml:3"):
+        futures.ProcessPoolExecutor
+    with pytest.raises(RefusedImport):
+        importer(plan("concurrent.futures"))("concurrent.futures", None, None, ("ProcessPoolExecutor",))
+    assert "concurrent.futures.process" not in set(sys.modules) - loaded
+
+
+def test_a_refused_module_is_caught_as_a_missing_one(guest: Guest) -> None:
+    names = guest("try:\n    import socket\nexcept ModuleNotFoundError as error:\n    name = error.name\n", "math")
+    assert names["name"] == "socket"
+
+
 def test_assigning_changes_the_facade_only(plan: MakePlan) -> None:
     opened = plan("random")
     made = facade("random", opened)

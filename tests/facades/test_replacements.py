@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -280,6 +281,39 @@ def test_logging_is_the_guests_own(guest: Guest) -> None:
     assert "a" not in logging.root.manager.loggerDict
     with pytest.raises(PermissionError):
         guest("import logging\nlogging.getLogger().handlers.clear()\nlogging.basicConfig(filename='x')", "logging")
+
+
+def test_the_environment_is_the_guests_own(guest: Guest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFEEXEC_TEST_VALUE", "of the process")
+    names = guest(
+        "import os\n"
+        "before = dict(os.environ)\n"
+        "os.environ['SAFEEXEC_TEST_OTHER'] = 'of the guest'\n"
+        "after = dict(os.environ), os.getenv('SAFEEXEC_TEST_OTHER'), os.getenv('SAFEEXEC_TEST_VALUE', 'default')\n"
+        "os.environ.clear()\n",
+        "os",
+    )
+    assert names["before"] == {}
+    assert names["after"] == ({"SAFEEXEC_TEST_OTHER": "of the guest"}, "of the guest", "default")
+    assert os.environ["SAFEEXEC_TEST_VALUE"] == "of the process"
+    assert "SAFEEXEC_TEST_OTHER" not in os.environ
+
+
+def test_members_that_a_predicate_of_inspect_picks_out(guest: Guest) -> None:
+    """A slot of Python's own stays none of the program's functions; a predicate of the program's own sees no slot."""
+    names = guest(
+        "import inspect\n"
+        "class Kind:\n    def method(self): pass\n"
+        "seen = []\n"
+        "class Any:\n"
+        "    def __eq__(self, other): return True\n"
+        "    def __call__(self, value): seen.append(value)\n"
+        "functions = inspect.getmembers(Kind, inspect.isfunction)\n"
+        "inspect.getmembers(Kind, Any())\n",
+        "inspect",
+    )
+    assert [name for name, _ in names["functions"]] == ["method"]
+    assert not any(value is object.__setattr__ or value is object.__getattribute__ for value in names["seen"])
 
 
 def test_timeit_takes_functions_only(guest: Guest) -> None:

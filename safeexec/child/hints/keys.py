@@ -27,6 +27,11 @@ def hint(failure: Failure) -> str | None:
         owner = failure.resolve(tree.value)
         if issubclass(type(owner), dict):
             return _of_dict(owner, key, failure.text_of(tree.value, "the dict"))
+        if type(owner).__name__ == "_Environment":
+            return (
+                f"No environment variable is set here: use `os.environ.get({key!r}, default)`, or assign the value to a"
+                " variable at the top of the code."
+            )
         if not library_kind(owner):
             return "For a key that may be missing use `.get(key, default)`, or ask `key in ...` first."
     if (call := failure.call) is not None and isinstance(call.func, ast.Attribute):

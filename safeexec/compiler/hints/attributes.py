@@ -413,8 +413,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
         ("import:pathlib", "Use `str(pathlib.PurePosixPath(folder) / name)`, or join strings: `folder + '/' + name`."),
         ("", "Join strings: `folder + '/' + name`."),
     ),
-    "os.environ": _use("There are no environment variables; assign the values to variables at the top of the code."),
-    "os.getenv": _use("There are no environment variables; assign the values to variables at the top of the code."),
     "os.listdir": (
         ("import:pathlib.Path workspace", "Use `[p.name for p in pathlib.Path('.').iterdir()]`."),
         ("", "There are no directories to list here."),

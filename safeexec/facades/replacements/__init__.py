@@ -37,6 +37,7 @@ _FILES = {
     "timeit": "timing",
     "asyncio": "loops",
     "numpy": "arrays",
+    "os": "environment",
     "tqdm": "progress",
 }
 

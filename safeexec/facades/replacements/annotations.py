@@ -191,6 +191,11 @@ def signature(
     return found.replace(parameters=parameters, return_annotation=known(found.return_annotation))
 
 
+_GUARDED_SLOTS = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
+_PREDICATES = [value for name, value in vars(inspect).items() if name.startswith("is")]
+"""Those of inspect itself look at the type alone and keep nothing."""
+
+
 def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> list[tuple[str, Any]]:
     """`inspect.getmembers` without the members that may not be read."""
     members = []
@@ -199,7 +204,10 @@ def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> li
             value = checked_getattr(object, name)
         except AttributeError:
             continue
-        if predicate is None or predicate(value):
+        # A guard is a function; the slot of a class of Python's own that it stands for is none.
+        harmless = name in _GUARDED_SLOTS and any(predicate is known for known in _PREDICATES)
+        judged = getattr(object, name) if harmless else value
+        if predicate is None or predicate(judged):
             members.append((name, value))
     return sorted(members, key=lambda member: member[0])
 

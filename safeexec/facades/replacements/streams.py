@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from io import TextIOBase
 from types import ModuleType, SimpleNamespace, TracebackType
 from typing import Any, NamedTuple, TextIO
 from weakref import WeakKeyDictionary
@@ -99,6 +100,7 @@ class _Output:
         return f"<output {self.name}>"
 
 
+TextIOBase.register(_Output)
 _OUTPUTS = {name: _Output(name) for name in ("stdout", "stderr")}
 
 
@@ -347,5 +349,6 @@ REPLACEMENTS: dict[str, Any] = {
     "sys.argv": [""],
     "sys.implementation": SimpleNamespace(**copy.copy(vars(sys.implementation))),
     "sys.setrecursionlimit": setrecursionlimit,
+    "sys.warnoptions": [],
     **{f"traceback.{item.__name__}": item for item in _TRACEBACK},
 }

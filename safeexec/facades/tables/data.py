@@ -39,10 +39,11 @@ TABLES = {
             TextIOBase TextIOWrapper UnsupportedOperation
         """,
         refuse={
-            "FileIO open open_code": FILES,
+            "FileIO open_code": FILES,
             "text_encoding": INTERNAL,
         },
-        note="memory only; the builtin open is the way to files.",
+        files="open",
+        note="open is the builtin.",
     ),
     "base64": Table(
         """

@@ -16,12 +16,13 @@ TABLES = {
             access getcwd listdir lstat makedirs mkdir remove removedirs rename renames replace rmdir scandir stat
             truncate unlink utime walk
         """,
+        replaced="environ getenv",
         refuse={
             "chmod chown fchmod fchown fwalk getcwdb getxattr lchown link listxattr mkfifo mknod pathconf "
             "pathconf_names readlink removexattr setxattr statvfs statvfs_result symlink sync": FILES,
             "PathLike_": INTERNAL,
             "chdir chroot fchdir umask": INTERPRETER,
-            "confstr confstr_names ctermid defpath environ environb get_exec_path getegid getenv getenvb "
+            "confstr confstr_names ctermid defpath environb get_exec_path getegid getenvb "
             "geteuid getgid getgrouplist getgroups getloadavg getlogin getpgid getpgrp getpid getppid "
             "getpriority getresgid getresuid getsid getuid putenv supports_bytes_environ sysconf sysconf_names "
             "times times_result ttyname uname uname_result unsetenv": MACHINE,
@@ -64,7 +65,10 @@ TABLES = {
             GenericAlias Mapping MutableMapping supports_dir_fd supports_effective_ids supports_fd
             supports_follow_symlinks
         """,
-        note="everything on descriptors, processes, users and scheduling is refused.",
+        note=(
+            "everything on descriptors, processes, users and scheduling is refused. environ is a mapping of the "
+            "guest's own, empty at first."
+        ),
     ),
     "os.path": Table(
         """

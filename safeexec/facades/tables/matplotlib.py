@@ -37,14 +37,14 @@ TABLES = {
             pink plasma plot polar PolarAxes Polygon prism psd quiver quiverkey rc rc_context rcdefaults rcParams
             rcParamsDefault rcParamsOrig Rectangle rgrids savefig sca ScalarFormatter scatter sci semilogx semilogy
             set_cmap set_loglevel setp show Slider specgram spring spy stackplot stairs stem step streamplot Subplot
-            subplot subplot2grid subplot_mosaic subplots subplots_adjust SubplotSpec summer suptitle table Text text
-            thetagrids tick_params ticklabel_format tight_layout title tricontour tricontourf tripcolor triplot twinx
-            twiny violinplot viridis vlines Widget winter xcorr xkcd xlabel xlim xscale xticks ylabel ylim yscale
-            yticks
+            subplot subplot2grid subplot_mosaic subplots subplots_adjust SubplotSpec summer suptitle switch_backend
+            table Text text thetagrids tick_params ticklabel_format tight_layout title tricontour tricontourf tripcolor
+            triplot twinx twiny violinplot viridis vlines Widget winter xcorr xkcd xlabel xlim xscale xticks ylabel
+            ylim yscale yticks
         """,
         files="imread imsave",
         refuse={
-            "ginput subplot_tool switch_backend waitforbuttonpress": DISPLAY,
+            "ginput subplot_tool waitforbuttonpress": DISPLAY,
             "install_repl_displayhook uninstall_repl_displayhook": INTERPRETER,
         },
         internal="""
@@ -316,9 +316,9 @@ TABLES = {
         "AxesGrid Divider Grid host_axes host_subplot ImageGrid make_axes_locatable SubplotDivider",
     ),
     "mpl_toolkits.mplot3d.axes3d": Table(
-        "Axes3D",
+        "Axes3D get_test_data",
         refuse={
-            "Axes Bbox defaultdict get_test_data Triangulation": INTERNAL,
+            "Axes Bbox defaultdict Triangulation": INTERNAL,
         },
     ),
     "mpl_toolkits.mplot3d.art3d": Table(

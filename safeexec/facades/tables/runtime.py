@@ -14,7 +14,7 @@ TABLES = {
             hash_info hexversion int_info intern is_finalizing maxsize maxunicode platform set_int_max_str_digits
             stdlib_module_names thread_info version version_info
         """,
-        replaced="argv implementation setrecursionlimit stderr stdout",
+        replaced="argv implementation setrecursionlimit stderr stdout warnoptions",
         refuse={
             "stdin": DISPLAY,
             "meta_path modules path path_hooks path_importer_cache": IMPORTS,
@@ -23,7 +23,7 @@ TABLES = {
             "get_coroutine_origin_tracking_depth getdlopenflags getprofile gettrace is_stack_trampoline_active "
             "last_exc last_traceback last_type last_value monitoring ps1 ps2 pycache_prefix set_asyncgen_hooks "
             "set_coroutine_origin_tracking_depth setdlopenflags setprofile setswitchinterval settrace "
-            "tracebacklimit unraisablehook warnoptions": INTERPRETER,
+            "tracebacklimit unraisablehook": INTERPRETER,
             "abiflags base_exec_prefix base_prefix exec_prefix executable orig_argv platlibdir prefix": MACHINE,
         },
     ),
@@ -57,12 +57,12 @@ TABLES = {
             addLevelName BASIC_FORMAT basicConfig BufferingFormatter CRITICAL critical DEBUG debug disable ERROR error
             exception FATAL fatal Filter Formatter getHandlerByName getHandlerNames getLevelName getLevelNamesMapping
             getLogger getLoggerClass getLogRecordFactory Handler INFO info lastResort log Logger LoggerAdapter
-            LogRecord makeLogRecord NOTSET NullHandler root setLoggerClass setLogRecordFactory StreamHandler WARN warn
-            WARNING warning
+            LogRecord makeLogRecord NOTSET NullHandler root setLoggerClass setLogRecordFactory shutdown StreamHandler
+            WARN warn WARNING warning
         """,
         refuse={
             "FileHandler": FILES,
-            "captureWarnings raiseExceptions shutdown": INTERPRETER,
+            "captureWarnings raiseExceptions": INTERPRETER,
         },
         internal="""
             currentframe Filterer GenericAlias logAsyncioTasks logMultiprocessing logProcesses logThreads Manager

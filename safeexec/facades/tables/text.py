@@ -83,8 +83,9 @@ TABLES = {
             replace_errors StreamReader StreamReaderWriter StreamRecoder StreamWriter strict_errors
             xmlcharrefreplace_errors
         """,
+        files="open",
         refuse={
-            "EncodedFile open": FILES,
+            "EncodedFile": FILES,
             "register register_error unregister": INTERPRETER,
         },
         internal="""
