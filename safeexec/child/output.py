@@ -26,8 +26,8 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 def _map(size: int, offset: int) -> mmap.mmap:
     """A shared mapping of the file behind descriptor 1.
 
-    Before 3.13 every `mmap` keeps a descriptor, the lowest that is free, and closes it in the end. Nobody uses it, and a
-    guest would find the file behind it: it becomes one of standard input.
+    Before 3.13 every `mmap` keeps a descriptor, the lowest that is free, and closes it in the end. Nobody uses it, and
+    a guest would find the file behind it: it becomes one of standard input.
     """
     if sys.version_info >= (3, 13):
         return mmap.mmap(1, size, offset=offset, trackfd=False)
