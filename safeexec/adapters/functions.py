@@ -5,12 +5,13 @@ of it.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from safeexec import Policy, Result, Session
 
-Api = Literal["openai", "mistral", "anthropic"]
+Api = Literal["openai", "openai-responses", "mistral", "anthropic"]
+"""`openai` is Chat Completions, `openai-responses` the Responses API: they nest a function differently."""
 NAME = "run_python"
 
 
@@ -33,9 +34,17 @@ def schema(policy: Policy, api: Api = "openai", *, tools: Any = ()) -> dict[str,
     description = describe(policy, tools)
     if api in ("openai", "mistral"):
         return {"type": "function", "function": {"name": NAME, "description": description, "parameters": parameters}}
+    if api == "openai-responses":
+        return {
+            "type": "function",
+            "name": NAME,
+            "description": description,
+            "parameters": parameters,
+            "strict": True,
+        }
     if api == "anthropic":
         return {"name": NAME, "description": description, "input_schema": parameters}
-    raise ValueError(f"no such API: {api!r}; there are openai, mistral and anthropic")
+    raise ValueError(f"no such API: {api!r}; there are {', '.join(get_args(Api))}")
 
 
 def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int = 2000) -> tuple[str, Result | None]:

@@ -1,4 +1,8 @@
-"""A `PythonExecutor` for smolagents: ``CodeAgent(tools, model, executor=SafeExecutor("standard"))``."""
+"""A `PythonExecutor` for smolagents, whose agent tells the model what may be imported:
+
+executor = SafeExecutor("standard")
+CodeAgent(tools, model, executor=executor, additional_authorized_imports=executor.authorized_imports)
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from smolagents.local_python_executor import CodeOutput, InterpreterError, PythonExecutor
 
-from safeexec import Sandbox, ToolError
+from safeexec import Opaque, Policy, Sandbox, ToolError
 
 if TYPE_CHECKING:
-    from safeexec import Policy, Session
+    from safeexec import Session
 
 FINAL = "final_answer"
 
 
 class SafeExecutor(PythonExecutor):  # type: ignore[misc]
     """Runs the code of an agent in one session. smolagents gives the tools late, so the sandbox opens at the first
-    code.
+    code. ``final_answer`` gives the agent its answer; what the code does after it is ignored.
     """
 
     def __init__(self, policy: str | Policy = "standard", *, timeout: float | None = None, **options: Any) -> None:
-        self._policy = policy
+        self._policy = Policy.load(policy)
         self._timeout = timeout
         self._options = options
         self._tools: dict[str, Callable[..., Any]] = {}
+        self._targets: dict[str, Any] = {}
         self._variables: dict[str, Any] = {}
         self._sandbox: Sandbox | None = None
         self._session: Session | None = None
@@ -33,12 +38,17 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         self.state: dict[str, Any] = {"_print_outputs": ""}
         """What smolagents reads when a step failed."""
 
+    @property
+    def authorized_imports(self) -> list[str]:
+        """The modules that the policy allows, for the agent's prompt."""
+        return sorted(self._policy.imports)
+
     def send_tools(self, tools: dict[str, Any]) -> None:
         """The tools of the agent. Other ones than before need another sandbox: the state of the old one ends."""
         wrapped = {name: self._wrapped(name, tool) for name, tool in tools.items()}
         if self._sandbox is not None and wrapped.keys() != self._tools.keys():
             self.cleanup()
-        self._tools = wrapped
+        self._tools, self._targets = wrapped, dict(tools)
 
     def send_variables(self, variables: dict[str, Any]) -> None:
         """Variables for the code. What cannot cross as a value raises TypeError."""
@@ -53,10 +63,11 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         result = session.run(code_action, timeout=self._timeout)
         self.state["_print_outputs"] = result.stdout
         if self._final:
-            return CodeOutput(output=self._final[-1], logs=result.stdout, is_final_answer=True)
+            return CodeOutput(output=self._final[0], logs=result.stdout, is_final_answer=True)
         if not result.ok:
             raise InterpreterError(str(result.observation()))
-        return CodeOutput(output=result.value, logs=result.stdout, is_final_answer=False)
+        output = result.text if isinstance(result.value, Opaque) else result.value
+        return CodeOutput(output=output, logs=result.stdout, is_final_answer=False)
 
     def cleanup(self) -> None:
         """End the sandbox; smolagents calls it when the agent has done."""
@@ -82,7 +93,7 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
             raise ToolError(f"the tool {name!r} is not callable")
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            value = tool(*args, **kwargs)
+            value = self._targets[name](*args, **kwargs)
             if name == FINAL:
                 self._final.append(value)
             return value

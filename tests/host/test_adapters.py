@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from importlib import import_module
 from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Sandbox
+from safeexec import AsyncSandbox, Policy, Sandbox
 from safeexec.adapters import functions
 
 
@@ -18,6 +19,7 @@ def test_function_schemas_and_answers() -> None:
             declared = functions.schema(sandbox.policy, api)["function"]  # type: ignore[arg-type]
             assert (declared["name"], declared["parameters"]["required"]) == ("run_python", ["code"])
         assert functions.schema(sandbox.policy, "anthropic")["input_schema"]["type"] == "object"
+        assert functions.schema(sandbox.policy, "openai-responses")["parameters"]["required"] == ["code"]
         with pytest.raises(ValueError, match="no such API"):
             functions.schema(sandbox.policy, "other")  # type: ignore[arg-type]
         json.dumps(functions.schema(sandbox.policy, tools={"add": lambda a, b: a + b}))
@@ -30,6 +32,29 @@ def test_function_schemas_and_answers() -> None:
             text, result = functions.answer(session, wrong)
             assert result is None
             assert "Nothing was run" in text
+
+
+def test_the_schemas_are_what_the_sdks_declare() -> None:
+    """Each SDK's own type of a tool takes the schema, where the SDK is installed."""
+    pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
+    types = [
+        ("openai", "openai.types.chat", "ChatCompletionFunctionToolParam"),
+        ("openai-responses", "openai.types.responses", "FunctionToolParam"),
+        ("anthropic", "anthropic.types", "ToolParam"),
+        ("mistral", "mistralai.client.models", "Tool"),
+    ]
+    tried = 0
+    for api, module, name in types:
+        try:
+            declared = getattr(import_module(module), name)
+        except ImportError:
+            continue
+        schema = functions.schema(Policy.load("calculator"), api)  # type: ignore[arg-type]
+        taken = pydantic.TypeAdapter(declared).validate_python(schema)
+        assert "run_python" in str(taken)
+        tried += 1
+    if not tried:
+        pytest.skip("none of openai, anthropic, mistralai is installed")
 
 
 def test_a_langchain_tool() -> None:
@@ -49,11 +74,45 @@ def test_a_langchain_tool() -> None:
     asyncio.run(main())
 
 
+def test_a_langgraph_agent() -> None:
+    """A graph with a scripted model: its tool call runs, the answer goes back to it, the state stays in between."""
+    pytest.importorskip("langgraph", reason="langgraph is not installed")
+    from langchain_core.messages import AIMessage, ToolMessage
+    from langgraph.graph import START, MessagesState, StateGraph
+    from langgraph.prebuilt import ToolNode, tools_condition
+
+    from safeexec.adapters.langchain import python_tool
+
+    def call(code: str, number: int) -> AIMessage:
+        request = {"name": "run_python", "args": {"code": code}, "id": str(number), "type": "tool_call"}
+        return AIMessage("", tool_calls=[request])
+
+    script = [call("x = 6", 1), call("x * 7", 2), call("1 / 0", 3), AIMessage("done")]
+
+    def model(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [script[sum(isinstance(message, ToolMessage) for message in state["messages"])]]}
+
+    with Sandbox("calculator") as sandbox, sandbox.session() as session:
+        graph = StateGraph(MessagesState)
+        graph.add_node("model", model)
+        graph.add_node("tools", ToolNode([python_tool(session, sandbox.policy)]))
+        graph.add_edge(START, "model")
+        graph.add_conditional_edges("model", tools_condition)
+        graph.add_edge("tools", "model")
+        messages = graph.compile().invoke({"messages": [("user", "6 * 7?")]})["messages"]
+        answers = [message for message in messages if isinstance(message, ToolMessage)]
+        assert [answer.artifact.outcome for answer in answers] == ["ok", "ok", "error"]
+        assert "42" in answers[1].content
+        assert "ZeroDivisionError" in answers[2].content
+        assert messages[-1].content == "done"
+
+
 def test_a_pydantic_ai_toolset() -> None:
     pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
     from pydantic_ai import Agent
     from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
     from pydantic_ai.models.function import AgentInfo, FunctionModel
+    from pydantic_ai.models.test import TestModel
 
     from safeexec.adapters.pydantic_ai import toolset
 
@@ -66,8 +125,12 @@ def test_a_pydantic_ai_toolset() -> None:
                     return ModelResponse(parts=[TextPart(str(returned[-1].content))])
                 return ModelResponse(parts=[ToolCallPart(info.function_tools[0].name, {"code": "6 * 7"})])
 
-            agent: Any = Agent(FunctionModel(model), toolsets=[toolset(session, sandbox.policy)])
+            tools = toolset(session, sandbox.policy)
+            agent: Any = Agent(FunctionModel(model), toolsets=[tools])
             assert "42" in (await agent.run("what is 6 * 7?")).output
+            # TestModel calls every tool once with arguments that fit its schema.
+            called = (await Agent(TestModel(), toolsets=[tools]).run("anything")).output
+            assert "run_python" in called
 
     asyncio.run(main())
 
@@ -90,7 +153,8 @@ def test_a_smolagents_executor() -> None:
             [
                 "Thought: look\n<code>\nleft = stock('abc')\nprint('left', left)\n</code>",
                 "Thought: a mistake\n<code>\nimport os\n</code>",
-                "Thought: done\n<code>\nfinal_answer(left + start)\n</code>",
+                "Thought: done\n<code>\nfinal_answer(left + start)\nfinal_answer(0)\n</code>",
+                "Thought: go on\n<code>\nfinal_answer(left)\n</code>",
             ]
         )
 
@@ -98,9 +162,17 @@ def test_a_smolagents_executor() -> None:
             return smolagents.ChatMessage(role="assistant", content=next(self.replies))
 
     executor = SafeExecutor("standard")
-    agent = smolagents.CodeAgent(tools=[Stock()], model=Script(), executor=executor, verbosity_level=0)
+    agent = smolagents.CodeAgent(
+        tools=[Stock()],
+        model=Script(),
+        executor=executor,
+        additional_authorized_imports=executor.authorized_imports,
+        verbosity_level=0,
+    )
+    assert "'fractions'" in agent.system_prompt
     assert agent.run("how many?", additional_args={"start": 10}) == 13
     steps = [step for step in agent.memory.steps if isinstance(step, smolagents.ActionStep)]
     assert "left 3" in steps[0].observations
     assert "os" in str(steps[1].error)
+    assert agent.run("and how many are left?", reset=False) == 3
     executor.cleanup()
