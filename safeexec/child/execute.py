@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from safeexec.child.displays import Displays
     from safeexec.child.language import Language
     from safeexec.child.output import Streams
+    from safeexec.child.threads import Threads
     from safeexec.protocol.plan import LimitsPlan
 
 SMALL_ARRAYS = 128 << 10
@@ -61,6 +62,7 @@ class Guest:
         self.displays = displays
         self.tracker = tracker
         self.progress = Progress(lambda description, done, total: None)
+        self.threads: Threads | None = None
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()
         """Names that a restore took away; a NameError about one of them says so."""
@@ -266,12 +268,25 @@ def _workspace_files() -> list[str]:
 def shown(value: Any) -> str:
     """`repr(value)`. A whole number past the digits that `str` allows, and containers nested past the recursion limit,
     are values all the same; what a `__repr__` of the guest raises is the step's error, as at a prompt."""
+    kind = type(value)
     try:
+        if kind in _SLICED and len(value) > TEXT_CHARACTERS:
+            return _ends_of(value, kind)
         return repr(value)
     except (ValueError, RecursionError) as error:
         if type(value) in _SHOWN_ANYHOW:
             return f"<{type(value).__name__} without a repr: {error}>"
         raise
+
+
+_SLICED = (str, bytes, list, tuple)
+
+
+def _ends_of(value: Any, kind: type) -> str:
+    """As much of the repr of a long value as is kept of it: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
+    half = TEXT_CHARACTERS // 2 + 1
+    count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
+    return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
 
 
 _SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)

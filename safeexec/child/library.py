@@ -34,7 +34,7 @@ Table = dict[str, tuple[int, int, str, bool]]
 
 
 class Library:
-    """One image, as finder and loader of modules and as the source of time zones."""
+    """One image, as a finder of modules and as the source of time zones."""
 
     def __init__(self, fd: int, bell: int) -> None:
         self.fd = fd
@@ -94,8 +94,6 @@ class Library:
         """Every time zone: `zoneinfo.available_timezones`."""
         return set(self.table(ZONES))
 
-    # The protocol of finders and loaders
-
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -103,19 +101,28 @@ class Library:
         if entry is None:
             return None
         _, _, origin, package = entry
-        spec = ModuleSpec(name, self, origin=origin, is_package=package)  # type: ignore[arg-type]
+        spec = ModuleSpec(name, _Loader(self), origin=origin, is_package=package)  # type: ignore[arg-type]
         spec.has_location = True
         return spec
+
+    def code(self, name: str) -> Any:
+        """The code of a module that `find_spec` has found. Raises ImportError."""
+        if self.table(_part_of(name))[name][1] == ABSENT:
+            raise ImportError(f"{name} cannot be imported here: this session opens no files", name=name)
+        return marshal.loads(self._read(_part_of(name), name))
+
+
+class _Loader:
+    """Of one module: whoever watches its import may put something in its place."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        name = module.__name__
-        if self.table(_part_of(name))[name][1] == ABSENT:
-            raise ImportError(f"{name} cannot be imported here: this session opens no files", name=name)
-        code: Any = marshal.loads(self._read(_part_of(name), name))
-        exec(code, module.__dict__)
+        exec(self._library.code(module.__name__), module.__dict__)
 
 
 def _part_of(module: str) -> int:

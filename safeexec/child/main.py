@@ -50,6 +50,8 @@ def become_child(
         library.replace_files()
         kept = (control, library.fd, library.bell)
     lockdown.apply(workspace=spawn.home, keep_fds=kept, lowered=spawn.lowered)
+    if guest.threads is not None and spawn.threads is not None:
+        guest.threads.limit = spawn.threads
     tools.link = link
     guest.streams.attach()
     guest.streams.install()

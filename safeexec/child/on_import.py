@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 Action = Callable[[], object]
@@ -26,14 +26,15 @@ def after_import(name: str, action: Action) -> None:
 
 
 class _Finder:
-    """Finds nothing itself: it lets the path finder find a watched module, and acts after its code has run."""
+    """Finds nothing itself: it lets the other finders find a watched module, and acts after its code has run."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name not in _actions:
             return None
-        spec = PathFinder.find_spec(name, path, target)
+        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next(filter(None, others), None)
         if spec is None or spec.loader is None:
             return None
         run = spec.loader.exec_module

@@ -38,7 +38,7 @@ _HINTS = {
 }
 
 _rules: dict[str, str] = {}
-_state: dict[str, str | None] = {"workspace": None, "files": "none"}
+_state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None}
 
 # Python's names for calls that a reader would not know by the kernel's
 _SPOKEN = {
@@ -57,6 +57,7 @@ def configure(plan: ChildConfinement) -> None:
     _rules.clear()
     _rules.update(plan.rules)
     _state["files"] = plan.files
+    _state["threads"] = "some" if plan.threads else None
 
 
 def remember_workspace(path: str | None) -> None:
@@ -90,7 +91,7 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         path = _path_of(error)
         subject = f"{_SPOKEN.get(call, call)}()" + (f" of {path!r}" if path else "")
         return call, f"{subject} is refused by {rule_of(group)}", _HINTS[group]
-    if _is(error, RuntimeError) and _NO_THREAD in _text(error):
+    if _state["threads"] is None and _is(error, RuntimeError) and _NO_THREAD in _text(error):
         return "clone", f"a new thread is refused by {rule_of('threads')}", _HINTS["threads"]
     if _is(error, ImportError, OSError) and _NO_MAPPING in _text(error):
         library = _text(error).partition(":")[0]

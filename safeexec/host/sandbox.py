@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from safeexec.errors import PolicyError, ProtectionError, ProtocolError, SandboxBusy, SandboxClosed
+from safeexec.errors import (
+    PolicyError,
+    ProtectionError,
+    ProtocolError,
+    SandboxBusy,
+    SandboxClosed,
+    SandboxError,
+)
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.forks import watch
@@ -424,6 +431,7 @@ class SandboxCore:
                 idle=policy.checkpoints == "idle",
                 rehearse=rehearse,
                 lowered=lowered(self.policy.limits, policy.limits),
+                threads=policy.limits.threads,
             ),
             output,
         )
@@ -466,12 +474,20 @@ class SandboxCore:
             return
         if not self._replenishing.acquire(blocking=False):
             return
+        made: list[Workspace | OutputFile] = []
         try:
             workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
-            out, err = PrintedFile("stdout"), OutputFile("stderr")
+            made += [workspace] if workspace is not None else []
+            made.append(out := PrintedFile("stdout"))
+            made.append(err := OutputFile("stderr"))
             _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), rehearse=True)
             with self._lock:
                 self._spares.append(Spare(channel, out, err, workspace))
+        except (OSError, SandboxError):
+            # No room for files, no descriptor left: the session that needs a child is told, not the step that ends
+            # here.
+            for part in made:
+                part.close()
         finally:
             self._replenishing.release()
 
@@ -480,9 +496,13 @@ class SandboxCore:
         assert self._root is not None
         with self._lock:
             workspace = self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
-        for name, content in self.files.items():
-            workspace.put(name, content)
-        workspace.initial = workspace.snapshot()
+        try:
+            for name, content in self.files.items():
+                workspace.put(name, content)
+            workspace.initial = workspace.snapshot()
+        except BaseException:
+            workspace.close()
+            raise
         return workspace
 
 

@@ -200,7 +200,8 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
                 (file.decode(), int(line), function.decode("utf-8", "replace")[:200])
                 for file, line, function in _FRAME.findall(dump, start)
             )
-            if frames or monotonic() >= deadline:
+            # The child writes frame by frame; the last one is a module's, or says that there are more than 100.
+            if (frames and dump.endswith((b" in <module>\n", b"  ...\n"))) or monotonic() >= deadline:
                 stderr.hide(mark)
                 return Place(frames)
         if monotonic() >= deadline:

@@ -140,6 +140,8 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
     """Whether the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
     lowered: list[tuple[int, int]] = []
     """Resource limits (RLIMIT_*) of a session that is held tighter than its sandbox, and by how much."""
+    threads: int | None = None
+    """Threads that its guest code may start; None: as many as the sandbox's."""
 
 
 class RunCommand(msgspec.Struct, tag="run-command", kw_only=True):

@@ -159,6 +159,11 @@ def build_guest(configure: m.Configure) -> tuple[Guest, ToolCaller]:
         Tracker(),
         functions,
     )
+    if configure.limits.threads:
+        from safeexec.child.threads import Threads
+
+        guest.threads = Threads(configure.limits.threads)
+        guest.threads.install()
     return guest, tools
 
 

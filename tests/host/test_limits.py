@@ -149,18 +149,72 @@ def test_recursion_is_an_ordinary_error(session: Session) -> None:
     assert session.run("1").value == 1
 
 
-@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
-def test_threads_beyond_the_limit_are_an_error(open_session: OpenSession, profile: str) -> None:
+STARTS = {
+    "threading": "import threading\ndef start(): threading.Thread(target=gate.wait).start()",
+    "a timer": "import threading\ndef start(): threading.Timer(0, gate.wait).start()",
+    "a pool": "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(400)\n"
+    "def start(): pool.submit(gate.wait)",
+    "pools": "from concurrent.futures import ThreadPoolExecutor\ndef start(): ThreadPoolExecutor(1).submit(gate.wait)",
+}
+
+
+@pytest.mark.parametrize("how", STARTS)
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
+def test_the_first_thread_beyond_the_limit_is_an_error(open_session: OpenSession, profile: str, how: str) -> None:
+    """At exactly the limit, however it is started; and those that have ended count no more."""
     session = open_session(profile=profile, threads=4)
+    session.run(f"import threading, time\ngate = threading.Event()\nstarted = 0\n{STARTS[how]}").check()
+    for _ in range(2):
+        result = session.run("while True:\n    start()\n    started += 1")
+        assert result.error is not None and result.outcome == "error"
+        assert (result.error.type, result.error.message) == ("RuntimeError", "can't start new thread")
+        assert result.error.hint is not None and result.error.hint.startswith("limits.threads is 4 here (")
+        assert result.error.rule is not None and ".yaml:" in result.error.rule
+        assert session.run("started").value == 4
+        session.run(
+            "gate.set()\nfor t in threading.enumerate():\n    if t is not threading.current_thread() and 'Pool' not in "
+            "t.name: t.join()\nstarted = 0"
+        ).check()
+        if "pool" in how:
+            return
+        session.run("gate.clear()")
+
+
+@pytest.mark.profile("standard")
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_asyncio_makes_do_with_the_threads_there_are(open_session: OpenSession, threads: int) -> None:
+    """Its pool is not larger than the limit, and the thread that ends it has its place."""
     source = (
-        "import threading\ngate = threading.Event()\nthreads = []\ntry:\n"
-        "    for _ in range(400):\n        t = threading.Thread(target=gate.wait)\n"
-        "        t.start()\n        threads.append(t)\n"
-        "finally:\n    gate.set()\n    for t in threads: t.join()"
+        "import asyncio, threading, time\nseen = set()\ndef work(n):\n    time.sleep(0.005)\n"
+        "    seen.add(threading.active_count() - 1)\n    return n\nasync def main():\n"
+        "    return await asyncio.gather(*(asyncio.to_thread(work, n) for n in range(8)))\nasyncio.run(main())"
     )
-    result = session.run(source)
-    assert not result.ok
-    assert session.run("len(threads) < 100").value is True
+    session = open_session(threads=threads)
+    result = session.run(source, timeout=30)
+    if threads == 1:
+        assert result.error is not None and "limits.threads is 1" in str(result.error.hint)
+        return
+    assert result.value == [*range(8)]
+    assert session.run("max(seen)").value <= threads
+
+
+def test_a_session_may_be_left_no_threads(open_session: OpenSession) -> None:
+    session = open_session(threads=0)
+    result = session.run("import threading\nthreading.Thread(target=print).start()")
+    assert result.error is not None and result.error.hint is not None
+    assert result.error.hint.startswith("limits.threads is 0 here")
+
+
+@pytest.mark.profile("confined-python")
+def test_the_kernel_counts_threads_too(open_session: OpenSession) -> None:
+    """Past what counts in Python: RLIMIT_NPROC holds threads together with the slots of checkpoints."""
+    session = open_session(threads=4)
+    source = (
+        "import ctypes\nlibc = ctypes.CDLL(None)\nthread = ctypes.c_ulong()\nmade = 0\n"
+        "while made < 5000 and libc.pthread_create(ctypes.byref(thread), None, libc.pause, None) == 0: made += 1\nmade"
+    )
+    made = session.run(source).value
+    assert 4 <= made < 100
 
 
 @pytest.mark.profile("confined-python")

@@ -362,7 +362,7 @@ PATTERNS: dict[str, _Table] = {
         (r"generator raised StopIteration", "Use `return` to end a generator, and `next(it, default)` inside it."),
         (r"cannot reuse already awaited coroutine", "Call the function again for each `await`: `await f()`."),
         (r"super\(\)", "Use `super().method(...)` inside a method of the class."),
-        (r"can't start new thread", "Guest code runs in one thread: call the functions one after the other."),
+        (r"can't start new thread", "As many threads run as `limits.threads` allows: `join()` some before you start more, or use a pool with fewer workers."),
         (r"is bound to a different event loop|Event loop is closed", "Create tasks, locks and queues inside the `async def` that `asyncio.run` runs."),
         (r"await wasn't used with future|Task got bad yield", "Use `await` with coroutines and tasks only."),
         (r"lost sys.stdout", "Do not replace `sys.stdout`; use `contextlib.redirect_stdout`."),

@@ -39,7 +39,7 @@ TABLES = {
             "settrace_all_threads stack_size": INTERPRETER,
         },
         internal="activeCount currentThread WeakSet",
-        note="the number of threads is the kernel's to bound.",
+        note="how many threads there may be is counted where they start (`child.threads`).",
     ),
     "concurrent": Table(),
     "concurrent.futures": Table(
