@@ -8,6 +8,7 @@ branch lives below it. Snapshots lie beside it, where no guest can write. The tr
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -54,6 +55,20 @@ class Stored:
                 unlink(self.path)
 
 
+@contextlib.contextmanager
+def _needs_room(path: str) -> Iterator[None]:
+    """A file system that is full or read-only is told as that, with what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        raise WorkspaceError(
+            f"there is no room for a workspace's files below {os.path.dirname(path)}: {error.strerror}; "
+            "set TMPDIR to a directory that can be written and has room"
+        ) from None
+
+
 class WorkspaceRoot:
     """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`."""
 
@@ -78,14 +93,15 @@ class WorkspaceRoot:
         # Nobody can guess it. All sessions of a sandbox are one user, and Landlock judges neither chmod, utime, chdir
         # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
         home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
-        try:
-            os.mkdir(home, 0o711)
-        except PermissionError:
-            regain(self.path)
-            os.mkdir(home, 0o711)
-        store = f"{home}.{os.urandom(16).hex()}.store"
-        os.mkdir(store, 0o700)
-        return Workspace(_Lineage(home, store, self.owner, max_bytes, max_files))
+        with _needs_room(self.path):
+            try:
+                os.mkdir(home, 0o711)
+            except PermissionError:
+                regain(self.path)
+                os.mkdir(home, 0o711)
+            store = f"{home}.{os.urandom(16).hex()}.store"
+            os.mkdir(store, 0o700)
+            return Workspace(_Lineage(home, store, self.owner, max_bytes, max_files))
 
     def close(self) -> None:
         """Remove the directory."""
@@ -143,7 +159,13 @@ class Workspace:
         return self._lineage.free - free_bytes(self.home)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
-        """Copy a file of the host (a path), or bytes, to `name` in the workspace."""
+        """Copy a file of the host (a path), or bytes, to `name` in the workspace. Raises `WorkspaceError` when the file
+        system is full.
+        """
+        with _needs_room(self.home):
+            self._put(name, content)
+
+    def _put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
         directory = os.path.dirname(name)
         if directory:
             self._make_directories(directory)
@@ -329,7 +351,7 @@ class Workspace:
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 return None
-            with open(stored.path, "wb") as target:
+            with _needs_room(lineage.home), open(stored.path, "wb") as target:
                 copy_contents(source, target.fileno())
         finally:
             os.close(source)
