@@ -51,6 +51,7 @@ _CALLS = {
 
 _PATHS = {"open": 0, "os.listdir": 0, "os.scandir": 0}
 """Audit event that announces the opening of a path → which argument is the path."""
+_DATABASE = "sqlite3.connect"
 _CHANGES = {"os.mkdir": 0, "os.rmdir": 0, "os.remove": 0, "os.rename": 1}
 """Audit event that announces a change of a directory outside of which nothing may be changed."""
 
@@ -59,6 +60,7 @@ _noted: dict[tuple[str, int], Refusal] = {}
 
 def take(error: ErrorReport | None) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
+    violations.remember_refused(None)
     if not _noted:
         return []
     told = [report for report in _noted.values() if error is None or report.message != error.message]
@@ -73,7 +75,7 @@ def watch(plan: ChildConfinement) -> None:
     if "execve" not in rules:
         refused["os.fork"] = refused["os.forkpty"] = "clone"
     code = tuple(path for path in {*sys.path, sys.prefix, sys.base_prefix, *plan.read} if path)
-    heard = frozenset((*refused, *_PATHS, *_CHANGES))
+    heard = frozenset((*refused, *_PATHS, *_CHANGES, _DATABASE))
     busy: list[int] = []
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -85,7 +87,9 @@ def watch(plan: ChildConfinement) -> None:
         call, position = refused.get(event), _PATHS.get(event, _CHANGES.get(event))
         busy.append(1)
         try:
-            if position is None:
+            if event == _DATABASE:
+                _database(arguments[0], frame)
+            elif position is None:
                 if call == "socket" and _is_local(arguments):
                     return
                 _note(OSError(NAMING_BASE + numbers()[str(call)], ""), frame)
@@ -100,6 +104,17 @@ def watch(plan: ChildConfinement) -> None:
             busy.clear()
 
     sys.addaudithook(hear)
+
+
+def _database(path: Any, frame: FrameType) -> None:
+    """SQLite opens its file in C, and says neither which nor why not."""
+    if type(path) is not str or path in ("", ":memory:") or path.startswith("file:"):
+        return
+    outside = _outside(path, ())
+    error = outside and _opening(outside, ("", "", os.O_RDWR | os.O_CREAT))
+    if error:
+        violations.remember_refused(outside)
+        _note(error, frame)
 
 
 def _guest_frame() -> FrameType | None:

@@ -17,10 +17,14 @@ from safeexec.syscalls.numbers import names
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = ["configure", "explain", "in_workspace", "remember_workspace", "rule_of", "syscall_of"]
+__all__ = ["configure", "explain", "in_workspace", "remember_refused", "remember_workspace", "rule_of", "syscall_of"]
 
 _UNKNOWN_ERROR = re.compile(r"Unknown error (3\d{3}|40[0-8]\d|409[0-5])\b")
 _NO_THREAD = "can't start new thread"
+# How libraries in C word a refused path in exceptions of their own: duckdb, sqlite3, which keeps the errno to itself
+_DENIED = re.compile(r"Permission denied|Read-only file system|unable to open database")
+_PATH_IN_TEXT = re.compile(r"(?:^|[\s'\"`(])(/[^'\"`\n:]+)")
+_NO_LIBRARY = ("builtins", "__main__")
 _NO_MAPPING = "failed to map segment from shared object"  # glibc's dlopen keeps the errno to itself
 
 _HINTS = {
@@ -38,7 +42,7 @@ _HINTS = {
 }
 
 _rules: dict[str, str] = {}
-_state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None}
+_state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None, "tried": None}
 
 # Python's names for calls that a reader would not know by the kernel's
 _SPOKEN = {
@@ -63,6 +67,11 @@ def configure(plan: ChildConfinement) -> None:
 def remember_workspace(path: str | None) -> None:
     """Paths beneath `path` are the session's own: a refusal there is an ordinary error."""
     _state["workspace"] = path and os.path.realpath(path)
+
+
+def remember_refused(path: str | None) -> None:
+    """The path that a library in C is about to be refused, where its exception will not say which."""
+    _state["tried"] = path
 
 
 def rule_of(group: str) -> str:
@@ -98,13 +107,15 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
         return "mmap", message, "Only what was imported before the session began can be used: import something else."
     if _is(error, OSError) and error.errno in (errno.EACCES, errno.EROFS):  # type: ignore[attr-defined]
-        return _explain_path(error)  # type: ignore[arg-type]
+        return _explain_path(_path_of(error))
+    # A guest's own exceptions may say what they like: only those of a library's types are taken at their word.
+    if type.__getattribute__(type(error), "__module__") not in _NO_LIBRARY and _DENIED.search(_text(error)):
+        return _explain_path(_path_in(_text(error)))
     return None
 
 
-def _explain_path(error: OSError) -> tuple[str, str, str] | None:
+def _explain_path(path: str | None) -> tuple[str, str, str] | None:
     """Landlock or the sealed root refused it. Beneath the workspace it is the file's own mode, an ordinary error."""
-    path = _path_of(error)
     if path is None or in_workspace(path):
         return None
     hint = "Use relative paths: only the session's own directory is open." if _state["workspace"] else _HINTS["files"]
@@ -121,6 +132,23 @@ def in_workspace(path: str) -> bool:
     except OSError:
         return False
     return real == workspace or real.startswith(workspace + "/")
+
+
+def _path_in(text: str) -> str | None:
+    """The path that a library's own words are about, if the kernel refuses it."""
+    found = _PATH_IN_TEXT.search(text)
+    path = found[1] if found else _state["tried"]
+    if path is None:
+        return None
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+    except FileNotFoundError:
+        return path if os.path.isdir(os.path.dirname(path)) else None
+    except IsADirectoryError:
+        return None
+    except OSError:
+        return path
+    return None
 
 
 def _path_of(error: BaseException) -> str | None:
