@@ -163,6 +163,9 @@ class Server:
                 if self._host_waits():
                     return
                 request = self.link.pretend_to_receive(_REHEARSED_REQUEST)
+                if self.link.fds or self._host_waits():
+                    return  # a real one has begun to come, with a lane of its own
+                self._step, self._lane, self._busy = self._step, None, False  # written by every step
                 self._grant()
                 self.link.pretend_to_send(self._acts[type(request)](request))
         self.guest.touch()

@@ -140,13 +140,15 @@ class Checkpoints:
                 autos.remove(old)
                 old.release()
         autos.append(checkpoint)
-        steps = sorted({c.step for c in autos})
         # The newest lane is only a promise until its step is done and the child has parked on it.
-        while len(steps) > KEPT_AUTOMATIC + 1:
-            oldest = steps.pop(0)
-            for old in [c for c in autos if c.step == oldest]:
-                autos.remove(old)
+        steps, first = KEPT_AUTOMATIC + 1, len(autos) - 1
+        while first > 0 and (autos[first - 1].step == autos[first].step or steps > 1):
+            steps -= autos[first - 1].step != autos[first].step
+            first -= 1
+        if first > 0:
+            for old in autos[:first]:
                 old.release()
+            del autos[:first]
             self._drop_base()
 
     def _drop_base(self) -> None:

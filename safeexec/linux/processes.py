@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import array
-import contextlib
 import errno
 import fcntl
 import functools
@@ -241,8 +240,10 @@ IDENTITY_SPACE = socket.CMSG_SPACE(12) + socket.CMSG_SPACE(4)
 def pass_identity(sock: socket.socket, on: bool) -> None:
     """Ask the kernel to say with each message who sent it: credentials, and (6.5) a pidfd. Before the peer sends."""
     sock.setsockopt(socket.SOL_SOCKET, SO_PASSCRED, int(on))
-    with contextlib.suppress(OSError):  # ENOPROTOOPT before 6.5
+    try:  # no contextlib here: it is done for every step
         sock.setsockopt(socket.SOL_SOCKET, SO_PASSPIDFD, int(on))
+    except OSError:  # ENOPROTOOPT before 6.5
+        return
 
 
 def parse_ancillary(messages: Iterable[tuple[int, int, bytes]]) -> Ancillary:
