@@ -258,7 +258,7 @@ class Namespace(MutableMapping[str, "Any"]):
         self._core = core
 
     def __getitem__(self, name: str) -> Any:
-        found, value = drive(self._core.fetch(name))
+        found, value = drive(self._core.fetch(name, arrays=True))
         if not found:
             raise KeyError(name)
         return value

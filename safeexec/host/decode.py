@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import decode
+from safeexec.protocol.values import format as form
 from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from safeexec.host.runner import Running
     from safeexec.host.supervisor import Place, Verdict
 
+KEPT_BYTES = 4 << 20
+"""Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
+_IN_PLACE = frozenset({form.ARRAY, form.RECORDS, form.MASKED, form.FRAME, form.SERIES, form.INDEX})
 MESSAGE_BYTES = 20_000
 TRACEBACK_BYTES = 60_000
 NAMES = 1000
@@ -33,9 +39,37 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
         return data.decode("utf-8", "replace")
 
 
-def decode_payload(session: Running, payload: bytes, *, arrays: bool = False) -> Any:
+def decode_payload(session: Running, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
     """One value of the child, within the policy's bounds."""
     return decode(payload, max_depth=session.policy.limits.value_depth + 2, arrays=arrays)
+
+
+def decode_file(session: Running, fd: int, size: int, *, arrays: bool = False) -> Any:
+    """The value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+
+    Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
+    memory of the array in it, or is kept for the next value.
+    """
+    own = size > KEPT_BYTES or os.pread(fd, 1, 0) in _IN_PLACE
+    kept = bytearray(size) if own else _take()
+    with memoryview(kept) as whole, whole[:size] as view, view.toreadonly() as read_only:
+        if os.preadv(fd, [view], 0) != size:
+            raise ProtocolError(f"a value of {size} bytes was announced, and fewer came")
+        value = decode_payload(session, kept if own else read_only, arrays=arrays)
+    if not own:
+        _kept.append(kept)
+    return value
+
+
+def _take() -> bytearray:
+    try:
+        return _kept.pop()
+    except IndexError:
+        return bytearray(KEPT_BYTES)
+
+
+_kept: list[bytearray] = []
+"""Buffers that nobody uses; as many as threads ever read a large value at once."""
 
 
 def error_info(report: m.Refusal) -> ErrorInfo:
@@ -58,7 +92,7 @@ def error_info(report: m.Refusal) -> ErrorInfo:
 def build_result(
     session: Running,
     done: m.StepDone,
-    payload: bytes,
+    value: Any,
     wall: float,
     cpu: float,
     out: OutputFile,
@@ -71,7 +105,7 @@ def build_result(
     changes = done.changes
     return Result(
         outcome=done.outcome,
-        value=decode_payload(session, payload) if payload else None,
+        value=value,
         text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
         stdout=printed.text,
         stderr=warned.text,

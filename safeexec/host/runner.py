@@ -29,6 +29,7 @@ from safeexec.host.checkpoints import (
     living,
     new_lane,
 )
+from safeexec.host.decode import decode_file
 from safeexec.host.memory import total_own_bytes
 from safeexec.host.output import OutputFile, PrintedFile
 from safeexec.host.supervisor import Lineage, Verdict
@@ -303,8 +304,8 @@ class Running:
         self.checkpoints.granted(Checkpoint(ours, step, parent=living(self._origin), tool_calls=len(self.tool_records)))
         return (theirs.fileno(),), theirs
 
-    def _deliver(self, runner: Channel, size: int) -> Core[bytes]:
-        """Fetch a payload that the child announced, through a memfd that the host made."""
+    def _deliver(self, runner: Channel, size: int, *, arrays: bool = False) -> Core[Any]:
+        """Fetch a value that the child announced, through a memfd that the host made."""
         cap = (self.policy.limits.value_kb << 10) + 4096
         if not 0 < size <= cap:
             raise ProtocolError(f"a value of {size} bytes was announced; {cap} are allowed")
@@ -317,7 +318,7 @@ class Running:
             answer = yield from self._answer(runner, m.Done, DELIVER_SECONDS)
             if answer.problem:
                 raise ProtocolError(answer.problem)
-            return os.pread(fd, size, 0)
+            return decode_file(self, fd, size, arrays=arrays)
         finally:
             os.ftruncate(fd, 0)
             os.close(fd)

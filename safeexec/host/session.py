@@ -74,12 +74,11 @@ class SessionCore(Steps):
                 answer = yield from self._answer(runner, m.Fetched)
                 if not answer.found:
                     return False, None
-                payload = answer.value
                 if answer.pending:
-                    payload = yield from self._deliver(runner, answer.pending)
+                    return True, (yield from self._deliver(runner, answer.pending, arrays=arrays))
             except (Gone, ProtocolError) as error:
                 yield from self._lost(runner, error)
-            return True, decode_payload(self, payload, arrays=arrays)
+            return True, decode_payload(self, answer.value, arrays=arrays)
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""

@@ -18,7 +18,7 @@ from safeexec.errors import (
 )
 from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
-from safeexec.host.decode import build_killed, build_result, restored
+from safeexec.host.decode import build_killed, build_result, decode_payload, restored
 from safeexec.host.output import OnOutput
 from safeexec.host.runner import FREEZE_SECONDS
 from safeexec.host.supervisor import Place, Verdict, Watch
@@ -295,11 +295,12 @@ class Steps(Undo):
 
     def _result(self, runner: Channel, done: m.StepDone, watch: Watch, calls: int) -> Core[Result]:
         wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
-        payload = done.value
         self.more = done.more
         if done.pending:
-            payload = yield from self._deliver(runner, done.pending)
-        return build_result(self, done, payload, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]))
+            value = yield from self._deliver(runner, done.pending)
+        else:
+            value = decode_payload(self, done.value) if done.value else None
+        return build_result(self, done, value, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]))
 
     def _killed(self, runner: Channel, watch: Watch, verdict: Verdict, calls: int) -> Core[Result]:
         if not self._safe_to_kill:

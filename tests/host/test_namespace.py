@@ -145,3 +145,39 @@ def test_arrays_and_frames_come_as_such_to_who_has_the_library(session: Session)
     numpy.testing.assert_array_equal(session.get("a"), numpy.arange(6).reshape(2, 3))
     pandas.testing.assert_frame_equal(session.get("f"), pandas.DataFrame({"x": [1, 2]}))
     assert session.run("s").value == 2.5
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("numpy", "pandas")
+def test_values_of_every_kind_go_in_and_come_out(session: Session) -> None:
+    """Set by the host, unpacked and packed again by the guest, read by the host."""
+    import numpy as np
+    import pandas as pd
+
+    times = pd.date_range("2024-01-01", periods=3, tz="Europe/Rome")
+    frame = pd.DataFrame(
+        {"t": times, "c": pd.Categorical(["u", None, "u"]), "i": pd.array([1, None, 3], dtype="Int16")},
+        index=pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["k", None]),
+    )
+    records = np.array([(1, "x"), (2, "y")], dtype=[("n", ">i4"), ("s", "U2")])
+    values = {
+        "frame": frame, "series": frame["i"], "index": times, "records": records, "strided": np.arange(12.0)[::-3],
+        "point": np.array(1.5), "nothing": np.zeros((0, 2)), "spans": np.array([1, "NaT"], dtype="m8[s]"),
+        "nested": {"arrays": [np.eye(2), (pd.NA, pd.NaT, -0.0, 10**400, "\ud800")]},
+    }  # fmt: skip
+    for name, value in values.items():
+        session.set(name, value)
+    names = ", ".join(values)
+    assert session.run(f"kept = [{names}]\n{names} = kept[:]").ok
+    pd.testing.assert_frame_equal(session.get("frame"), frame)
+    pd.testing.assert_series_equal(session.namespace["series"], frame["i"])
+    pd.testing.assert_index_equal(session.get("index"), times)
+    for name in ("records", "strided", "point", "nothing", "spans"):
+        back = session.get(name)
+        assert (back.dtype, back.shape, back.tobytes()) == (
+            values[name].dtype,
+            values[name].shape,
+            values[name].tobytes(),
+        )
+    nested = session.get("nested")["arrays"]
+    assert (nested[0] == np.eye(2)).all() and repr(nested[1]) == repr((pd.NA, pd.NaT, -0.0, 10**400, "\ud800"))

@@ -151,3 +151,10 @@ def test_sessions_in_threads_run_side_by_side(sandbox_for) -> None:  # type: ign
     for thread in threads:
         thread.join(60)
     assert values == {number: number + 20 for number in range(6)}
+
+
+@pytest.mark.parametrize("source", ["'ab' * 50_000", "b'x' * 100_000", "list(range(100_000))", "(0,) * 100_000"])
+def test_the_text_of_a_long_value_is_both_ends_of_its_repr(session: Session, source: str) -> None:
+    result = session.run(source)
+    whole = repr(eval(source))
+    assert result.truncated and result.text == whole[:10_000] + " … " + whole[-10_000:]

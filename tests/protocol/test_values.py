@@ -314,6 +314,46 @@ class TestNumpy:
             "datetime.timedelta(seconds=90), None, datetime.date(2024, 3, 1)]"
         )
 
+    def test_records_and_masked_arrays(self) -> None:
+        np = self.numpy
+        plain = np.array([(1, 2.5, "x"), (2, math.inf, "yz")], dtype=[("n", ">i2"), ("f", "f8"), ("s", "U3")])
+        nested = np.zeros((2, 3), dtype=[("where", [("x", "f4"), ("y", "f4")]), ("colour", "u1", (3,))])
+        nested["colour"][1, 2] = 7
+        for value in (plain, plain[::-1], plain[:0], nested, plain[["n", "s"]]):
+            back = crossed(value, arrays=True)
+            assert back.shape == value.shape and back.dtype.names == value.dtype.names and (back == value).all()
+        assert crossed(plain[0]) == (1, 2.5, "x")
+        masked = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]], fill_value=-1)
+        back = crossed(masked, arrays=True)
+        assert type(back) is type(masked) and back.fill_value == -1 and back.mask.tolist() == masked.mask.tolist()
+        assert back.compressed().tolist() == [1, 3, 4]
+        assert decode(written(masked, arrays=True).data) == [[1, None], [3, 4]]
+
+    def test_zero_dimensions_signs_and_nans(self) -> None:
+        np = self.numpy
+        for value in (
+            np.array(2.5),
+            np.array([-0.0, math.nan, math.inf]),
+            np.array("text"),
+            np.array(None),
+            np.zeros((0, 3)),
+        ):
+            back = crossed(value, arrays=True)
+            assert (back.dtype, back.shape, back.tobytes()) == (value.dtype, value.shape, value.tobytes())
+
+    def test_the_buffer_of_the_caller_becomes_the_array(self) -> None:
+        """Only one that may be written to, and only an array that is most of it."""
+        np = self.numpy
+        large, small = np.arange(100.0), np.arange(2.0)
+        buffer = bytearray(written([large, small], arrays=True).data)
+        first, second = decode(buffer, arrays=True)
+        assert (first == large).all() and (second == small).all()
+        memory = np.frombuffer(buffer, dtype="u1")
+        assert np.shares_memory(first, memory) and not np.shares_memory(second, memory)
+        assert first.flags.writeable and first.flags.aligned
+        again = decode(memoryview(buffer).toreadonly(), arrays=True)
+        assert not np.shares_memory(again[0], memory) and again[0].flags.writeable
+
     def test_forged_truth_values_and_characters(self) -> None:
         forged = written(self.numpy.array([True, False]), arrays=True).data[:-2] + b"\x07\x00"
         assert decode(forged, arrays=True).view("u1").tolist() == [1, 0]
@@ -355,4 +395,102 @@ class TestPandas:
         pd = self.pandas
         back = crossed([pd.Timestamp("2024-01-02 03:04", tz="UTC"), pd.Timedelta("1s"), pd.NaT])
         assert back[:2] == [datetime(2024, 1, 2, 3, 4, tzinfo=UTC), timedelta(seconds=1)]
-        assert [type(item) for item in back] == [datetime, timedelta, Opaque]
+        assert [type(item) for item in back] == [datetime, timedelta, type(pd.NaT)]
+
+    def test_scalars_of_its_own(self) -> None:
+        pd = self.pandas
+        values = [
+            pd.NA, pd.NaT, pd.Timestamp(1_700_000_000_123_456_789), pd.Timestamp(1, tz="Europe/Rome"), pd.Timedelta(7),
+            pd.Period("2024-03", "M"), pd.Period("2024Q4"), pd.Interval(0, 1.5, closed="both"),
+        ]  # fmt: skip
+        for value, back in zip(values, crossed(values), strict=True):
+            assert type(back) is type(value) and (back is value or back == value)
+
+    def columns(self) -> dict[str, Any]:
+        """One column of each kind, with something missing in it."""
+        pd = self.pandas
+        days = pd.date_range("2024-01-01", periods=3, freq="D")
+        return {
+            "objects": pd.Series([1, None, math.nan], dtype=object),
+            "mixed": pd.Series(["a", 1.5, (1, 2)], dtype=object),
+            "str": pd.Series(["a", None, "ü"], dtype="str"),
+            "string": pd.Series(["a", None, "c"], dtype="string"),
+            "string[python]": pd.Series(["a", None, "c"], dtype="string[python]"),
+            "days as categories": pd.Series(pd.Categorical([days[0], None, days[1]])),
+            "numbers as categories": pd.Series(pd.Categorical([3, 1, None], categories=[3, 1, 2], ordered=True)),
+            "bands": pd.cut(pd.Series([1, 5, 9]), [0, 4, 8, 12]),
+            "quarters": pd.Series(pd.PeriodIndex(["2024Q1", "NaT", "2024Q3"], freq="Q")),
+            "intervals": pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), (1, 2), None], closed="left")),
+            "boolean": pd.Series([True, None, False], dtype="boolean"),
+            "Float32": pd.Series([1.5, None, math.inf], dtype="Float32"),
+            "seconds": pd.Series(pd.to_datetime(["2024-01-01", None, "1850-01-01"]).astype("M8[s]")),
+            "zoned": pd.Series(days.tz_localize("Asia/Tokyo")),
+            "spans": pd.Series(pd.to_timedelta(["1D", None, "3ns"])),
+            "sparse": pd.Series(pd.arrays.SparseArray([0.0, 0.0, 1.0])),
+            "complex": pd.Series([1j, 2, math.nan]),
+            "uint8": pd.Series([1, 2, 255], dtype="uint8"),
+        }
+
+    def test_every_kind_of_column(self) -> None:
+        pd = self.pandas
+        frame = pd.DataFrame(self.columns())
+        pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
+        for column in frame:
+            pd.testing.assert_series_equal(crossed(frame[column], arrays=True), frame[column])
+            pd.testing.assert_extension_array_equal(
+                pd.Series(crossed(frame[column].array, arrays=True)).array, frame[column].array
+            )
+
+    def test_arrow_columns(self) -> None:
+        pytest.importorskip("pyarrow")
+        pd = self.pandas
+        frame = pd.DataFrame({kind: pd.Series([1, None, 3], dtype=f"{kind}[pyarrow]") for kind in ("int64", "double")})
+        frame["text"] = pd.Series(["a", None, "c"], dtype="string[pyarrow]")
+        pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
+
+    def test_every_kind_of_index(self) -> None:
+        pd = self.pandas
+        days = pd.date_range("2024-01-01", periods=3, freq="D", name="day")
+        indexes = [
+            pd.RangeIndex(3, 9, 2, name="r"), pd.Index([3, 1, 2]), pd.Index([1.5, math.nan]), pd.Index(["a", None]),
+            pd.Index([(1, 2), "x"], tupleize_cols=False), days, days.tz_localize("Europe/Rome"), pd.Index([]),
+            days.to_period("D"), pd.interval_range(0, 3), pd.CategoricalIndex(["u", "v", "u"]), days - days[0],
+            pd.MultiIndex.from_product([days, ["a", "b"]], names=["when", None]),
+            pd.MultiIndex.from_tuples([(1, math.nan), (2, "x")]), pd.MultiIndex.from_tuples([], names=["a", "b"]),
+        ]  # fmt: skip
+        for index in indexes:
+            back = crossed(index, arrays=True)
+            pd.testing.assert_index_equal(back, index)
+            assert getattr(back, "freq", None) == getattr(index, "freq", None)
+            pd.testing.assert_series_equal(
+                crossed(pd.Series(range(len(index)), index=index), arrays=True),
+                pd.Series(range(len(index)), index=index),
+            )
+
+    def test_frames_inside_other_values(self) -> None:
+        pd = self.pandas
+        value = {"frames": [pd.DataFrame({"a": [1]}), (pd.Series([2.5]), {"deep": pd.Index(["x"])})]}
+        back = crossed(value, arrays=True)
+        pd.testing.assert_frame_equal(back["frames"][0], value["frames"][0])
+        pd.testing.assert_series_equal(back["frames"][1][0], value["frames"][1][0])
+        pd.testing.assert_index_equal(back["frames"][1][1]["deep"], value["frames"][1][1]["deep"])
+
+    def test_what_comes_back_can_be_changed(self) -> None:
+        back = crossed(self.pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), arrays=True)
+        back.loc[0, "a"] = 9.0
+        back["a"] += 1
+        assert back["a"].tolist() == [10.0, 3.0]
+
+    def test_forged_columns_are_a_protocol_error(self) -> None:
+        """Bytes of a MultiIndex, categories and a period are changed one by one: a value or one error, nothing else."""
+        pd = self.pandas
+        frame = pd.DataFrame(self.columns())
+        frame.index = pd.MultiIndex.from_product([["a"], [1, 2, 3]])
+        data = written(frame, arrays=True).data
+        for position in range(0, len(data), 7):
+            forged = bytearray(data)
+            forged[position] ^= 0x15
+            try:
+                decode(bytes(forged), arrays=True)
+            except ProtocolError:
+                continue

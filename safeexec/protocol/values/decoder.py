@@ -87,6 +87,10 @@ class Reader:
         self.at = end
         return self.view[start:end]
 
+    def align(self) -> None:
+        """Skip to where the bytes of an array may begin."""
+        self.take(-self.at % f.ALIGNMENT)
+
     def length(self) -> int:
         (size,) = f.LENGTH.unpack_from(self.view, self.at)
         self.at += 4
@@ -362,4 +366,8 @@ _READERS: dict[int, Callable[[Reader, int], Any]] = {
     f.OBJECT_ARRAY[0]: _table,
     f.FRAME[0]: _table,
     f.SERIES[0]: _table,
+    f.RECORDS[0]: _table,
+    f.MASKED[0]: _table,
+    f.INDEX[0]: _table,
+    f.PANDAS_SCALAR[0]: _table,
 }

@@ -76,12 +76,13 @@ class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
     __slots__ = (
-        "arrays", "in_key", "left", "made_opaque", "max_depth", "nodes", "open", "parts", "text", "truncated", "work",
+        "arrays", "budget", "in_key", "left", "made_opaque", "max_depth", "nodes", "open", "parts", "text", "truncated",
+        "work",
     )  # fmt: skip
 
     def __init__(self, max_bytes: int, max_depth: int, arrays: bool, text: str | None = None) -> None:
         self.parts: list[Any] = []
-        self.left = max_bytes
+        self.budget = self.left = max_bytes
         self.work = 4 * max_bytes  # what may be written and thrown away again, so that [big] * 10_000 ends soon
         self.nodes = f.MAX_NODES
         self.max_depth = max_depth
@@ -98,6 +99,11 @@ class Writer:
         if self.left < 0:
             raise _TooBig
         self.parts.append(data)
+
+    def align(self) -> None:
+        """Fill up to where the bytes of an array may begin."""
+        missing = (self.left - self.budget) % f.ALIGNMENT
+        self.emit(bytes(missing), missing)
 
     def room(self, size: int) -> None:
         """Refuse before `size` bytes are copied."""

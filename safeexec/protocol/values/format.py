@@ -29,6 +29,8 @@ MAX_FRACTION_INT = 4096
 """Bytes of a numerator or denominator: building a Fraction takes a quadratic gcd (1.5 ms at this size)."""
 MAX_ZONES = 256
 """Different zone names in one value: each unknown one is searched in the file system."""
+ALIGNMENT = 16
+"""The bytes of an array begin at a multiple of this, so that they can be used where they are."""
 MAX_TEXT = 500
 """Characters of an opaque repr."""
 
@@ -52,6 +54,7 @@ DECIMAL, FRACTION, RANGE, UUID_TAG = b"D", b"Q", b"r", b"u"
 DATE_TAG, TIME_TAG, DATETIME, TIMEDELTA_TAG = b"y", b"h", b"w", b"x"
 NO_ZONE, OFFSET, NAMED_OFFSET, ZONE_KEY = b"0", b"1", b"2", b"3"
 NUMPY_SCALAR, ARRAY, OBJECT_ARRAY, FRAME, SERIES = b"n", b"A", b"O", b"P", b"S"
+RECORDS, MASKED, INDEX, PANDAS_SCALAR = b"R", b"K", b"X", b"q"
 OPAQUE = b"o"
 ALONE = 0x91
 """The header of a msgpack array of one item."""

@@ -1,8 +1,7 @@
-"""numpy scalars and arrays, DataFrames and Series ↔ bytes: raw buffers under an allow list of dtypes, columns one by
-one.
+"""numpy scalars and arrays ↔ bytes: raw buffers under an allow list of dtypes, fields and masks as arrays of their own.
 
-Neither library is imported to write (what is in `sys.modules` decides), nor to read a scalar. `arrays=True` imports
-them where the data needs them, and gives lists and dicts of lists where they are not installed.
+numpy is not imported to write (what is in `sys.modules` decides), nor to read a scalar. `arrays=True` imports it where
+the data needs it, and gives lists where it is not installed. What pandas has is in `frames`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from safeexec.protocol.values.decoder import Reader
     from safeexec.protocol.values.encoder import Writer, _Write
 
@@ -30,6 +31,8 @@ _MICROSECONDS = {
     "W": 604_800_000_000, "D": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1000, "us": 1,
 }  # fmt: skip
 _NAT = -(1 << 63)
+_SHARE = 8
+"""An array may keep a buffer of up to so many times its own size alive."""
 
 
 # Writing
@@ -37,44 +40,23 @@ _NAT = -(1 << 63)
 
 def writer_of(kind: type) -> _Write | None:
     """What writes this type of numpy or pandas, or None where it is written like any other."""
-    numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
+    numpy = sys.modules.get("numpy")
     if numpy is not None:
-        if kind is numpy.ndarray:
+        if kind in (numpy.ndarray, numpy.memmap):
             return _write_array
         if kind in (numpy.str_, numpy.bytes_):
             return None
+        if kind is numpy.void:
+            return _write_record_scalar
         if kind in numpy.sctypeDict.values():
             return _write_scalar
-    if pandas is not None:
-        if kind is pandas.DataFrame:
-            return _write_frame
-        if kind is pandas.Series:
-            return _write_series
-        if kind is pandas.Timestamp:
-            return _write_timestamp
-        if kind is pandas.Timedelta:
-            return _write_timedelta
-        if kind is type(pandas.NaT):
-            return _write_opaque
-    return None
+        if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
+            return _write_masked
+    if "pandas" not in sys.modules:
+        return None
+    from safeexec.protocol.values import frames
 
-
-def _write_opaque(w: Writer, value: Any, depth: int) -> None:
-    w.opaque(value)
-
-
-def _write_timestamp(w: Writer, value: Any, depth: int) -> None:
-    if value.nanosecond:
-        w.opaque(value)
-    else:
-        w.put(value.to_pydatetime(warn=False), depth)
-
-
-def _write_timedelta(w: Writer, value: Any, depth: int) -> None:
-    if value.nanoseconds:
-        w.opaque(value)
-    else:
-        w.put(value.to_pytimedelta(), depth)
+    return frames.writer_of(kind)
 
 
 def _write_scalar(w: Writer, value: Any, depth: int) -> None:
@@ -91,6 +73,14 @@ def _write_scalar(w: Writer, value: Any, depth: int) -> None:
     w.emit(f.NUMPY_SCALAR + bytes((len(name),)) + name + data, 2 + len(name) + len(data))
 
 
+def _write_record_scalar(w: Writer, value: Any, depth: int) -> None:
+    """One record of a structured array, as a tuple."""
+    if value.dtype.names is None:
+        w.opaque(value)
+    else:
+        w.put(value.item(), depth)
+
+
 def _write_array(w: Writer, value: Any, depth: int) -> None:
     if not w.arrays or w.in_key:
         w.opaque(value)
@@ -101,6 +91,7 @@ def _write_array(w: Writer, value: Any, depth: int) -> None:
         data = value.tobytes() if not value.flags.c_contiguous or value.ndim == 0 else _buffer(value)
         _write_header(w, f.ARRAY, dtype, value.shape)
         w.emit(f.LENGTH.pack(value.nbytes), 4)
+        w.align()
         w.emit(data, value.nbytes)
     elif value.dtype.kind in "OT" and w.enter(value, depth):
         try:
@@ -108,8 +99,39 @@ def _write_array(w: Writer, value: Any, depth: int) -> None:
             w.body(value.ravel().tolist(), depth + 1)
         finally:
             w.open.discard(identity(value))
+    elif value.dtype.names is not None:
+        _write_records(w, value, depth)
     elif value.dtype.kind not in "OT":
         w.opaque(value)
+
+
+def _write_records(w: Writer, value: Any, depth: int) -> None:
+    """A structured array, field by field: no offsets cross, and none can be forged."""
+    if not w.enter(value, depth):
+        return
+    try:
+        names = list(value.dtype.names)
+        _write_header(w, f.RECORDS, "|V", value.shape)
+        w.put(names, depth + 1)
+        for name in names:
+            w.put(value[name], depth + 1)
+    finally:
+        w.open.discard(identity(value))
+
+
+def _write_masked(w: Writer, value: Any, depth: int) -> None:
+    """A masked array: what it holds, what is masked, and what stands for it."""
+    numpy = sys.modules["numpy"]
+    if not w.arrays or w.in_key or not w.enter(value, depth):
+        w.opaque(value)
+        return
+    try:
+        w.emit(f.MASKED, 1)
+        w.put(numpy.asarray(value.data), depth + 1)
+        w.put(numpy.ma.getmaskarray(value), depth + 1)
+        w.put(value.fill_value, depth + 1)
+    finally:
+        w.open.discard(identity(value))
 
 
 def _buffer(value: Any) -> Any:
@@ -124,73 +146,6 @@ def _write_header(w: Writer, tag: bytes, dtype: str, shape: tuple[int, ...]) -> 
     w.emit(header, len(header))
 
 
-def _write_frame(w: Writer, value: Any, depth: int) -> None:
-    if not w.arrays or w.in_key or not w.enter(value, depth):
-        w.opaque(value)
-        return
-    try:
-        w.emit(f.FRAME, 1)
-        _write_index(w, value.index, depth + 1)
-        _write_index(w, value.columns, depth + 1)
-        w.emit(f.LENGTH.pack(value.shape[1]), 4)
-        for position in range(value.shape[1]):
-            _write_column(w, value.iloc[:, position], depth + 1)
-    finally:
-        w.open.discard(identity(value))
-
-
-def _write_series(w: Writer, value: Any, depth: int) -> None:
-    if not w.arrays or w.in_key or not w.enter(value, depth):
-        w.opaque(value)
-        return
-    try:
-        w.emit(f.SERIES, 1)
-        _write_index(w, value.index, depth + 1)
-        w.put(value.name, depth + 1)
-        _write_column(w, value, depth + 1)
-    finally:
-        w.open.discard(identity(value))
-
-
-def _write_index(w: Writer, index: Any, depth: int) -> None:
-    """An index: its names, then a range, tuples (MultiIndex) or one column."""
-    pandas = sys.modules["pandas"]
-    w.put(list(index.names), depth)
-    if type(index) is pandas.RangeIndex:
-        w.put(range(index.start, index.stop, index.step), depth)
-    elif isinstance(index, pandas.MultiIndex):
-        w.put([tuple(item) for item in index.tolist()], depth)
-    else:
-        _write_column(w, index.to_series(), depth)
-
-
-def _write_column(w: Writer, column: Any, depth: int) -> None:
-    """A column as a tuple: the kind of its dtype, what the dtype needs, the data."""
-    numpy = sys.modules["numpy"]
-    dtype = column.dtype
-    if isinstance(dtype, numpy.dtype):
-        w.put(("array", None, column.to_numpy()), depth)
-    elif dtype.name == "category":
-        categories = column.cat.categories
-        w.put(("category", bool(dtype.ordered), [column.cat.codes.to_numpy(), categories.tolist()]), depth)
-    elif dtype.name.startswith("datetime64"):
-        unit, zone = dtype.unit, str(dtype.tz)
-        w.put(("zoned", (unit, zone), column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()), depth)
-    elif dtype.name in _NULLABLE:
-        missing = column.isna().to_numpy()
-        filled = column.fillna(False if dtype.name == "boolean" else 0).to_numpy(_NULLABLE[dtype.name])
-        w.put(("nullable", dtype.name, [filled, missing]), depth)
-    else:
-        items = column.astype(object).where(column.notna(), None).tolist()
-        w.put(("text" if dtype.name in ("str", "string") else "objects", None, items), depth)
-
-
-_NULLABLE = {
-    "Int8": "i1", "Int16": "i2", "Int32": "i4", "Int64": "i8", "UInt8": "u1", "UInt16": "u2", "UInt32": "u4",
-    "UInt64": "u8", "Float32": "f4", "Float64": "f8", "boolean": "?",
-}  # fmt: skip
-
-
 # Reading
 
 
@@ -203,9 +158,11 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
     r.check_time()
     if tag == f.ARRAY:
         return _read_array(r)
-    if tag == f.OBJECT_ARRAY:
-        return _read_object_array(r, depth)
-    return _read_frame(r, depth) if tag == f.FRAME else _read_series(r, depth)
+    if tag in _READERS:
+        return _READERS[tag](r, depth)
+    from safeexec.protocol.values import frames
+
+    return frames.READERS[tag](r, depth)
 
 
 def _read_dtype(r: Reader) -> str:
@@ -271,7 +228,7 @@ def _read_shape(r: Reader) -> tuple[tuple[int, ...], int]:
     return shape, count
 
 
-def _library(r: Reader, name: str) -> Any:
+def library(r: Reader, name: str) -> Any:
     """A library where the caller asked for arrays and it can be imported, else None."""
     if not r.arrays:
         return None
@@ -288,17 +245,23 @@ def _read_array(r: Reader) -> Any:
     if not (f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype)):
         raise ProtocolError("a bad dtype in a value")
     shape, count = _read_shape(r)
-    data = r.chunk()
+    size = r.length()
+    r.align()
+    data = r.take(size)
     if count * _item_size(dtype) != len(data):
         raise ProtocolError(f"an array of shape {shape} and dtype {dtype} cannot have {len(data)} bytes")
     if not len(data):
         r.spend(count)  # nothing pays for its items: `S0`
-    numpy = _library(r, "numpy")
+    numpy = library(r, "numpy")
     if numpy is None:
         r.spend(count)
         return _nested(_plain_items(dtype, data), shape)
     array = numpy.frombuffer(data, dtype=dtype, count=count) if len(data) else numpy.zeros(count, dtype=dtype)
-    return _valid(numpy, array).reshape(shape).copy()
+    array = _valid(numpy, array).reshape(shape)
+    # The caller's own buffer serves where this array is most of it: 1 MB less to copy, and no page to be had for it.
+    if array.flags.writeable and array.flags.aligned and not r.view.readonly and _SHARE * size >= len(r.view):
+        return array
+    return array.copy()
 
 
 def _item_size(dtype: str) -> int:
@@ -346,7 +309,7 @@ def _read_object_array(r: Reader, depth: int) -> Any:
     items = r.body(depth + 1)
     if len(items) != count:
         raise ProtocolError("an array of which shape and items differ")
-    numpy = _library(r, "numpy")
+    numpy = library(r, "numpy")
     if numpy is None:
         return _nested(items, shape)
     array = numpy.empty(count, dtype=object)
@@ -355,115 +318,50 @@ def _read_object_array(r: Reader, depth: int) -> Any:
     return array.reshape(shape)
 
 
-def _read_index(r: Reader, depth: int, pandas: Any) -> tuple[list[Any], Any]:
-    names = r.value(depth)
-    if type(names) is not list or not names or len(names) > 64:
-        raise ProtocolError("an index without names in a value")
-    if r.view[r.at] == f.TUPLE[0]:
-        return names, _read_column(r, depth, pandas)
-    labels = r.value(depth)
-    if type(labels) not in (range, list):
-        raise ProtocolError("a bad index in a value")
-    if type(labels) is range:
-        if len(labels) > 1 << 40:
-            raise ProtocolError("an index of an impossible length in a value")
-    elif any(type(label) is not tuple or len(label) != len(names) for label in labels):
-        raise ProtocolError("a bad index in a value")
-    return names, labels
-
-
-def _index(pandas: Any, names: list[Any], labels: Any) -> Any:
-    if type(labels) is range:
-        return pandas.RangeIndex(labels, name=names[0])
-    if type(labels) is list:
-        return pandas.MultiIndex.from_tuples(labels, names=names)
-    return pandas.Index(labels, name=names[0])
-
-
-def _read_frame(r: Reader, depth: int) -> Any:
-    pandas = _library(r, "pandas")
-    rows = _read_index(r, depth + 1, pandas)
-    columns = _read_index(r, depth + 1, pandas)
-    count = r.length()
-    if count > len(r.view) - r.at:
-        raise ProtocolError("a DataFrame of too many columns in a value")
-    r.spend(count)
-    data = []
-    for _ in range(count):
-        r.check_time()
-        data.append(_read_column(r, depth + 1, pandas))
-    if len(columns[1]) != count or any(len(column) != len(rows[1]) for column in data):
-        raise ProtocolError("a DataFrame of which index and columns differ in length")
-    if pandas is None:
-        return dict(zip(columns[1], data, strict=True))
-    index = _index(pandas, *rows)
-    frame = pandas.DataFrame(dict(enumerate(data)), index=range(len(index)) if count else index)
-    frame.index = index
-    frame.columns = _index(pandas, *columns)
-    return frame
-
-
-def _read_series(r: Reader, depth: int) -> Any:
-    pandas = _library(r, "pandas")
-    rows = _read_index(r, depth + 1, pandas)
-    name = r.value(depth + 1)
-    data = _read_column(r, depth + 1, pandas)
-    if len(data) != len(rows[1]):
-        raise ProtocolError("a Series of which index and values differ in length")
-    if pandas is None:
-        return data
-    series = pandas.Series(data)
-    series.index = _index(pandas, *rows)
-    series.name = name
-    return series
-
-
-def _read_column(r: Reader, depth: int, pandas: Any) -> Any:
-    """A column as something with a length that `pandas.Series` takes as it is; a list where pandas is missing."""
-    parts = r.value(depth)
-    if type(parts) is not tuple or len(parts) != 3:
-        raise ProtocolError("a bad column in a value")
-    kind, detail, data = parts
-    if kind == "array" and (type(data) is list if pandas is None else getattr(data, "ndim", 0) == 1):
-        return data
-    if kind in ("text", "objects") and type(data) is list:
-        return data if pandas is None else pandas.array(data, dtype="str" if kind == "text" else object)
-    if kind == "zoned" and type(detail) is tuple and len(detail) == 2:
-        return _zoned(r, detail, data, pandas)
-    if kind in ("category", "nullable") and type(data) is list and len(data) == 2:
-        read = _category if kind == "category" else _nullable
-        return read(detail, data[0], data[1], pandas)
-    raise ProtocolError("a bad column in a value")
-
-
-def _zoned(r: Reader, detail: tuple[Any, Any], data: Any, pandas: Any) -> Any:
-    from safeexec.protocol.values.decoder import UnknownZone, named_zone
-
-    unit, name = detail
-    if unit not in ("s", "ms", "us", "ns") or type(name) is not str:
-        raise ProtocolError("a bad zone in a value")
-    if pandas is None:
-        return data
-    if getattr(getattr(data, "dtype", None), "kind", "") != "M" or data.ndim != 1:
-        raise ProtocolError("a bad column in a value")
-    zone = "UTC" if name.startswith("UTC") else named_zone(r, name)
-    series = pandas.Series(data).dt.tz_localize("UTC")
-    return series if isinstance(zone, UnknownZone) else series.dt.tz_convert(zone)
-
-
-def _category(ordered: Any, codes: Any, categories: Any, pandas: Any) -> Any:
-    if type(categories) is not list or type(ordered) is not bool:
-        raise ProtocolError("a bad column in a value")
-    if pandas is None:
-        return [categories[code] if 0 <= code < len(categories) else None for code in codes]
-    return pandas.Categorical.from_codes(codes, categories=categories, ordered=ordered)
-
-
-def _nullable(name: Any, filled: Any, missing: Any, pandas: Any) -> Any:
-    if name not in _NULLABLE or len(filled) != len(missing):
-        raise ProtocolError("a bad column in a value")
-    if pandas is None:
-        return [None if absent else item for item, absent in zip(filled, missing, strict=True)]
-    array = pandas.array(filled, dtype=name)
-    array[missing.astype(bool)] = pandas.NA
+def _read_records(r: Reader, depth: int) -> Any:
+    """A structured array; a dict of its fields without numpy."""
+    if _read_dtype(r) != "|V":
+        raise ProtocolError("a bad dtype in a value")
+    shape, count = _read_shape(r)
+    names = r.value(depth + 1)
+    if type(names) is not list or not names or any(type(name) is not str for name in names):
+        raise ProtocolError("a structured array without field names in a value")
+    fields = [r.value(depth + 1) for _ in names]
+    numpy = library(r, "numpy")
+    if numpy is None:
+        return dict(zip(names, fields, strict=True))
+    if any(type(field) is not numpy.ndarray or field.shape[: len(shape)] != shape for field in fields):
+        raise ProtocolError("a structured array of which the fields differ in shape")
+    if not any(field.size for field in fields):
+        r.spend(count)
+    dtype = [(name, field.dtype, field.shape[len(shape) :]) for name, field in zip(names, fields, strict=True)]
+    array = numpy.empty(shape, dtype=dtype)
+    for name, field in zip(names, fields, strict=True):
+        array[name] = field
     return array
+
+
+def _read_masked(r: Reader, depth: int) -> Any:
+    """A masked array; lists with None without numpy."""
+    data, mask, fill = (r.value(depth + 1) for _ in range(3))
+    numpy = library(r, "numpy")
+    if numpy is None:
+        return _without(data, mask)
+    if type(data) is not numpy.ndarray or type(mask) is not numpy.ndarray or mask.dtype.kind != "b":
+        raise ProtocolError("a bad masked array in a value")
+    if mask.shape != data.shape:
+        raise ProtocolError("a masked array of which data and mask differ in shape")
+    return numpy.ma.MaskedArray(data, mask=mask, fill_value=fill)
+
+
+def _without(data: Any, mask: Any) -> Any:
+    if type(data) is list and type(mask) is list:
+        return [_without(item, hidden) for item, hidden in zip(data, mask, strict=True)]
+    return None if mask is True else data
+
+
+_READERS: dict[bytes, Callable[[Reader, int], Any]] = {
+    f.OBJECT_ARRAY: _read_object_array,
+    f.RECORDS: _read_records,
+    f.MASKED: _read_masked,
+}

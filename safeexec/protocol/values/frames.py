@@ -1,0 +1,445 @@
+"""What pandas has ↔ bytes: DataFrames, Series and indexes column by column, and its own scalars.
+
+A column is a tuple: the kind of its dtype, what the dtype needs, the data, which are arrays, lists or columns again.
+pandas is imported to read where `arrays=True` and the data needs it; without it a frame is a dict of lists.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from safeexec.errors import ProtocolError
+from safeexec.identity import identity
+from safeexec.protocol.values import format as f
+from safeexec.protocol.values.tables import library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from safeexec.protocol.values.decoder import Reader
+    from safeexec.protocol.values.encoder import Writer, _Write
+
+_NULLABLE = {
+    "Int8": "i1", "Int16": "i2", "Int32": "i4", "Int64": "i8", "UInt8": "u1", "UInt16": "u2", "UInt32": "u4",
+    "UInt64": "u8", "Float32": "f4", "Float64": "f8", "boolean": "?",
+}  # fmt: skip
+_INDEXES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex", "TimedeltaIndex", "PeriodIndex", "IntervalIndex",
+            "CategoricalIndex")  # fmt: skip
+_FREQUENCY = re.compile(r"-?[0-9]{0,6}[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,2}\Z")
+_CLOSED = ("left", "right", "both", "neither")
+_UNITS = ("s", "ms", "us", "ns")
+_MAX_ROWS = 1 << 40
+_MAX_LEVELS = 64
+_SHARED_COLUMNS = 32
+"""A frame of so few columns keeps each in an array of its own, as it came."""
+
+
+# Writing
+
+
+def writer_of(kind: type) -> _Write | None:
+    """What writes this type of pandas, or None where it is written like any other."""
+    pandas = sys.modules["pandas"]
+    writers: dict[Any, _Write] = {
+        pandas.DataFrame: _write_frame,
+        pandas.Series: _write_series,
+        pandas.Timestamp: _write_timestamp,
+        pandas.Timedelta: _write_timedelta,
+        pandas.Period: _write_period,
+        pandas.Interval: _write_interval,
+        type(pandas.NaT): _write_constant,
+        type(pandas.NA): _write_constant,
+        **{getattr(pandas, name): _write_index_value for name in _INDEXES},
+    }
+    return writers.get(kind) or (_write_array_value if issubclass(kind, pandas.api.extensions.ExtensionArray) else None)
+
+
+def _write_timestamp(w: Writer, value: Any, depth: int) -> None:
+    if value.nanosecond:
+        _write_own(w, ("timestamp", (value.value, None if value.tz is None else str(value.tz))), depth)
+    else:
+        w.put(value.to_pydatetime(warn=False), depth)
+
+
+def _write_timedelta(w: Writer, value: Any, depth: int) -> None:
+    if value.nanoseconds:
+        _write_own(w, ("timedelta", value.value), depth)
+    else:
+        w.put(value.to_pytimedelta(), depth)
+
+
+def _write_period(w: Writer, value: Any, depth: int) -> None:
+    _write_own(w, ("period", (value.ordinal, value.freqstr, str(value))), depth)
+
+
+def _write_interval(w: Writer, value: Any, depth: int) -> None:
+    _write_own(w, ("interval", (value.left, value.right, value.closed)), depth)
+
+
+def _write_constant(w: Writer, value: Any, depth: int) -> None:
+    _write_own(w, ("NaT" if value is sys.modules["pandas"].NaT else "NA", None), depth)
+
+
+def _write_own(w: Writer, told: tuple[str, Any], depth: int) -> None:
+    w.emit(f.PANDAS_SCALAR, 1)
+    w.put(told, depth + 1)
+
+
+def _write_frame(w: Writer, value: Any, depth: int) -> None:
+    if _entered(w, value, depth):
+        try:
+            w.emit(f.FRAME, 1)
+            _write_index(w, value.index, depth + 1)
+            _write_index(w, value.columns, depth + 1)
+            w.emit(f.LENGTH.pack(value.shape[1]), 4)
+            for position in range(value.shape[1]):
+                w.put(_column(value.iloc[:, position]), depth + 1)
+        finally:
+            w.open.discard(identity(value))
+
+
+def _write_series(w: Writer, value: Any, depth: int) -> None:
+    if _entered(w, value, depth):
+        try:
+            w.emit(f.SERIES, 1)
+            _write_index(w, value.index, depth + 1)
+            w.put(value.name, depth + 1)
+            w.put(_column(value), depth + 1)
+        finally:
+            w.open.discard(identity(value))
+
+
+def _write_index_value(w: Writer, value: Any, depth: int) -> None:
+    if _entered(w, value, depth):
+        try:
+            w.emit(f.INDEX, 1)
+            _write_index(w, value, depth + 1)
+        finally:
+            w.open.discard(identity(value))
+
+
+def _write_array_value(w: Writer, value: Any, depth: int) -> None:
+    """`df["a"].array`, a Categorical: an index without a name carries it; what comes back is its array."""
+    if _entered(w, value, depth):
+        try:
+            w.emit(f.INDEX, 1)
+            w.put([], depth + 1)
+            w.put(_column(sys.modules["pandas"].Series(value)), depth + 1)
+        finally:
+            w.open.discard(identity(value))
+
+
+def _entered(w: Writer, value: Any, depth: int) -> bool:
+    if not w.arrays or w.in_key:
+        w.opaque(value)
+        return False
+    return w.enter(value, depth)
+
+
+def _write_index(w: Writer, index: Any, depth: int) -> None:
+    """An index: its names and one column, which for a range is a range, and for a MultiIndex levels and codes."""
+    pandas = sys.modules["pandas"]
+    w.put(list(index.names), depth)
+    if type(index) is pandas.RangeIndex:
+        w.put(("range", None, range(index.start, index.stop, index.step)), depth)
+    elif isinstance(index, pandas.MultiIndex):
+        codes = [sys.modules["numpy"].asarray(codes) for codes in index.codes]
+        w.put(("levels", None, [[_column(level) for level in index.levels], codes]), depth)
+    else:
+        w.put(_column(index), depth)
+
+
+def _column(column: Any) -> tuple[str, Any, Any]:
+    """A Series or an Index of one level as kind, detail and data."""
+    pandas, numpy = sys.modules["pandas"], sys.modules["numpy"]
+    dtype = column.dtype
+    if isinstance(dtype, numpy.dtype):
+        return "array", getattr(column, "freqstr", None), column.to_numpy()
+    if isinstance(dtype, pandas.StringDtype):
+        kind = "string" if dtype.na_value is pandas.NA else "str"
+        return "text", (kind, dtype.storage), column.to_numpy(dtype=object, na_value=None).tolist()
+    if isinstance(dtype, pandas.CategoricalDtype):
+        codes = column.cat.codes if isinstance(column, pandas.Series) else column.codes
+        return "category", bool(dtype.ordered), [numpy.asarray(codes), _column(dtype.categories)]
+    if isinstance(dtype, pandas.DatetimeTZDtype):
+        moments = pandas.DatetimeIndex(column).tz_convert("UTC").tz_localize(None).to_numpy()
+        return "zoned", (dtype.unit, str(dtype.tz), getattr(column, "freqstr", None)), moments
+    if dtype.name in _NULLABLE:
+        missing = numpy.asarray(column.isna())
+        return "nullable", dtype.name, [column.to_numpy(dtype=_NULLABLE[dtype.name], na_value=0), missing]
+    return _rare_column(column, dtype, pandas, numpy)
+
+
+def _rare_column(column: Any, dtype: Any, pandas: Any, numpy: Any) -> tuple[str, Any, Any]:
+    if isinstance(dtype, pandas.PeriodDtype):
+        return "period", dtype.name[7:-1], numpy.asarray(column.array.asi8)
+    if isinstance(dtype, pandas.IntervalDtype):
+        array = column.array
+        return "interval", dtype.closed, [_column(pandas.Index(array.left)), _column(pandas.Index(array.right))]
+    if isinstance(dtype, pandas.SparseDtype):
+        return "sparse", dtype.fill_value, numpy.asarray(column)
+    items = column.to_numpy(dtype=object, na_value=None).tolist()
+    if isinstance(dtype, pandas.ArrowDtype):
+        return "arrow", str(dtype.pyarrow_dtype), items
+    return "objects", None, items
+
+
+# Reading
+
+
+def _read_frame(r: Reader, depth: int) -> Any:
+    pandas = library(r, "pandas")
+    rows, names = (_read_index(r, depth + 1, pandas) for _ in range(2))
+    count = r.length()
+    if count > len(r.view) - r.at:
+        raise ProtocolError("a DataFrame of too many columns in a value")
+    r.spend(count)
+    data = []
+    for _ in range(count):
+        r.check_time()
+        data.append(_built(r, r.value(depth + 1), pandas))
+    if len(names) != count or any(len(column) != len(rows) for column in data):
+        raise ProtocolError("a DataFrame of which index and columns differ in length")
+    if pandas is None:
+        return dict(zip(names, data, strict=True))
+    frame = pandas.DataFrame(dict(enumerate(data)), index=rows, copy=count > _SHARED_COLUMNS)
+    frame.columns = names
+    return frame
+
+
+def _read_series(r: Reader, depth: int) -> Any:
+    pandas = library(r, "pandas")
+    rows = _read_index(r, depth + 1, pandas)
+    name = r.value(depth + 1)
+    data = _built(r, r.value(depth + 1), pandas)
+    if len(data) != len(rows):
+        raise ProtocolError("a Series of which index and values differ in length")
+    return data if pandas is None else pandas.Series(data, index=rows, name=name, copy=False)
+
+
+def _read_index_value(r: Reader, depth: int) -> Any:
+    return _read_index(r, depth + 1, library(r, "pandas"))
+
+
+def _read_index(r: Reader, depth: int, pandas: Any) -> Any:
+    """An index, or a list of labels where pandas is missing. Without names it is an array."""
+    names, labels = r.value(depth), r.value(depth)
+    if type(names) is not list or len(names) > _MAX_LEVELS:
+        raise ProtocolError("an index without names in a value")
+    data = _built(r, labels, pandas)
+    if pandas is None:
+        return list(data) if len(data) <= len(r.view) else data
+    if not names:
+        return pandas.Series(data).array
+    if not isinstance(data, pandas.Index):
+        data = pandas.Index(data)
+    if data.nlevels != len(names):
+        raise ProtocolError("an index of which names and levels differ in number")
+    kind, detail, _ = labels
+    freq = detail if kind == "array" else detail[2] if kind == "zoned" else None
+    if freq is not None:
+        data = data.copy()
+        data.freq = _frequency(freq)
+    return data.set_names(names)
+
+
+def _built(r: Reader, parts: Any, pandas: Any) -> Any:
+    """A column as something with a length that `pandas.Series` takes as it is; a list where pandas is missing."""
+    if type(parts) is not tuple or len(parts) != 3 or type(parts[0]) is not str or parts[0] not in _BUILDERS:
+        raise ProtocolError("a bad column in a value")
+    kind, detail, data = parts
+    built = _BUILDERS[kind](r, detail, data, pandas)
+    if pandas is None and type(built) not in (list, range):
+        raise ProtocolError("a bad column in a value")
+    return built
+
+
+def _of_array(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    if pandas is None:
+        return data
+    if getattr(data, "ndim", 0) != 1:
+        raise ProtocolError("a bad column in a value")
+    return data
+
+
+def _of_range(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    if type(data) is not range or len(data) > _MAX_ROWS:
+        raise ProtocolError("an index of an impossible length in a value")
+    return data if pandas is None else pandas.RangeIndex(data)
+
+
+def _of_levels(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    """A MultiIndex, which checks its codes; tuples where pandas is missing."""
+    levels, codes = _two(data)
+    if type(levels) is not list or type(codes) is not list or not 0 < len(levels) == len(codes) <= _MAX_LEVELS:
+        raise ProtocolError("a bad index in a value")
+    built = [_built(r, level, pandas) for level in levels]
+    if pandas is not None:
+        return pandas.MultiIndex(levels=built, codes=codes, names=[None] * len(built))
+    columns = [
+        [level[code] if 0 <= code < len(level) else None for code in chosen]
+        for level, chosen in zip(built, codes, strict=True)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _of_text(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    if type(data) is not list or type(detail) is not tuple or len(detail) != 2:
+        raise ProtocolError("a bad column in a value")
+    if pandas is None:
+        return data
+    kind, storage = detail
+    if kind not in ("str", "string") or storage not in ("python", "pyarrow"):
+        raise ProtocolError("a bad column in a value")
+    missing = pandas.NA if kind == "string" else float("nan")
+    try:
+        dtype = pandas.StringDtype(storage, na_value=missing)
+    except ImportError:
+        dtype = pandas.StringDtype("python", na_value=missing)
+    return pandas.array(data, dtype=dtype)
+
+
+def _of_objects(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    if type(data) is not list:
+        raise ProtocolError("a bad column in a value")
+    return data if pandas is None else pandas.array(data, dtype=object)
+
+
+def _of_arrow(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    """A column of Arrow's types, of those that have a name; of the others, and without pyarrow, plain objects."""
+    if type(detail) is not str or type(data) is not list:
+        raise ProtocolError("a bad column in a value")
+    pyarrow = library(r, "pyarrow") if pandas is not None else None
+    if pyarrow is not None:
+        try:
+            return pandas.array(data, dtype=pandas.ArrowDtype(pyarrow.type_for_alias(detail)))
+        except (ValueError, TypeError, pyarrow.ArrowException):
+            pass
+    return _of_objects(r, None, data, pandas)
+
+
+def _of_zoned(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    from safeexec.protocol.values.decoder import UnknownZone, named_zone
+
+    if type(detail) is not tuple or len(detail) != 3 or detail[0] not in _UNITS or type(detail[1]) is not str:
+        raise ProtocolError("a bad zone in a value")
+    if pandas is None:
+        return data
+    if getattr(getattr(data, "dtype", None), "kind", "") != "M" or data.ndim != 1:
+        raise ProtocolError("a bad column in a value")
+    name = detail[1]
+    zone = "UTC" if name.startswith("UTC") else named_zone(r, name)
+    moments = pandas.DatetimeIndex(data).tz_localize("UTC")
+    return moments if isinstance(zone, UnknownZone) else moments.tz_convert(zone)
+
+
+def _of_category(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    codes, categories = _two(data)
+    if type(detail) is not bool:
+        raise ProtocolError("a bad column in a value")
+    built = _built(r, categories, pandas)
+    if pandas is None:
+        return [built[code] if 0 <= code < len(built) else None for code in codes]
+    return pandas.Categorical.from_codes(codes, categories=pandas.Index(built), ordered=detail)
+
+
+def _of_nullable(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    filled, missing = _two(data)
+    if detail not in _NULLABLE or len(filled) != len(missing):
+        raise ProtocolError("a bad column in a value")
+    if pandas is None:
+        return [None if absent else item for item, absent in zip(filled, missing, strict=True)]
+    array = pandas.array(filled, dtype=detail)
+    array[missing.astype(bool)] = pandas.NA
+    return array
+
+
+def _of_period(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    if pandas is None:
+        return data
+    if getattr(getattr(data, "dtype", None), "str", "") not in ("<i8", "=i8"):
+        raise ProtocolError("a bad column in a value")
+    return pandas.PeriodIndex.from_ordinals(data, freq=_frequency(detail))
+
+
+def _of_interval(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    left, right = (_built(r, side, pandas) for side in _two(data))
+    if detail not in _CLOSED or len(left) != len(right):
+        raise ProtocolError("a bad column in a value")
+    if pandas is None:
+        return list(zip(left, right, strict=True))
+    return pandas.arrays.IntervalArray.from_arrays(left, right, closed=detail)
+
+
+def _of_sparse(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
+    return data if pandas is None else pandas.arrays.SparseArray(data, fill_value=detail)
+
+
+def _two(data: Any) -> tuple[Any, Any]:
+    if type(data) is not list or len(data) != 2:
+        raise ProtocolError("a bad column in a value")
+    return data[0], data[1]
+
+
+def _frequency(name: Any) -> str:
+    if type(name) is not str or not _FREQUENCY.match(name):
+        raise ProtocolError("a bad frequency in a value")
+    return name
+
+
+_BUILDERS: dict[str, Callable[[Reader, Any, Any, Any], Any]] = {
+    "array": _of_array,
+    "range": _of_range,
+    "levels": _of_levels,
+    "text": _of_text,
+    "objects": _of_objects,
+    "arrow": _of_arrow,
+    "zoned": _of_zoned,
+    "category": _of_category,
+    "nullable": _of_nullable,
+    "period": _of_period,
+    "interval": _of_interval,
+    "sparse": _of_sparse,
+}
+
+
+def _read_own(r: Reader, depth: int) -> Any:
+    """A scalar of pandas where it is loaded; else what says the same in Python."""
+    told = r.value(depth + 1)
+    if type(told) is not tuple or len(told) != 2:
+        raise ProtocolError("a bad scalar in a value")
+    kind, detail = told
+    pandas = sys.modules.get("pandas")
+    if kind in ("NaT", "NA"):
+        return None if pandas is None else getattr(pandas, kind)
+    if kind == "interval" and type(detail) is tuple and len(detail) == 3 and detail[2] in _CLOSED:
+        return detail[:2] if pandas is None else pandas.Interval(*detail)
+    if kind == "period" and type(detail) is tuple and [type(part) for part in detail] == [int, str, str]:
+        ordinal, freq, shown = detail
+        return shown if pandas is None else pandas.Period(ordinal=ordinal, freq=_frequency(freq))
+    if kind == "timedelta" and type(detail) is int:
+        return f.Opaque("pandas.Timedelta", f"{detail} ns") if pandas is None else pandas.Timedelta(detail, unit="ns")
+    if kind == "timestamp" and type(detail) is tuple and len(detail) == 2 and type(detail[0]) is int:
+        return _moment(r, detail[0], detail[1], pandas)
+    raise ProtocolError("a bad scalar in a value")
+
+
+def _moment(r: Reader, number: int, name: Any, pandas: Any) -> Any:
+    from safeexec.protocol.values.decoder import UnknownZone, named_zone
+
+    if pandas is None:
+        return f.Opaque("pandas.Timestamp", f"{number} ns since 1970")
+    if name is None:
+        return pandas.Timestamp(number, unit="ns")
+    zone = "UTC" if str(name).startswith("UTC") else named_zone(r, str(name))
+    return pandas.Timestamp(number, unit="ns", tz="UTC" if isinstance(zone, UnknownZone) else zone)
+
+
+READERS: dict[bytes, Callable[[Reader, int], Any]] = {
+    f.FRAME: _read_frame,
+    f.SERIES: _read_series,
+    f.INDEX: _read_index_value,
+    f.PANDAS_SCALAR: _read_own,
+}
