@@ -274,7 +274,7 @@ def parameters(function: Any) -> list[str]:
 
 
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
-_NOT_NAMES = ("self", "None", "True", "False")
+_NOT_NAMES = ("self", "module", "type", "None", "True", "False")
 
 
 def frames_of(failure: Failure) -> Iterator[dict[str, Any]]:

@@ -67,7 +67,9 @@ def unbound_local(failure: Failure) -> str | None:
 def import_failed(failure: Failure) -> str | None:
     """For an ImportError: the nearest name of the module, or what to use instead of the module."""
     if issubclass(failure.kind, ModuleNotFoundError):
-        name = ModuleNotFoundError.__dict__["name"].__get__(failure.exc)
+        name = ImportError.__dict__["name"].__get__(failure.exc)
+        if type(name) is not str and (match := re.search(r"No module named '([\w.]+)'", failure.message)):
+            name = match.group(1)
         return hint_for("module", name, failure.plan) if type(name) is str and name else None
     match = re.search(r"cannot import name '([^']+)' from '([^']+)'", failure.message)
     if match is None:

@@ -228,7 +228,7 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
             return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
         if type(owner) is CoroutineType:
             return f"`{name}` is a coroutine: write `await {name}`."
-    if isinstance(function, ast.Constant) or kind in ("int", "float"):
+    if isinstance(function, ast.Constant) or (kind in ("int", "float") and not isinstance(function, ast.Attribute)):
         return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
     if kind in ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str"):
         return f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."

@@ -422,6 +422,10 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
         "Remove it: a step ends by itself; to stop early use `return` in a function, or `raise ValueError('why')`."
     ),
     "sys.argv": _use("A step has no command line; assign the values to variables at the top of the code."),
+    "matplotlib.pyplot.ginput": _use(
+        "There is no window and nobody to click: give the points in the code, and save the figure with `plt.savefig(...)`."
+    ),
+    "matplotlib.pyplot.waitforbuttonpress": _use("There is no window: save the figure with `plt.savefig(...)`."),
     "sys.modules": _use("Import the module directly: `import json`; each import gives the same module."),
     "sys.path": _use("Nothing can be added to the modules: import what the policy allows directly."),
     "sys.executable": _use("There is no interpreter to start: do the work in Python directly."),

@@ -580,6 +580,7 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "enumerate": {"begin": "The argument is called `start`.", "start_index": "The argument is called `start`."},
     "max": {"cmp": "Use `key=`."},
     "min": {"cmp": "Use `key=`."},
+    "timedelta": {"months": "A timedelta has days and weeks only: use `date.replace(month=...)`, or `days=30 * n`; with pandas `pd.DateOffset(months=1)`.", "years": "A timedelta has days and weeks only: use `date.replace(year=...)`, or `days=365 * n`; with pandas `pd.DateOffset(years=1)`.", "day": "The argument is called `days`.", "hour": "The argument is called `hours`.", "minute": "The argument is called `minutes`.", "second": "The argument is called `seconds`.", "week": "The argument is called `weeks`."},
     "Random": {"seed": "Give the seed by position: `random.Random(42)`."},
 }  # fmt: skip
 """Function or method → keyword that it does not take → what to write instead."""
