@@ -5,10 +5,12 @@ What guest code names (a URL, a path) is hostile input: it is judged before anyt
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import socket
 import stat
+import threading
 from collections.abc import Callable, Collection, Iterable
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -219,22 +221,68 @@ def _fetch(target: _Target, headers: dict[str, str], max_bytes: int, deadline: f
         raise TimeoutError("the request took too long")
     try:
         with (
+            _Deadline(left) as end,
             # Certificates are checked against the name, although the address is connected to.
             httpx.Client(timeout=left, follow_redirects=False, trust_env=False) as client,
-            client.stream("GET", url, headers=sent, extensions={"sni_hostname": target.host}) as response,
+            client.stream(
+                "GET", url, headers=sent, extensions={"sni_hostname": target.host, "trace": end.watch}
+            ) as response,
         ):
+            coding = response.headers.get("content-encoding", "identity")
+            if coding != "identity":
+                # A few KiB can be gigabytes, and httpx unpacks a whole piece before anybody can look at its size.
+                raise ValueError(f"the answer is packed ({coding[:50]}), although that was not asked for")
             body = bytearray()
-            for chunk in response.iter_bytes():
+            for chunk in response.iter_raw():
                 body += chunk
                 if len(body) > max_bytes:
                     raise ValueError(f"the answer has more than {max_bytes} bytes")
-                if monotonic() > deadline:
-                    raise TimeoutError("the request took too long")
+            if end.passed:
+                raise TimeoutError("the request took too long")
             return _answer(target.url, response, bytes(body))
     except httpx.TimeoutException:
         raise TimeoutError(f"{target.host} did not answer in time") from None
     except httpx.HTTPError as error:
+        if end.passed:
+            raise TimeoutError(f"{target.host} did not answer in time") from None
         raise ConnectionError(f"{target.host}: {error}") from None
+
+
+class _Deadline:
+    """Ends the connection of one request after so many seconds, whatever goes on in it.
+
+    httpx's own timeouts are per read: a server that sends a byte of a header now and then would hold the caller for as
+    long as it likes.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.passed = False
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> _Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def watch(self, event: str, info: dict[str, Any]) -> None:
+        """Learn which socket the request uses (httpx's trace extension); TLS wraps it into another one."""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            with self._lock:
+                self._socket = info["return_value"].get_extra_info("socket")
+            if self.passed:
+                self._end()
+
+    def _end(self) -> None:
+        with self._lock:
+            self.passed = True
+            if self._socket is not None:
+                with contextlib.suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _answer(url: str, response: Any, body: bytes) -> dict[str, Any]:

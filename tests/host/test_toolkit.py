@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import os
 import socket
 import threading
@@ -33,6 +35,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(302, b"", location="/here")
         elif name == "/loop":
             self.answer(302, b"", location="/loop")
+        elif name == "/packed":
+            self.answer(200, gzip.compress(bytes(10_000)), coding="gzip")
+        elif name.startswith("/drip"):
+            self.drip(name)
         elif name == "/slow":
             self.server.release.wait(30)  # type: ignore[attr-defined]
             self.answer(200, b"late")
@@ -40,8 +46,21 @@ class Handler(BaseHTTPRequestHandler):
             sent = self.headers.get("X-Key", "none")
             self.answer(200, f'{{"path": "{self.path}", "host": "{self.headers["Host"]}", "key": "{sent}"}}'.encode())
 
-    def answer(self, status: int, body: bytes, kind: str = "application/json", location: str = "") -> None:
+    def drip(self, name: str) -> None:
+        """A byte now and then, for ever: of the headers, or of a body that is promised to end."""
+        release: threading.Event = self.server.release  # type: ignore[attr-defined]
+        length = "" if name == "/drip-headers" else "content-length: 1000000\r\n\r\n"
+        with contextlib.suppress(ConnectionError):
+            self.wfile.write(f"HTTP/1.1 200 OK\r\n{length}".encode())
+            while not release.wait(0.05):
+                self.wfile.write(b"x")
+
+    def answer(
+        self, status: int, body: bytes, kind: str = "application/json", location: str = "", coding: str = ""
+    ) -> None:
         self.send_response(status)
+        if coding:
+            self.send_header("content-encoding", coding)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         if location:
@@ -92,10 +111,13 @@ def test_http_get_fetches_from_guest_code(server: str) -> None:
         ("/loop", ConnectionError, "more than 5 redirects"),
         ("/big", ValueError, "more than 50000 bytes"),
         ("/slow", TimeoutError, "did not answer in time"),
+        ("/drip-headers", TimeoutError, "did not answer in time"),
+        ("/drip-body", TimeoutError, "did not answer in time"),
+        ("/packed", ValueError, r"the answer is packed \(gzip\)"),
     ],
 )
 def test_what_http_get_refuses_of_an_answer(server: str, path: str, error: type[Exception], message: str) -> None:
-    get = toolkit.http_get(allow=[server], private=True, max_bytes=50_000, timeout=0.3 if path == "/slow" else 10)
+    get = toolkit.http_get(allow=[server], private=True, max_bytes=50_000, timeout=0.3 if error is TimeoutError else 10)
     with pytest.raises(error, match=message):
         get(f"http://{server}{path}")
 
