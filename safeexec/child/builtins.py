@@ -5,8 +5,8 @@ from __future__ import annotations
 import builtins
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from types import FrameType, ModuleType
+from collections.abc import Callable, Container, Iterator, Mapping
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
 from safeexec.child.guards import attribute_guards
@@ -40,7 +40,7 @@ def make_builtins(
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
     }
     replaced = guards | _namespace_guards(rules, guest_globals, guards.pop("<vars>")) | {"exit": leave, "quit": leave}
-    replaced |= _text_guards(rules, guest_globals, table)
+    replaced |= text_guards(rules, guest_globals, table)
     table.update(
         (name, value) for name, value in replaced.items() if name in rules.plan.builtins or name in names.GUARD_NAMES
     )
@@ -150,7 +150,7 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
     return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}
 
 
-def _locals_of(frame: FrameType) -> dict[str, Any]:
+def locals_of(frame: FrameType) -> dict[str, Any]:
     found = frame.f_locals
     return found if isinstance(found, dict) else dict(found)  # 3.13: of a function a proxy, not to be written through
 
@@ -173,13 +173,24 @@ def own_copy(given: dict[Any, Any], table: dict[str, Any] | None) -> Iterator[di
         given.update(left)
 
 
-def _text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+def code_of(source: str, rules: Rules, mode: str, function: str, names: Container[str], filename: str) -> CodeType:
+    """Text that a program has computed, compiled under the rules. Raises what `function` would, for a refusal too."""
+    try:
+        return compile_text(source, rules, filename, mode, names)
+    except Rejection as rejection:
+        first = rejection.diagnostics[0]
+    refused = _REFUSED_TEXT.get(first.kind, SyntaxError)(f"{function}: {first.message}")
+    refused.rule, refused.hint = first.rule, first.hint
+    raise refused
+
+
+def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
     """`eval` and `exec` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
     run = builtins.exec
     evaluate = builtins.eval
 
-    def code_of(source: Any, mode: str, function: str) -> Any:
+    def compiled(source: Any, mode: str, function: str) -> Any:
         if isinstance(source, bytes | bytearray):
             source = source.decode()
         if not isinstance(source, str):
@@ -187,18 +198,12 @@ def _text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, A
         source = str.__str__(source)
         if mode == "eval":
             source = source.lstrip(" \t")
-        try:
-            return compile_text(source, rules, "<string>", mode, guest_globals)
-        except Rejection as rejection:
-            first = rejection.diagnostics[0]
-        refused = _REFUSED_TEXT.get(first.kind, SyntaxError)(f"{function}: {first.message}")
-        refused.rule, refused.hint = first.rule, first.hint
-        raise refused
+        return code_of(source, rules, mode, function, guest_globals, "<string>")
 
     def run_in(function: Callable[..., Any], code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
         if globals is None:
             globals = guest_globals
-            locals = _locals_of(frame) if locals is None else locals
+            locals = locals_of(frame) if locals is None else locals
         if not isinstance(globals, dict):
             raise TypeError("globals must be a dict")
         if not (locals is None or isinstance(locals, dict)):
@@ -214,9 +219,9 @@ def _text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, A
             return function(code, namespace, stack.enter_context(own_copy(locals, None)))
 
     def eval(source: Any, globals: Any = None, locals: Any = None, /) -> Any:
-        return run_in(evaluate, code_of(source, "eval", "eval"), frame_of(1), globals, locals)
+        return run_in(evaluate, compiled(source, "eval", "eval"), frame_of(1), globals, locals)
 
     def exec(source: Any, globals: Any = None, locals: Any = None, /) -> None:
-        run_in(run, code_of(source, "exec", "exec"), frame_of(1), globals, locals)
+        run_in(run, compiled(source, "exec", "exec"), frame_of(1), globals, locals)
 
     return {"eval": eval, "exec": exec}

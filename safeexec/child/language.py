@@ -9,6 +9,9 @@ from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.protocol.plan import LanguagePlan
 
+_WITH_DOORS = frozenset({"pandas", "sympy", "mpmath", "matplotlib"})
+"""Libraries that evaluate text (`child.doors`)."""
+
 
 class Language:
     """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
@@ -32,7 +35,12 @@ class Language:
             from safeexec.child.builtins import make_builtins
             from safeexec.facades.build import importer
 
-            self.builtins = make_builtins(rules_of(self.plan), namespace, importer(self.plan))
+            rules = rules_of(self.plan)
+            self.builtins = make_builtins(rules, namespace, importer(self.plan))
+            if not _WITH_DOORS.isdisjoint(self.plan.imports):
+                from safeexec.child.doors import guard_libraries
+
+                guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
 
     def compile(self, source: str, filename: str) -> CompiledStep:
