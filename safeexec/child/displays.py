@@ -39,11 +39,11 @@ class Displays:
             if figures.figure_of(value) is not None:
                 figures.close_figure(value)  # or it would be drawn a second time when the step ends
 
-    def collect(self, value: Any) -> list[Display]:
-        """The displays of the step that ends with `value`; open figures are drawn and closed."""
+    def collect(self, value: Any, text: str | None = None) -> list[Display]:
+        """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn and closed."""
         drawn = self.show_figures() if "matplotlib._pylab_helpers" in sys.modules else ()
         if type(value) not in _PLAIN and not any(value is figure for figure in drawn):
-            self._show_value(value)
+            self._show_value(value, text)
         if not self._shown and not self._left_out:
             return []
         return self._taken()
@@ -79,14 +79,14 @@ class Displays:
         self.reset()
         return shown
 
-    def _show_value(self, value: Any) -> None:
+    def _show_value(self, value: Any, text: str | None) -> None:
         """The value of the step, if it has more than its repr."""
-        from safeexec.child.rich import plain, rich
+        from safeexec.child.rich import TEXT_CHARACTERS, plain, rich
 
         try:
             data = rich(value)
-            if data:
-                data.setdefault("text/plain", plain(value))
+            if data and "text/plain" not in data:
+                data["text/plain"] = plain(value) if text is None or len(text) > TEXT_CHARACTERS else text
         except Exception:  # the value still has its repr
             return
         if data:

@@ -128,15 +128,15 @@ class Guest:
         return done
 
     def _done(self, value: Any) -> m.StepDone:
-        displays = self.displays.collect(value)
         if value is None:
-            done = m.StepDone("ok", displays=displays)
+            done = m.StepDone("ok", displays=self.displays.collect(None))
         else:
             text = shown(value)
+            displays = self.displays.collect(value, text)
+            encoded = self._encode(value, text)
             cut = len(text) > TEXT_CHARACTERS
             if cut:
                 text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
-            encoded = self._encode(value)
             done = m.StepDone(
                 "ok",
                 text=text.encode("utf-8", "surrogatepass"),
@@ -148,16 +148,16 @@ class Guest:
         done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return done
 
-    def _encode(self, value: Any) -> Encoded:
-        """A step's value. Small arrays and frames go along, and are plain data for the host; large ones wait to be
-        asked for.
+    def _encode(self, value: Any, text: str | None = None) -> Encoded:
+        """A step's value, whose repr is `text`. Small arrays and frames go along, and are plain data for the host;
+        large ones wait to be asked for.
         """
         limits = self.limits
         if "numpy" in sys.modules:
-            encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True)
-            if len(encoded.data) <= SMALL_ARRAYS:
+            encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True, text=text)
+            if len(encoded.data) <= SMALL_ARRAYS or not encoded.arrays:
                 return encoded
-        return encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth)
+        return encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, text=text)
 
     def query(self, request: m.Query) -> m.StepDone:
         """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""

@@ -475,6 +475,15 @@ class TestPandas:
         pd.testing.assert_series_equal(back["frames"][1][0], value["frames"][1][0])
         pd.testing.assert_index_equal(back["frames"][1][1]["deep"], value["frames"][1][1]["deep"])
 
+    def test_columns_of_one_kind_cross_as_one_array(self) -> None:
+        pd = self.pandas
+        grid = pd.DataFrame([[1.0, math.nan, 3.0], [4.0, 5.0, 6.0]], columns=["a", "b", "a"], index=[5, 3])
+        for frame in (grid, grid[["b"]], grid.iloc[::-1, ::-1], grid.iloc[:, [2, 0]], grid.T, grid.iloc[:0], grid > 2):
+            pd.testing.assert_frame_equal(crossed(frame, arrays=True), frame)
+        assert repr(decode(written(grid[["a"]].set_axis(["x", "y"], axis=1), arrays=True).data)) == (
+            "{'x': [1.0, 4.0], 'y': [3.0, 6.0]}"
+        )
+
     def test_what_comes_back_can_be_changed(self) -> None:
         back = crossed(self.pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), arrays=True)
         back.loc[0, "a"] = 9.0

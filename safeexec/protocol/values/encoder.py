@@ -57,7 +57,7 @@ def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, tex
         return Encoded(_opaque(value, text), True, True)
     except Exception:
         return Encoded(_opaque(value, text), writer.truncated, True)
-    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque)
+    return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque, writer.made_arrays)
 
 
 def _text(value: str) -> bytes:
@@ -76,8 +76,8 @@ class Writer:
     """The parts of one encoded value, and the budgets that are left."""
 
     __slots__ = (
-        "arrays", "budget", "in_key", "left", "made_opaque", "max_depth", "nodes", "open", "parts", "text", "truncated",
-        "work",
+        "arrays", "budget", "in_key", "left", "made_arrays", "made_opaque", "max_depth", "nodes", "open", "parts",
+        "text", "truncated", "work",
     )  # fmt: skip
 
     def __init__(self, max_bytes: int, max_depth: int, arrays: bool, text: str | None = None) -> None:
@@ -90,6 +90,7 @@ class Writer:
         self.text = text
         self.truncated = False
         self.made_opaque = False
+        self.made_arrays = False
         self.in_key = 0
         self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
 
@@ -438,6 +439,7 @@ def _writer_of_subclass(kind: type) -> _Write:
             return write
     write_table = _writer_of_library(kind)
     if write_table is not None:
+        _WRITERS[kind] = write_table
         return write_table
     mro = _mro(kind)
     if getattr(sys.modules.get("enum"), "Enum", None) in mro:

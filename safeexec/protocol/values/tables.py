@@ -85,6 +85,7 @@ def _write_array(w: Writer, value: Any, depth: int) -> None:
     if not w.arrays or w.in_key:
         w.opaque(value)
         return
+    w.made_arrays = True
     dtype = value.dtype.str
     if f.SCALAR_DTYPE.match(dtype) or f.TEXT_DTYPE.match(dtype):
         w.room(value.nbytes)
@@ -126,6 +127,7 @@ def _write_masked(w: Writer, value: Any, depth: int) -> None:
         w.opaque(value)
         return
     try:
+        w.made_arrays = True
         w.emit(f.MASKED, 1)
         w.put(numpy.asarray(value.data), depth + 1)
         w.put(numpy.ma.getmaskarray(value), depth + 1)
