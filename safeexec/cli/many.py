@@ -7,7 +7,9 @@ import json
 import sys
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
+from io import BytesIO
 from pathlib import Path
+from tokenize import detect_encoding
 from typing import Any
 
 
@@ -28,7 +30,7 @@ def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
         print(f"safeexec run --many: no .py file below {root}", file=sys.stderr)
         return 2
     outcomes: Counter[str] = Counter()
-    programs = (path.read_text("utf-8", "replace") for path in paths)
+    programs = map(_source, paths)
     with Sandbox(options.policy, files=files) as sandbox, _progress(len(paths), options.json) as bar:
         for number, result in sandbox.map_as_completed(programs, workers=options.workers, timeout=options.timeout):
             outcomes[result.outcome] += 1
@@ -46,6 +48,17 @@ def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
     if not options.json:
         print(f"{len(paths)} programs: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common()))
     return 0 if outcomes["ok"] == len(paths) else 1
+
+
+def _source(path: Path) -> str:
+    """A program's text as Python would read the file: by its mark or its coding comment; else as UTF-8, as far as it
+    is.
+    """
+    data = path.read_bytes()
+    try:
+        return data.decode(detect_encoding(BytesIO(data).readline)[0])
+    except (SyntaxError, UnicodeDecodeError):
+        return data.decode("utf-8", "replace")
 
 
 def _progress(total: int, quiet: bool) -> AbstractContextManager[Any]:

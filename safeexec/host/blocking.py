@@ -224,11 +224,12 @@ class Sandbox:
     ) -> Iterator[Result]:
         """Run many programs, each in a session of its own; their results in order.
 
-        `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded.
+        `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
+        leave the loop, or `close` the iterator, stops those that run.
         """
         from safeexec.host.many import in_order, workers_for
 
-        return in_order(lambda program: self.run(program, timeout=timeout), programs, workers_for(workers))
+        return in_order(self, programs, workers_for(workers), timeout)
 
     def map_as_completed(
         self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
@@ -236,7 +237,7 @@ class Sandbox:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
         from safeexec.host.many import as_completed, workers_for
 
-        return as_completed(lambda program: self.run(program, timeout=timeout), programs, workers_for(workers))
+        return as_completed(self, programs, workers_for(workers), timeout)
 
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""

@@ -6,6 +6,9 @@ import asyncio
 import json
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -16,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from safeexec import AsyncSandbox, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
+from safeexec import AsyncSandbox, Policy, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
 from safeexec.host.queue import Turnstile
 from safeexec.host.waiting import drive
 
@@ -115,6 +118,29 @@ def test_map_reads_only_a_few_programs_ahead() -> None:
         assert read <= 10
         results.close()  # type: ignore[attr-defined]
         assert sandbox.run("1").ok
+
+
+@pytest.mark.parametrize("way", ["map", "map_as_completed"])
+def test_leaving_a_map_stops_what_runs(way: str) -> None:
+    """Nobody waits an hour for programs that nobody wants any more."""
+    policy = Policy.load("standard").replace(max_wall_seconds=3600, cpu_seconds=3600)
+    with Sandbox(policy) as sandbox:
+        results = getattr(sandbox, way)(["1", *["while True: pass"] * 9], workers=2, timeout=3600)
+        next(results)
+        results.close()
+        assert sandbox.run("2").value == 2
+
+
+def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number}.py").write_text("while True: pass" if number else "1 / 0")
+    command = [sys.executable, "-m", "safeexec", "run", "--many", str(tmp_path), "--timeout", "60"]
+    root = str(Path(__file__).parents[2])
+    with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert json.loads(program.stdout.readline())["file"] == "0.py"
+        program.send_signal(signal.SIGINT)
+        assert program.wait(30) != 0
 
 
 def test_map_awaited() -> None:
@@ -292,3 +318,20 @@ def test_the_command_line_runs_a_directory(tmp_path: Path, capsys: pytest.Captur
     assert "7 programs: 3 ok" in printed
     with pytest.raises(SandboxClosed):
         Sandbox("calculator").run("1")
+
+
+def test_the_command_line_reads_programs_as_python_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte order mark, a coding comment; what is no text at all is a program with a syntax error."""
+    from safeexec.cli import main
+
+    sources = {
+        "mark.py": b"\xef\xbb\xbfprint('\xc3\xa9')",
+        "latin.py": b"# -*- coding: latin-1 -*-\nprint('\xe9')",
+        "none.py": b"\xff\xfe\x00",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).write_bytes(source)
+    assert main(["run", "--many", str(tmp_path), "--policy", "standard", "--json"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = {line["file"]: (line["outcome"], line["stdout"]) for line in lines}
+    assert told == {"mark.py": ("ok", "é\n"), "latin.py": ("ok", "é\n"), "none.py": ("error", "")}
