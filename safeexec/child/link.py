@@ -80,6 +80,7 @@ class Link:
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""
         frame(_encode(answer))
+        self.socket.sendall(b"")
 
     def quiet(self, seconds: float) -> bool:
         """Whether nothing arrives for that long."""

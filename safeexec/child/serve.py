@@ -73,30 +73,36 @@ class Server:
         if rehearse and self.link.quiet(QUIET_SECONDS):
             self.rehearse()
         while True:
-            request = self.link.receive()
-            kind = type(request)
-            if kind is m.Freeze:
-                self._freeze_named()
+            answer = self._answer(self.link.receive())
+            if answer is None:
                 continue
-            if kind in _STEPS:
-                if self._lane is not None and not self._freeze(hurry=True):
-                    continue
-                self._step = request.step
-                self._grant()
-            elif kind is m.Assign or kind is m.Remove or kind is m.Load:
-                # The state moves on without a step: the checkpoint of this step will be one that has the change.
-                self._grant()
-            pid = os.getpid()
-            self._busy = kind in _STEPS
-            answer = self._acts[kind](request)
-            if self._busy and isinstance(answer, m.StepDone):
-                answer.step = self._step
-            self._busy = False
-            if os.getpid() != pid:
-                _end_copy(answer)
             self.link.send(answer)
             if self._lane is not None and self._idle and self.link.quiet(QUIET_SECONDS):
                 self._freeze(hurry=False)
+
+    def _answer(self, request: Any) -> msgspec.Struct | None:
+        """Do what is asked for. None where there is nothing left to say."""
+        kind = type(request)
+        if kind is m.Freeze:
+            self._freeze_named()
+            return None
+        if kind in _STEPS:
+            if self._lane is not None and not self._freeze(hurry=True):
+                return None
+            self._step = request.step
+            self._grant()
+        elif kind is m.Assign or kind is m.Remove or kind is m.Load:
+            # The state moves on without a step: the checkpoint of this step will be one that has the change.
+            self._grant()
+        pid = os.getpid()
+        self._busy = kind in _STEPS
+        answer = self._acts[kind](request)
+        if self._busy and isinstance(answer, m.StepDone):
+            answer.step = self._step
+        self._busy = False
+        if os.getpid() != pid:
+            _end_copy(answer)
+        return answer
 
     # Checkpoints
 
@@ -155,20 +161,28 @@ class Server:
     def rehearse(self) -> None:
         """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
         if self.plugin.waits_for_calls:
-            self.link.pretend_to_send(self._invoke(self.link.pretend_to_receive(_REHEARSED_CALL)))
-            self.plugin.touch()
+            if self._rehearse(_REHEARSED_CALL):
+                self.plugin.touch()
             return
         with self.guest.rehearsal():
             for _ in range(REHEARSALS):
-                if self._host_waits():
+                if not self._rehearse(_REHEARSED_REQUEST):
                     return
-                request = self.link.pretend_to_receive(_REHEARSED_REQUEST)
-                if self.link.fds or self._host_waits():
-                    return  # a real one has begun to come, with a lane of its own
-                self._step, self._lane, self._busy = self._step, None, False  # written by every step
-                self._grant()
-                self.link.pretend_to_send(self._acts[type(request)](request))
         self.guest.touch()
+
+    def _rehearse(self, request: msgspec.Struct) -> bool:
+        """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""
+        if self._host_waits():
+            return False
+        received = self.link.pretend_to_receive(request)
+        if self.link.fds or self._host_waits():
+            return False  # a real one has begun to come, with a lane of its own
+        step = self._step
+        answer = self._answer(received)
+        self._step = step
+        assert answer is not None
+        self.link.pretend_to_send(answer)
+        return True
 
     def _wake(self, thawed: Thawed) -> None:
         """This process is a runner again: take the new sockets, and say so."""
