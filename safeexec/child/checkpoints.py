@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from safeexec.child.files import OpenFiles
-from safeexec.child.link import Link
+from safeexec.child.link import Link, packed
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 
@@ -53,6 +53,10 @@ class Leash:
             select.select([self._up], [], [], HANDSHAKE_SECONDS)
         os.close(self._down)
         os.close(self._up)
+
+    def descriptors(self) -> tuple[int, int]:
+        """What a copy of the runner must close: the hold is the runner's alone."""
+        return self._down, self._up
 
     def forget(self) -> None:
         """Let go without telling the checkpoint: it stays until the host drops it."""
@@ -91,6 +95,14 @@ class Checkpoints:
         files = OpenFiles() if self._files else None
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
+        # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
+        others = [down_write, up_read, *link.descriptors()]
+        for _, leash in self._automatic:
+            others += leash.descriptors()
+        parked = packed(m.Parked(step))
+        poller = select.poll()
+        poller.register(lane, select.POLLIN)
+        poller.register(down_read, select.POLLIN)
         try:
             pid = fork()
         except OSError:
@@ -99,13 +111,13 @@ class Checkpoints:
             raise
         if pid == 0:
             try:
-                os.close(down_write)
-                os.close(up_read)
-                link.close()
-                for _, leash in self._automatic:
-                    leash.forget()
+                for fd in others:
+                    os.close(fd)
+                os.write(lane, parked)
+                os.write(up_write, PARKED)
+                runner, request = _wait(poller, lane, down_read, up_write)
+                link.socket.detach()  # its descriptor was closed above, and the number may be another's by now
                 self._automatic.clear()
-                runner, request = _park(Link(lane), step, down_read, up_write)
                 if request.branch:
                     _take_output(runner)
                 if request.workspace is not None:
@@ -157,14 +169,22 @@ class Checkpoints:
         gc.freeze()
 
 
-def _park(lane: Link, step: int, down: int, up: int) -> tuple[Link, m.Thaw]:
-    """Wait on the lane. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
-    lane.send(m.Parked(step))
-    os.write(up, PARKED)
-    lane_fd = lane.socket.fileno()
+def prepare() -> None:
+    """Call, in the zygote, what checkpoints call: the dynamic linker looks a function up once and not in every copy."""
+    read, write = os.pipe()
     poller = select.poll()
-    poller.register(lane_fd, select.POLLIN)
-    poller.register(down, select.POLLIN)
+    poller.register(read, select.POLLIN)
+    poller.poll(0)
+    os.write(write, PARKED)
+    select.select([read], [], [], 0)
+    os.read(read, 1)
+    for fd in (read, write):
+        os.close(fd)
+
+
+def _wait(poller: select.poll, lane_fd: int, down: int, up: int) -> tuple[Link, m.Thaw]:
+    """Stay parked. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
+    lane: Link | None = None
     while True:
         ready = dict(poller.poll())
         if down in ready:
@@ -174,6 +194,7 @@ def _park(lane: Link, step: int, down: int, up: int) -> tuple[Link, m.Thaw]:
                 os._exit(0)
             poller.unregister(down)
         if lane_fd in ready:
+            lane = lane or Link(lane_fd)
             request = lane.receive()
             if fork() == 0:
                 fds, lane.fds = lane.fds, []

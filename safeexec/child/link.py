@@ -21,6 +21,11 @@ _encode = msgspec.msgpack.Encoder().encode
 _from_host = msgspec.msgpack.Decoder(m.ToChild)
 
 
+def packed(message: msgspec.Struct) -> bytes:
+    """`message` as `Link.send` sends it."""
+    return frame(_encode(message))
+
+
 class Link:
     """One socket to the host, framed."""
 
@@ -36,7 +41,7 @@ class Link:
         """Descriptors that came with the last messages and nobody has taken yet."""
 
     def send(self, message: msgspec.Struct) -> None:
-        self.socket.sendall(frame(_encode(message)))
+        self.socket.sendall(packed(message))
 
     def receive(self) -> Any:
         """The next message. The end of the socket ends this process: the host is gone, or wants it gone."""
@@ -79,12 +84,16 @@ class Link:
 
     def pretend_to_send(self, answer: msgspec.Struct) -> None:
         """Do what sending `answer` does, short of sending."""
-        frame(_encode(answer))
+        packed(answer)
         self.socket.sendall(b"")
 
     def quiet(self, seconds: float) -> bool:
         """Whether nothing arrives for that long."""
         return not self._queue and not select.select([self.socket], [], [], seconds)[0]
+
+    def descriptors(self) -> list[int]:
+        """The socket's, and those that nobody has taken."""
+        return [self.socket.fileno(), *self.fds]
 
     def take_fd(self) -> int | None:
         """The oldest descriptor that the host sent and nobody has taken."""

@@ -180,8 +180,11 @@ def settle(guest: Guest) -> None:
     """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
     all.
     """
+    from safeexec.child import checkpoints
+
     guest.displays.prepare()
     guest.progress.prepare()
+    checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
     with contextlib.suppress(Exception):
