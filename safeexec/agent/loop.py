@@ -106,9 +106,10 @@ class CodeAgent:
 
     `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for
     which a sandbox is opened and closed in each run (with `tools` and `files`). The awaiting face takes an
-    AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. `on_event`
-    gets the events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the
-    model gets. Limits (steps, tokens, seconds …) are keywords: see `Limits`.
+    AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With `images`
+    the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event` gets the
+    events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
+    Limits (steps, tokens, seconds …) are keywords: see `Limits`.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class CodeAgent:
         tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
         files: Mapping[str, Any] | None = None,
         native: bool = False,
+        images: bool = False,
         instructions: str = "",
         on_event: Callable[[Event], None] = ignore_event,
         review: Callable[[Any, tuple[AgentStep, ...]], str | None] | None = None,
@@ -131,6 +133,7 @@ class CodeAgent:
         self._tools = tools
         self._files = files
         self._native = native
+        self._images = images
         self._instructions = instructions
         self._on_event = on_event
         self._review = review
@@ -206,6 +209,10 @@ class CodeAgent:
         return self._native
 
     @property
+    def images(self) -> bool:
+        return self._images
+
+    @property
     def instructions(self) -> str:
         return self._instructions
 
@@ -226,10 +233,13 @@ class _Work:
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
-        self._system = prompts.system_prompt(self._card, native=agent.native, extra=agent.instructions)
+        self._system = prompts.system_prompt(
+            self._card, native=agent.native, images=agent.images, extra=agent.instructions
+        )
         self._defined = self._watched = False
         self._steps: list[AgentStep] = []
         self._usage = AgentUsage()
+        self._pictures: dict[int, tuple[str, ...]] = {}
         self._failures: list[tuple[str, str]] = []
         self._empty = 0
         self._started = time.monotonic()
@@ -286,7 +296,7 @@ class _Work:
         return None
 
     def _ask(self) -> Generator[Wish, Any, Reply]:
-        messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens)
+        messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens, self._pictures)
         began = time.monotonic()
         reply: Reply = yield Ask(messages)
         usage = self._usage
@@ -384,6 +394,8 @@ class _Work:
         self._transcript.add(
             "step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call
         )
+        if self._agent.images and (pictures := _pictures(result)):
+            self._pictures[len(self._transcript.entries) - 1] = pictures
         self._agent.emit(ObservationEvent(step))
         if result.outcome == "cancelled":
             return self._end("cancelled")
@@ -420,6 +432,14 @@ class _Work:
         result = AgentResult(answer, tuple(self._steps), self._usage, stop, reason, self._transcript)
         self._agent.emit(EndEvent(result))
         return result
+
+
+def _pictures(result: Result) -> tuple[str, ...]:
+    """What a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
+    if not result.displays:
+        return ()
+    blocks = cast("list[dict[str, Any]]", result.observation(format="mistral"))
+    return tuple(block["image_url"] for block in blocks if block["type"] == "image_url")
 
 
 def _failure(result: Result) -> str | None:

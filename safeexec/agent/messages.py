@@ -29,12 +29,15 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. `tool_call_id` answers the tool call of that id (role `tool`)."""
+    """One message of a conversation. `tool_call_id` answers the tool call of that id (role `tool`); `pictures` are
+    ``data:`` URLs, for a model that sees.
+    """
 
     role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    pictures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ _REQUIRED = {
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
 _OLD_OBSERVATION_CHARACTERS = 400
 _RECENT_ENTRIES = 8
+_PICTURES = 4
+"""The newest pictures that a conversation holds: Mistral's API takes eight in a request."""
+_PICTURE_TOKENS = 1500
+
+Pictures = Mapping[int, tuple[str, ...]]
+"""Position of a step's entry → its pictures as ``data:`` URLs. They live as long as the run: entries are text."""
 
 
 class Transcript:
@@ -115,23 +122,38 @@ def _parse_entry(line: str, place: str) -> Entry:
     return entry
 
 
-def conversation(entries: list[Entry], system: str, max_tokens: int) -> list[Message]:
+def conversation(entries: list[Entry], system: str, max_tokens: int, pictures: Pictures | None = None) -> list[Message]:
     """The messages that a model gets. Past `max_tokens` (an estimate) old observations are shortened, then old
-    entries left out.
+    entries left out. Of `pictures` the newest are shown.
     """
-    messages = _render(entries, system, short_before=0)
+    shown = _newest(pictures or {})
+    messages = _render(entries, system, shown, short_before=0)
     if _tokens(messages) > max_tokens:
-        messages = _render(entries, system, short_before=len(entries) - _RECENT_ENTRIES)
+        messages = _render(entries, system, shown, short_before=len(entries) - _RECENT_ENTRIES)
     if _tokens(messages) > max_tokens:
         messages = _without_middle(messages, max_tokens)
     return messages
 
 
+def _newest(pictures: Pictures) -> dict[int, tuple[str, ...]]:
+    shown: dict[int, tuple[str, ...]] = {}
+    left = _PICTURES
+    for position in sorted(pictures, reverse=True):
+        shown[position] = pictures[position][-left:] if left else ()
+        left -= len(shown[position])
+    return shown
+
+
 def _tokens(messages: list[Message]) -> int:
-    return sum(estimate_tokens(m.content) + sum(estimate_tokens(c.arguments) for c in m.tool_calls) for m in messages)
+    return sum(
+        estimate_tokens(m.content)
+        + sum(estimate_tokens(c.arguments) for c in m.tool_calls)
+        + _PICTURE_TOKENS * len(m.pictures)
+        for m in messages
+    )
 
 
-def _render(entries: list[Entry], system: str, short_before: int) -> list[Message]:
+def _render(entries: list[Entry], system: str, pictures: Pictures, short_before: int) -> list[Message]:
     messages = [Message("system", system)]
     for position, entry in enumerate(entries):
         kind = entry["kind"]
@@ -144,22 +166,23 @@ def _render(entries: list[Entry], system: str, short_before: int) -> list[Messag
         elif kind in ("step", "unanswered"):
             text = entry["observation"] if kind == "step" else entry["text"]
             text = _clean(shorten(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text)
+            seen = pictures.get(position, ())
             if call := entry.get("call"):
-                messages.append(Message("tool", text, tool_call_id=call))
+                messages.append(Message("tool", text, tool_call_id=call, pictures=seen))
             else:
-                _say(messages, text)
+                _say(messages, text, seen)
     return messages
 
 
-def _say(messages: list[Message], text: str) -> None:
+def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> None:
     """Add words of the loop. Some APIs refuse a user message behind a tool's, or two in a row: there the text joins
     the last message.
     """
     last = messages[-1]
     if last.role in ("user", "tool"):
-        messages[-1] = Message(last.role, f"{last.content}\n\n{_clean(text)}", last.tool_calls, last.tool_call_id)
+        messages[-1] = replace(last, content=f"{last.content}\n\n{_clean(text)}", pictures=last.pictures + pictures)
     else:
-        messages.append(Message("user", _clean(text)))
+        messages.append(Message("user", _clean(text), pictures=pictures))
 
 
 def _assistant(entry: Entry) -> Message:

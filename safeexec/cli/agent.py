@@ -32,6 +32,9 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step")
     parser.add_argument("--native", action="store_true", help="use the model's own function calling")
     parser.add_argument(
+        "--images", action="store_true", help="send the pictures to the model, which must be able to see"
+    )
+    parser.add_argument(
         "--transcript", metavar="FILE", help="write the run as JSON lines (default: a new file agent-*.jsonl)"
     )
     parser.add_argument(
@@ -101,6 +104,7 @@ def _run(options: argparse.Namespace, model: Model, recorded: Transcript | None,
 
     settings: dict[str, Any] = {
         "native": options.native,
+        "images": options.images,
         "max_steps": options.max_steps,
         "max_tokens": options.max_tokens,
         "max_seconds": options.max_seconds,

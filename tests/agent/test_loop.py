@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gc
+import json
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -27,8 +29,6 @@ def code(source: str) -> str:
 
 
 def native(*sources: str, name: str = "run_python") -> Reply:
-    import json
-
     return Reply("", tuple(ToolCall(f"id{n}", name, json.dumps({"code": s})) for n, s in enumerate(sources)))
 
 
@@ -372,3 +372,48 @@ def test_a_policy_may_be_given(sandbox: Sandbox) -> None:
     result = CodeAgent(scripted(code("while True: pass"), "stopped"), policy).run("t")
     assert result.steps[0].result.outcome == "timeout"
     assert time.monotonic() - began < 30
+
+
+# Pictures
+
+DRAWN = """\
+class Picture:
+    def __init__(self, number): self.number = number
+    def _repr_png_(self): return b"\\x89PNG" + bytes([self.number])
+    def __repr__(self): return f"picture {self.number}"
+"""
+
+
+def url_of(number: int) -> str:
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG" + bytes([number])).decode()
+
+
+def test_a_model_that_sees_gets_pictures_behind_the_observation(sandbox: Sandbox) -> None:
+    model = scripted(code(DRAWN + "display(Picture(1), Picture(2))"), code("x = 1"), "done")
+    CodeAgent(model, sandbox, images=True).run("draw")
+    told = model.requests[1][-1]
+    assert told.role == "user" and told.pictures == (url_of(1), url_of(2))
+    assert "Display" in told.content and "base64" not in told.content
+    assert [message.pictures for message in model.requests[2]] == [(), (), (), told.pictures, (), ()]
+    assert "pictures" in model.requests[0][0].content
+
+
+def test_a_model_that_does_not_see_reads_what_they_are(sandbox: Sandbox) -> None:
+    model = scripted(code(DRAWN + "display(Picture(1))"), "done")
+    CodeAgent(model, sandbox).run("draw")
+    assert not any(message.pictures for message in model.requests[-1])
+    assert "Display 1: a picture (PNG)" in last(model)
+
+
+def test_only_the_newest_pictures_are_sent_and_the_transcript_holds_none(sandbox: Sandbox) -> None:
+    draw = [code((DRAWN if n == 0 else "") + f"display(Picture({2 * n}), Picture({2 * n + 1}))") for n in range(4)]
+    model = scripted(*draw, "done")
+    result = CodeAgent(model, sandbox, images=True).run("draw")
+    assert [url for message in model.requests[-1] for url in message.pictures] == [url_of(n) for n in range(4, 8)]
+    assert "base64" not in json.dumps(result.transcript.entries)
+
+
+def test_pictures_of_native_calls_are_in_the_tool_message(sandbox: Sandbox) -> None:
+    model = scripted(native(DRAWN + "display(Picture(7))"), "done")
+    CodeAgent(model, sandbox, native=True, images=True).run("draw")
+    assert [(m.role, m.pictures) for m in model.requests[-1] if m.pictures] == [("tool", (url_of(7),))]

@@ -51,6 +51,15 @@ def test_a_native_tool_call_crosses_both_ways() -> None:
     assert sent["messages"][3]["tool_call_id"] == "call00000"
 
 
+def test_pictures_are_image_blocks_behind_the_text() -> None:
+    url = "data:image/png;base64,iVBORw0KGgo="
+    history = (*ASK[:1], Message("user", "What is in it?", pictures=(url,)))
+    with chat_server(Say("a line")) as server:
+        model_at(server).complete(history)
+    content = server.requests[0]["messages"][1]["content"]
+    assert content == [{"type": "text", "text": "What is in it?"}, {"type": "image_url", "image_url": url}]
+
+
 def test_awaiting_gives_the_same_reply_on_one_event_loop_after_another() -> None:
     with chat_server(Say("four")) as server:
         model = model_at(server)

@@ -258,6 +258,9 @@ def _emit(text: str, events: ModelEvents) -> None:
 
 def _as_wire(message: Message) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.pictures:
+        blocks = [{"type": "image_url", "image_url": url} for url in message.pictures]
+        wire["content"] = [{"type": "text", "text": message.content}, *blocks]
     if message.tool_calls:
         wire["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
