@@ -74,7 +74,10 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
 
     def read(value: Any, name: str, default: Any = _MISSING) -> Any:
         """`value.name` where `name` is guarded: the object decides."""
-        found = _getattr(value, name) if default is _MISSING else _getattr(value, name, default)
+        return judged(value, name, _getattr(value, name) if default is _MISSING else _getattr(value, name, default))
+
+    def judged(value: Any, name: str, found: Any) -> Any:
+        """`found`, which is `value.name`, or a safe version of it; what leads away from the program is refused."""
         if name in ("format", "format_map"):
             return formatter(found)
         if name in names.OWN_ONLY:
@@ -82,20 +85,20 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
                 return found
             raise refuse(name)
         if name == "obj":
-            if isinstance(value, AttributeError) or found is _OBJ:
+            if issubclass(_type(value), AttributeError) or found is _OBJ:
                 raise refuse("obj")
             return found
         if name == "__dict__":
             return _readable_dict(value, found, rules, guest_globals, refuse)
         if name in _BY_NAME:
-            return _by_name(found, name, rules, refuse, assignable)
+            return _by_name(found, name, rules, refuse, assignable, judged)
         if name == "__subclasses__":
             return _own_subclasses(value, found, guest_globals, refuse)
         if name in _OWN:
             if _is_own(value, guest_globals):
                 return found
         elif name == "__wrapped__":
-            if isinstance(found, type) or _is_own(found, guest_globals):
+            if issubclass(_type(found), type) or _is_own(found, guest_globals):
                 return found
         elif _is_own(_getattr(value, "__func__", value), guest_globals):  # __self__ and __func__ of the guest's methods
             return found
@@ -164,9 +167,9 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
 
     def writable(target: Any, name: str, /) -> Any:
         """`target` if it may be assigned to: anything but a module or a class of a library."""
-        if isinstance(target, ModuleType):
+        if issubclass(_type(target), ModuleType):
             raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
-        if isinstance(target, type) and not _is_own_class(target, guest_globals):
+        if issubclass(_type(target), type) and not _is_own_class(target, guest_globals):
             raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
         return target
 
@@ -320,10 +323,10 @@ def _readable_dict(
     value: Any, found: Any, rules: Rules, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
 ) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
-    if isinstance(value, ModuleType) or _type(found) is GetSetDescriptorType:
+    if issubclass(_type(value), ModuleType) or _type(found) is GetSetDescriptorType:
         raise refuse("__dict__")  # the descriptor of `type`, by super(), would open any class
     if _type(found) is MappingProxyType:
-        shown = {"__dict__"} if isinstance(value, type) and _is_own_class(value, guest_globals) else set()
+        shown = {"__dict__"} if issubclass(_type(value), type) and _is_own_class(value, guest_globals) else set()
         return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
     hidden = names.OWN_ONLY & found.keys() if _type(found) is dict else ()
     if any(not _defines(value, name, guest_globals) for name in hidden):
@@ -345,6 +348,7 @@ def _by_name(
     rules: Rules,
     refuse: Callable[[str], AttributeError],
     assignable: Callable[[Any, Any], None],
+    judged: Callable[[Any, str, Any], Any],
 ) -> Guard:
     """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
     sets = name in ("__setattr__", "__delattr__")
@@ -354,11 +358,15 @@ def _by_name(
         if len(args) >= -position:
             wanted = exact(args[position])
             verdict = rules.attribute(wanted) if _type(wanted) is _str else PLAIN
-            if verdict == REFUSED or (verdict == GUARDED and not sets):
+            if verdict == REFUSED:
                 raise refuse(wanted)
-            if sets:  # bound, the method knows its object; unbound, it is the first argument
-                assignable(args[0] if len(args) > -position else _getattr(found, "__self__", None), wanted)
+            # Bound, the method knows its object; unbound, it is the first argument.
+            owner = args[0] if len(args) > -position else _getattr(found, "__self__", None)
+            if sets:
+                assignable(owner, wanted)
             args = (*args[:position], wanted, *args[len(args) + position + 1 :])
+            if verdict == GUARDED and not sets:
+                return judged(owner, wanted, found(*args, **kwargs))
         return found(*args, **kwargs)
 
     return guarded
@@ -368,8 +376,8 @@ def _own_subclasses(
     value: Any, found: Any, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
 ) -> Callable[[], list[type]]:
     """`cls.__subclasses__` of a class of the guest; `type.__subclasses__` and those of library classes are refused."""
-    if not isinstance(value, type) or not _is_own_class(value, guest_globals):
-        if isinstance(value, type):
+    if not issubclass(_type(value), type) or not _is_own_class(value, guest_globals):
+        if issubclass(_type(value), type):
             raise refuse("__subclasses__")
         if _type(found) in (MethodDescriptorType, BuiltinMethodType):
             raise refuse("__subclasses__")  # that of `type`, by super()
@@ -389,7 +397,7 @@ def _is_own_class(cls: type, guest_globals: dict[str, Any]) -> bool:
 
 def _defines(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
     """Tell whether a class of the guest, and not of a library, gives `value` this attribute."""
-    cls = value if isinstance(value, type) else _type(value)
+    cls = value if issubclass(_type(value), type) else _type(value)
     for klass in _mro_of_class(cls):
         if name in _dict_of_class(klass):
             return _is_own_class(klass, guest_globals)

@@ -40,6 +40,25 @@ def test_refused_whatever_way_the_name_is_made(expression: str, guest: Run) -> N
         guest(FUNCTION + expression)
 
 
+LOGGED = """
+class Logged:
+    def __init__(self): self.seen = []
+    def __getattribute__(self, name):
+        if name != 'seen': self.seen.append(name)
+        return super().__getattribute__(name)
+one = Logged()
+"""
+
+
+def test_a_getattribute_of_the_programs_own_passes_guarded_names_on(guest: Run) -> None:
+    assert guest(LOGGED + "one.__dict__, one.seen") == ({"seen": ["__dict__"]}, ["__dict__"])
+    assert guest(LOGGED + "object.__getattribute__(one, '__dict__')") == {"seen": []}
+    assert "__subclasses__" not in guest(LOGGED + "type.__getattribute__(type, '__dict__')")
+    assert guest(LOGGED + "object.__getattribute__('{0}', 'format')('x')") == "x"
+    with pytest.raises(AttributeError, match="is refused"):
+        guest(LOGGED + "object.__getattribute__('{0.__class__.__base__}', 'format')(one)")
+
+
 def test_a_refusal_at_run_time_carries_rule_and_hint(guest: Run) -> None:
     with pytest.raises(AttributeError) as caught:
         guest("getattr(len, '__self__')")

@@ -150,7 +150,7 @@ def _wrong_count(failure: Failure, said: str) -> str | None:
         function = next((arg for arg in call.args if isinstance(arg, ast.Lambda) or _is_function(failure, arg)), None)
         flag = next((arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is bool), None)
         if function is None and flag is not None and name in ("sorted", "sort"):
-            return f"Give it by name: `{failure.text_of(call.func)}(values, reverse={flag.value})`."
+            return f"Give it by name: `{failure.text_of(call.func)}(values, reverse={flag.value!r})`."
         if function is not None:
             rest = [arg for arg in call.args if arg is not function]
             rewritten = ast.Call(func=call.func, args=rest, keywords=[ast.keyword(arg="key", value=function)])
