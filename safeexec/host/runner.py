@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
+LEAST_SECONDS = 5.0
+"""An answer may take as long as a step of this session: between these bounds. Describing variables runs their code."""
 DELIVER_SECONDS = 5.0
 """How long a value that a step has announced may take to come: 64 MiB take 0.05 s."""
 PARK_SECONDS = 3.0
@@ -332,7 +334,9 @@ class Running:
             except (Gone, ProtocolError) as error:
                 yield from self._lost(runner, error)
 
-    def _answer(self, runner: Channel, kind: type, seconds: float = ANSWER_SECONDS) -> Core[Any]:
+    def _answer(self, runner: Channel, kind: type, seconds: float | None = None) -> Core[Any]:
+        if seconds is None:
+            seconds = min(ANSWER_SECONDS, max(LEAST_SECONDS, self.policy.limits.wall_seconds))
         message = yield from runner.receive(monotonic() + seconds)
         if message is None:
             raise ProtocolError(f"no answer within {seconds:g} s")

@@ -172,7 +172,7 @@ class SessionCore(Steps):
             try:
                 try:
                     yield from runner.send(m.Save(), (fd,))
-                    answer = yield from self._answer(runner, m.Saved, SAVE_SECONDS)
+                    answer = yield from self._answer(runner, m.Saved, self._save_seconds())
                 except (Gone, ProtocolError) as error:
                     yield from self._lost(runner, error)
                 if answer.problem:
@@ -202,6 +202,10 @@ class SessionCore(Steps):
                 os.close(fd)
             return failed
 
+    def _save_seconds(self) -> float:
+        """How long saving and restoring may take: pickling runs code of the guest, which no step could run longer."""
+        return min(SAVE_SECONDS, self.policy.limits.max_wall_seconds)
+
     def load(self, fd: int) -> Core[None]:
         """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
         holds it.
@@ -215,7 +219,7 @@ class SessionCore(Steps):
                 finally:
                     if lane is not None:
                         lane.close()
-                answer = yield from self._answer(runner, m.Done, SAVE_SECONDS)
+                answer = yield from self._answer(runner, m.Done, self._save_seconds())
             except (Gone, ProtocolError) as error:
                 raise StateFileError(f"the process died while it restored the state: {error}") from None
             if answer.problem:

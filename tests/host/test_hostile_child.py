@@ -14,7 +14,7 @@ from time import monotonic
 import psutil
 import pytest
 
-from safeexec import CheckpointError, Session
+from safeexec import CheckpointError, SandboxError, Session
 from tests.footprint import pause, settled
 
 pytestmark = pytest.mark.profile("confined-python")
@@ -191,6 +191,30 @@ def test_cpu_time_of_orphans_counts(open_session: OpenSession) -> None:
     session = open_session(cpu_seconds=1)
     session.run(ORPHANS.format(does="while True: pass")).check()
     assert session.run("import time\ntime.sleep(3600)", timeout=30).outcome == "cpu"
+
+
+NEVER_ENDS = """
+class Never:
+    def never(self, *_):
+        while True: pass
+    __repr__ = __len__ = __reduce_ex__ = never
+value = Never()
+"""
+
+
+@pytest.mark.profile("standard")
+def test_questions_that_are_never_answered(open_session: OpenSession, tmp_path: Path) -> None:
+    """Describing and saving variables runs their code: no longer than a step could."""
+    session = open_session(max_wall_seconds=5.0)
+    session.run("kept = 1").check()
+    for ask in (session.variables, lambda: session.save(tmp_path / "state")):
+        session.run(NEVER_ENDS).check()
+        started = monotonic()
+        with pytest.raises(SandboxError, match="its state was restored"):
+            ask()
+        assert monotonic() - started < SOON and session.run("kept").value == 1
+        session.rollback()
+    assert not list(tmp_path.iterdir())
 
 
 MARKED_HOLE = """
