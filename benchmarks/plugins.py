@@ -14,13 +14,9 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from benchmarks.common import BareChild, Table, in_turn, options
-from safeexec import Policy, Sandbox
-
-if TYPE_CHECKING:
-    from safeexec.host.plugin import Plugin
+from safeexec import Plugin, Policy, Sandbox
 
 SOURCE = """\
 def price(amount, quantity=1):

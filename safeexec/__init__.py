@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from safeexec.host.aio import AsyncSandbox, AsyncSession
     from safeexec.host.blocking import Sandbox, Session
     from safeexec.host.confinement import describe as machine_protection
+    from safeexec.host.plugin import AsyncPlugin, Plugin
     from safeexec.inline import compile_expression, evaluate
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
@@ -46,6 +47,7 @@ _HOME = {
     ),
     "safeexec.host.aio": "AsyncSandbox AsyncSession",
     "safeexec.host.blocking": "Sandbox Session",
+    "safeexec.host.plugin": "AsyncPlugin Plugin",
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.policy.model": "Policy",
     "safeexec.protocol.confinement": "Mechanism",
@@ -56,6 +58,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.
 _RENAMED = {"machine_protection": ("safeexec.host.confinement", "describe")}
 
 __all__ = [
+    "AsyncPlugin",
     "AsyncSandbox",
     "AsyncSession",
     "CheckpointError",
@@ -64,6 +67,7 @@ __all__ = [
     "ExpressionError",
     "Mechanism",
     "Opaque",
+    "Plugin",
     "PluginError",
     "Policy",
     "PolicyError",

@@ -18,10 +18,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from time import time, time_ns
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from safeexec.host.runner import Running
     from safeexec.policy.model import Policy
     from safeexec.results import Result
 
@@ -40,7 +42,9 @@ def _logger() -> Any:
     return logger if logger.isEnabledFor(INFO) else None
 
 
+@lru_cache(32)
 def _sha256(source: bytes) -> str:
+    """The hash of a source. A plugin's is asked for at every call."""
     import hashlib  # loads OpenSSL: 9 ms at the start of every host
 
     return hashlib.sha256(source).hexdigest()
@@ -56,29 +60,34 @@ class Observer:
         self._audit, self._file = _audit(audit)
         self._lock = threading.Lock()
 
-    def step_done(self, session: int, source: bytes, result: Result) -> None:
-        """A step has ended. `session` tells the sessions of this process apart."""
+    def step_done(self, session: Running, source: bytes, result: Result, call: str | None = None) -> None:
+        """A step has ended, or a `call` of a plugin whose code is `source`."""
         logger = _logger()
         if self._audit is not None or logger is not None:
-            record = self.record(session, source, result)
+            record = self.record(session, source, result, call)
             if self._audit is not None:
                 with self._lock:
                     self._audit(record)
             if logger is not None:
                 told = "step %d of session %d: %s in %.1f ms"
                 extra = {"safeexec": record}
-                logger.info(told, result.step, session, result.outcome, result.usage.wall_ms, extra=extra)
+                logger.info(told, result.step, session.number, result.outcome, result.usage.wall_ms, extra=extra)
         if self._telemetry is not None:
             self._telemetry.step_done(self._policy, result)
 
-    def record(self, session: int, source: bytes, result: Result) -> dict[str, Any]:
-        """One step as plain data: who, under which policy, what (by its hash), what came of it."""
+    def record(self, session: Running, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
+        """One step as plain data: who, under which policy, what (by its hash), what came of it.
+
+        `session` tells the sessions of this process apart; `who` is the label that the host gave it.
+        """
         error = result.error
         return {
             "time": round(time(), 3),
             "pid": os.getpid(),
-            "session": session,
+            "session": session.number,
+            "who": session.label,
             "step": result.step,
+            "call": call,
             "policy": self._policy,
             "policy_sha256": self._digest,
             "source_sha256": _sha256(source),

@@ -156,7 +156,8 @@ class Sandbox:
         return tuple(self._core.mechanisms)
 
     def session(self, **tightened: Any) -> Session:
-        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`.
+        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
+        audit log whose session it is.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
         `SandboxBusy`.

@@ -108,7 +108,10 @@ class PluginCore:
 
     def load(self) -> Core[None]:
         """Run the plugin's main module. Raises `PluginError`; what was loaded before stays in service then."""
-        loaded = _Loaded((yield from self._sandbox.new_session(**self._limits)), fresh=self.state == "fresh")
+        loaded = _Loaded(
+            (yield from self._sandbox.new_session(**{"label": self.definition.name, **self._limits})),
+            fresh=self.state == "fresh",
+        )
         try:
             exports = yield from self._install(loaded.core)
             if self.state == "fresh":
@@ -129,6 +132,7 @@ class PluginCore:
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())
         core.add_sources(definition.name, definition.modules)
+        core.code = b"\n".join(source for _, source in modules)
         result = yield from core.perform(
             lambda step: m.Install(step, definition.name, modules, names, tools), timeout=self._timeout
         )

@@ -117,6 +117,10 @@ class Running:
         self.used = monotonic()
         """When the session was last used."""
         self.number = next(_numbers)
+        self.label: str | None = None
+        """Whose session it is, in the words of the host: for its audit log."""
+        self.code = b""
+        """The source of the plugin that is loaded."""
         self._verdict: Verdict | None = None
         self._running = False
         self.born = 0

@@ -306,7 +306,9 @@ class SandboxCore:
 
     # Sessions
 
-    def new_session(self, *, queue_seconds: float | None = None, **tightened: Any) -> Core[SessionCore]:
+    def new_session(
+        self, *, queue_seconds: float | None = None, label: str | None = None, **tightened: Any
+    ) -> Core[SessionCore]:
         """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it.
 
         Where `max_sessions` are open, waits its turn: `SandboxBusy` after `queue_seconds`.
@@ -319,6 +321,7 @@ class SandboxCore:
             # A spare child is locked down already, under the limits of the sandbox.
             spare = None if lowered(self.policy.limits, policy.limits) else self._take_spare()
             session = SessionCore(self, policy, spare)
+            session.label = label
         except BaseException:
             if self._turnstile is not None:
                 self._turnstile.leave()

@@ -70,7 +70,7 @@ class Steps(Undo):
             if self._told_next:
                 result = self._told(result)
             if (observer := self.sandbox.observer) is not None:
-                observer.step_done(self.number, request.source, result)
+                observer.step_done(self, request.source, result)
             return result
 
     def _told(self, result: Result) -> Result:
@@ -130,7 +130,7 @@ class Steps(Undo):
             if self._told_next:
                 result = self._told(result)
             if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
-                observer.step_done(self.number, request.path.encode(), result)
+                observer.step_done(self, self.code, result, call=request.path)
             return result
 
     def _timeout(self, timeout: float | None) -> float:

@@ -280,6 +280,7 @@ class Undo(Running):
             branch.checkpoints.base = checkpoint
             checkpoint.users += 1
             branch.step = self.step
+            branch.label = self.label
             branch._sources = dict(self._sources)
             self.sandbox.session_opened(branch)
         except BaseException:

@@ -18,12 +18,14 @@ SECRET = "the-value-of-the-guest"
 
 def test_the_audit_log_has_a_line_per_step(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    with Sandbox("standard", audit=path, tools={"add": lambda a, b: a + b}) as sandbox, sandbox.session() as session:
+    tools = {"add": lambda a, b: a + b}
+    with Sandbox("standard", audit=path, tools=tools) as sandbox, sandbox.session(label="user 7") as session:
         session.run(f"x = {SECRET!r}\nadd(1, 2)").check()
         session.run("1 / 0")
         session.run("import os")
         digest = sandbox.policy.digest
-    with Sandbox("standard", audit=path) as sandbox, sandbox.plugin("def f(): return 1", exports=["f"]) as plugin:
+    rule = "def f(): return 1"
+    with Sandbox("standard", audit=path) as sandbox, sandbox.plugin(rule, exports=["f"], name="rule") as plugin:
         plugin.f()
     records = [json.loads(line) for line in path.read_text().splitlines()]
     assert [record["outcome"] for record in records] == ["ok", "error", "rejected", "ok"]
@@ -32,6 +34,8 @@ def test_the_audit_log_has_a_line_per_step(tmp_path: Path) -> None:
     assert records[1]["source_sha256"] == sha256(b"1 / 0").hexdigest()
     assert {record["policy_sha256"] for record in records} == {digest}
     assert len({record["session"] for record in records[:3]}) == 1
+    assert [(record["who"], record["call"]) for record in records] == [("user 7", None)] * 3 + [("rule", "f")]
+    assert records[3]["source_sha256"] == sha256(rule.encode()).hexdigest()
     assert records[2]["rule"].startswith("standard.yaml:")
     assert SECRET not in path.read_text()
 
