@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from safeexec.agent import RepairError, Reply, ScriptedModel
 from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair.copies import WorkingCopy
+from safeexec.agent.repair.patches import Git, Journal, open_log
 from safeexec.agent.repair.verification import Verdict, Verifier, digest
 from tests.agent.chat_server import Say, chat_server
 
@@ -265,3 +269,68 @@ def test_a_model_that_gives_up_leaves_nothing_behind(shop: Path) -> None:
     directory = result.directory
     result.close()
     assert not directory.exists()
+
+
+FILTER = '[filter "x"]\n\tclean = "touch {mark}; cat"\n'
+
+
+def elsewhere(shop: Path, mark: str) -> None:
+    """A common directory in the tree, whose configuration git would read."""
+    shutil.copytree(shop / ".git", shop / "common")
+    (shop / "common" / "config").write_text((shop / ".git" / "config").read_text() + FILTER.format(mark=mark))
+    (shop / ".git" / "commondir").write_text("../common\n")
+
+
+def of_a_worktree(shop: Path, mark: str) -> None:
+    git(shop, "config", "core.repositoryformatversion", "1")
+    git(shop, "config", "extensions.worktreeConfig", "true")
+    (shop / ".git" / "config.worktree").write_text(FILTER.format(mark=mark))
+
+
+def filtered(shop: Path, mark: str) -> None:
+    with (shop / ".git" / "config").open("a") as file:
+        file.write(FILTER.format(mark=mark).replace("filter", "FILTER", 1))
+
+
+def promised(shop: Path, mark: str) -> None:
+    git(shop, "config", "remote.origin.promisor", "true")
+    git(shop, "config", "remote.origin.uploadpack", f"touch {mark}")
+
+
+def linked_log(shop: Path, mark: str) -> None:
+    (shop / ".git" / "logs" / "HEAD").unlink()
+    (shop / ".git" / "logs" / "HEAD").symlink_to(mark)
+
+
+def linked_objects(shop: Path, mark: str) -> None:
+    shutil.move(shop / ".git" / "objects", f"{mark}.objects")
+    (shop / ".git" / "objects").symlink_to(f"{mark}.objects")
+
+
+def submodule(shop: Path, mark: str) -> None:
+    inner = shop / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    git(inner, "commit", "-q", "--allow-empty", "-m", "inner")
+    git(inner, "config", "core.fsmonitor", f"touch {mark}; false")
+    git(shop, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    git(shop, "commit", "-q", "-m", "with a submodule")
+
+
+@pytest.mark.parametrize(
+    "prepare", [elsewhere, of_a_worktree, filtered, promised, linked_log, linked_objects, submodule]
+)
+def test_a_repository_that_leads_git_elsewhere_is_left_to_the_journal(
+    shop: Path, tmp_path: Path, prepare: Callable[[Path, str], None]
+) -> None:
+    """git runs on the host. Programs that a repository names, and files that it links to, are not for a repair."""
+    git(shop, "init", "-q")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "as it was")
+    assert isinstance(open_log(shop), Git)
+    (shop / ".gitattributes").write_text("* filter=x\n")
+    mark = str(tmp_path / "mark")
+    prepare(shop, mark)
+    log = open_log(shop)
+    log.commit("message", ["src/shop/pricing.py"], "")
+    assert isinstance(log, Journal) and not os.path.lexists(mark)
