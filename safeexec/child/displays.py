@@ -18,6 +18,8 @@ MAX_BYTES = 4 << 20
 """Bytes of one form of one display."""
 MAX_STEP_BYTES = 16 << 20
 """Bytes of all displays of a step. A frame of the protocol holds 64 MiB."""
+_FORMS = {"svg": "image/svg+xml"}
+"""Short names of forms that are made on request."""
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+\-]{1,80}\Z")
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range})
 
@@ -31,11 +33,11 @@ class Displays:
         self._left_out = 0
         figures.set_on_show(self.show_figures)
 
-    def display(self, *values: Any, include: tuple[str, ...] | list[str] = ()) -> None:
-        """The guest's `display()`: show each value in its richest form. `include=["image/svg+xml"]` asks for more
-        forms."""
+    def display(self, *values: Any, include: str | tuple[str, ...] | list[str] = ()) -> None:
+        """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms."""
+        wanted = (include,) if type(include) is str else tuple(include)
         for value in values:
-            self._show(value, tuple(include))
+            self._show(value, tuple(_FORMS.get(form, form) for form in wanted if type(form) is str))
             if figures.figure_of(value) is not None:
                 figures.close_figure(value)  # or it would be drawn a second time when the step ends
 

@@ -66,7 +66,7 @@ def inline(display: Display, environment: Mapping[str, str]) -> str:
     if png is None:
         return ""
     encoded = base64.standard_b64encode(png).decode("ascii")
-    if environment.get("KITTY_WINDOW_ID") or "kitty" in environment.get("TERM", ""):
+    if environment.get("KITTY_WINDOW_ID") or environment.get("TERM", "") in ("xterm-kitty", "xterm-ghostty"):
         return _kitty(encoded)
     if environment.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm"):
         return f"\x1b]1337;File=inline=1;size={len(png)}:{encoded}\x07"
@@ -74,10 +74,13 @@ def inline(display: Display, environment: Mapping[str, str]) -> str:
 
 
 def _kitty(encoded: str) -> str:
-    """https://sw.kovidgoyal.net/kitty/graphics-protocol: transmit and display (a=T) a PNG (f=100) in chunks of 4096."""
+    """https://sw.kovidgoyal.net/kitty/graphics-protocol: transmit and display (a=T) a PNG (f=100) in chunks of 4096.
+
+    ``q=2``: the terminal does not answer, or its answer would be read as typed.
+    """
     chunks = [encoded[start : start + _KITTY_CHUNK] for start in range(0, len(encoded), _KITTY_CHUNK)]
     parts = []
     for number, chunk in enumerate(chunks):
-        head = "a=T,f=100," if number == 0 else ""
+        head = "a=T,f=100,q=2," if number == 0 else ""
         parts.append(f"\x1b_G{head}m={int(number < len(chunks) - 1)};{chunk}\x1b\\")
     return "".join(parts)

@@ -156,7 +156,7 @@ class TestMatplotlib:
             figure, axes = plt.subplots(); axes.plot([1])
             first = forms(figure)
             figure, axes = plt.subplots(); axes.plot([1])
-            shown.display(figure, include=["image/svg+xml"])
+            shown.display(figure, include=["svg"])
             tell(first, forms())
         """)
         assert as_value == [self.PICTURE]

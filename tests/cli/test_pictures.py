@@ -1,0 +1,84 @@
+"""Pictures in a terminal: the control sequences, the files, and that nothing of a guest reaches the terminal raw."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safeexec import Display
+from safeexec.cli.pictures import Pictures, inline
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+KITTY = {"TERM": "xterm-kitty"}
+ITERM = {"TERM_PROGRAM": "iTerm.app"}
+
+
+def test_kitty_gets_the_picture_in_chunks_of_4096() -> None:
+    commands = re.findall("\x1b_G([^;]*);([^\x1b]*)\x1b\\\\", inline(Display({"image/png": PNG}), KITTY))
+    assert [keys for keys, _ in commands] == ["a=T,f=100,q=2,m=1", "m=1", "m=1", "m=0"]
+    assert all(len(chunk) == 4096 for _, chunk in commands[:-1])
+    assert base64.b64decode("".join(chunk for _, chunk in commands)) == PNG
+
+
+def test_a_small_picture_is_one_command() -> None:
+    assert inline(Display({"image/png": b"tiny"}), {"KITTY_WINDOW_ID": "1"}) == "\x1b_Ga=T,f=100,q=2,m=0;dGlueQ==\x1b\\"
+
+
+def test_iterm_gets_it_in_one_sequence() -> None:
+    found = re.fullmatch(
+        "\x1b]1337;File=inline=1;size=(\\d+):([^\x07]*)\x07", inline(Display({"image/png": PNG}), ITERM)
+    )
+    assert found is not None
+    assert (int(found[1]), base64.b64decode(found[2])) == (len(PNG), PNG)
+
+
+@pytest.mark.parametrize("environment", [{}, {"TERM": "xterm-256color"}, {"TERM": "dumb", "TERM_PROGRAM": "vscode"}])
+def test_another_terminal_gets_nothing(environment: dict[str, str]) -> None:
+    assert inline(Display({"image/png": PNG}), environment) == ""
+    assert inline(Display({"text/html": "\x1b]0;title\x07"}), KITTY) == ""
+
+
+def test_every_form_that_is_worth_a_file_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = [
+        Display({"image/png": PNG, "text/plain": "x"}),
+        Display({"text/html": "<b>"}),
+        Display({"text/plain": "y"}),
+    ]
+    Pictures(str(tmp_path / "new")).show(shown)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {
+        "display-1.png": PNG,
+        "display-2.html": b"<b>",
+    }
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("display-")) == ("", 2)
+
+
+def test_a_terminal_gets_no_control_sequence_of_the_guest() -> None:
+    """Printed, as a value, in an error's message and in a display: on a real pseudo-terminal."""
+    hostile = "\\x1b]0;title\\x07\\x1b[2J\\x9b31m"
+    source = f"print('{hostile}')\ndisplay('{hostile}')\nraise ValueError('{hostile}')"
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-kitty"}
+    command = [sys.executable, "-m", "safeexec", "run", "--policy", "calculator", "-c", source]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # EIO: the other side is closed
+                break
+            if not piece:
+                break
+            written += piece
+    os.close(ours)
+    assert process.returncode == 1
+    assert b"ValueError" in written
+    assert not set(written.decode()) & {"\x1b", "\x07", "\x9b"}
