@@ -7,7 +7,7 @@ import builtins
 from typing import Final, NamedTuple
 
 from safeexec.compiler import names
-from safeexec.facades.access import allowed_names, allowed_submodules, module_access, name_access
+from safeexec.facades.access import module_access, name_access
 from safeexec.facades.tables import refusals, table
 from safeexec.identity import identity
 from safeexec.protocol.plan import LanguagePlan
@@ -117,12 +117,13 @@ class Rules:
         return True
 
     def members_refused(self, module: str) -> frozenset[str]:
-        """The documented names of a module that this policy does not let a program import, submodules aside."""
+        """The documented names of an open module that a program may not import: those of the review, and of files."""
         found = self.refused_members.get(module)
         if found is None:
+            found = refusals(module)
             reviewed = table(module)
-            known = (refusals(module) | reviewed.allowed.keys()) if reviewed is not None else frozenset()
-            found = frozenset(known) - allowed_names(module, self.plan) - allowed_submodules(module, self.plan).keys()
+            if reviewed is not None and self.plan.workspace == "none":
+                found |= {name for name, tag in reviewed.allowed.items() if tag == "files"}
             self.refused_members[module] = found
         return found
 

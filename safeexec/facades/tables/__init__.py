@@ -83,11 +83,9 @@ def judge(module: str, name: str) -> Verdict:
 
 
 def refusals(module: str) -> frozenset[str]:
-    """The documented names of a module that the review refuses: each refusal deserves a sentence of its own."""
+    """The documented names of a module that the review refuses."""
     reviewed = table(module)
-    if reviewed is None:
-        return frozenset()
-    return frozenset(name for name, reason in reviewed.refused.items() if reason.tag != "internal")
+    return reviewed.refusals if reviewed is not None else frozenset()
 
 
 def _unjudged(module: str, name: str) -> Reason:

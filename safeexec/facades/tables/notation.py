@@ -35,11 +35,11 @@ class Table:
         note: str = "",
     ) -> None:
         self._parts = (allow, files, evaluates, replaced, refuse or {}, internal)
-        self._verdicts: tuple[dict[str, Tag], frozenset[str], dict[str, Reason]] | None = None
+        self._verdicts: tuple[dict[str, Tag], frozenset[str], dict[str, Reason], frozenset[str]] | None = None
         self.aliases = aliases or {}
         self.note = note
 
-    def _read(self) -> tuple[dict[str, Tag], frozenset[str], dict[str, Reason]]:
+    def _read(self) -> tuple[dict[str, Tag], frozenset[str], dict[str, Reason], frozenset[str]]:
         if self._verdicts is None:
             allow, files, evaluates, replaced, refuse, internal = self._parts
             tags: dict[str, Tag] = dict.fromkeys(allow.split(), "")
@@ -49,7 +49,8 @@ class Table:
             refused = dict.fromkeys(internal.split(), INTERNAL)
             for names, reason in refuse.items():
                 refused |= dict.fromkeys(names.split(), reason)
-            self._verdicts = (tags, frozenset(replaced.split()), refused)
+            documented = frozenset(name for name, reason in refused.items() if reason.tag != "internal")
+            self._verdicts = (tags, frozenset(replaced.split()), refused, documented)
         return self._verdicts
 
     @property
@@ -66,6 +67,11 @@ class Table:
     def refused(self) -> dict[str, Reason]:
         """Refused name → the reason."""
         return self._read()[2]
+
+    @property
+    def refusals(self) -> frozenset[str]:
+        """The refused names that the module documents: each refusal deserves a sentence of its own."""
+        return self._read()[3]
 
     def contradictions(self) -> set[str]:
         """Names that are both allowed and refused (a mistake in the table)."""
