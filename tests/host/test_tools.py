@@ -234,6 +234,10 @@ def test_approval_may_allow_edit_and_refuse() -> None:
             return "not for sale"
         if arguments["item"] == "cheap":
             return {"quantity": 10}
+        if arguments["item"] == "wrong":
+            return {"size": 10}
+        if arguments["item"] == "nobody":
+            raise LookupError("nobody is at home")
         return arguments["item"] != "no"
 
     def free() -> str:
@@ -244,9 +248,11 @@ def test_approval_may_allow_edit_and_refuse() -> None:
         assert session.run("price('cheap')").value == 50.0
         assert told(session, "price('gun')") == "PermissionError: price(): not for sale"
         assert told(session, "price('no')") == "PermissionError: price(): the host refused this call"
+        assert "a call that does not exist: 'size'" in told(session, "price('wrong')")
+        assert told(session, "price('nobody')") == "LookupError: nobody is at home"
         assert session.run("free()").value == "nobody asked"
     assert asked[0] == ("price", {"item": "abc"})
-    assert len(asked) == 4
+    assert len(asked) == 6
 
 
 def test_an_approval_can_be_asynchronous_and_nobody_to_ask_is_a_refusal() -> None:
