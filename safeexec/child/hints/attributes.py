@@ -45,6 +45,8 @@ def hint(failure: Failure) -> str | None:
 
         return unexpected_property(failure, match[1])
     name, owner = _missing(failure)
+    if keys := _of_keys(failure):
+        return keys
     if "has no attribute" not in failure.message and not issubclass(type(owner), ModuleType):
         return None
     if not name:
@@ -103,6 +105,19 @@ def _of_file(failure: Failure, name: str) -> str | None:
             f"`dump` writes to an open file: use `{failure.text_of(call.func.value, 'json')}.dumps(value)` for a text."
         )
     return None
+
+
+def _of_keys(failure: Failure) -> str | None:
+    """A dict whose keys are attributes (scikit-learn's Bunch) says nothing but the name that is missing."""
+    tree = failure.expression
+    if not isinstance(tree, ast.Attribute) or failure.message != tree.attr:
+        return None
+    owner = failure.resolve(tree.value)
+    if not issubclass(type(owner), dict):
+        return None
+    text, names = failure.text_of(tree.value), [key for key in dict.keys(owner) if type(key) is str]
+    found = nearest(tree.attr, names)
+    return f"Did you mean `{text}.{found[0]}`?" if found else f"`{text}` has {quoted(names, 10)}."
 
 
 def _of_base(owner: Any, name: str) -> str | None:

@@ -178,13 +178,14 @@ def _wanted(failure: Failure) -> list[str]:
     if match := re.match(r"Columns? not found: ([^']+)$", key):
         return match.group(1).split(", ")
     if re.search(_IN_SENTENCE, key):
+        key = key[key.find("[") :] if "labels are not columns" in key else key
         return re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key)) or [key]
     return [key]
 
 
 _IN_SENTENCE = (
     r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
-    r"|not present in the DataFrame|not found in columns|^\['.*'\]$"
+    r"|not present in the DataFrame|not found in columns|labels are not columns|^\['.*'\]$"
 )
 """What tells a sentence about columns from the name of a column."""
 

@@ -202,6 +202,7 @@ PATTERNS: dict[str, _Table] = {
     "URLError": ((r"", "There is no network here: read a file of the workspace, or put the data into the code and read it with `io.StringIO(text)`."),),
     "AxisError": ((r"axis (-?\d+) is out of bounds for array of dimension (\d+)", "The array has {2} axes, counted from 0: leave `axis=` out, or use a smaller one; `a.reshape(-1, 1)` adds an axis."),),
     "ValueError": (
+        (r"no field of name (\w+)", "There is no field `{1}`: the names are in `a.dtype.names`."),
         (r"assignment destination is read-only|output array is read-only", "The array is a read-only view: make a copy first, `a = a.copy()`."),
         (r"dtype='numeric' is not compatible with arrays of bytes/strings", "Turn the texts into numbers first: `pd.get_dummies(df)`, or `OneHotEncoder` or `OrdinalEncoder` of `sklearn.preprocessing`."),
         (r"level name (\w+) is not the name of the index", "Give the columns as one list: `df.groupby(['a', 'b'])`; the second argument is the level of an index."),
