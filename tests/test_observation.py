@@ -230,3 +230,36 @@ def test_sizes_of_pictures_that_are_none() -> None:
     assert png_size(b"") is None
     assert png_size(b"GIF89a" + bytes(30)) is None
     assert png_size(png(3, 4)) == (3, 4)
+
+
+def _picture_result() -> Result:
+    picture = Display({"image/png": b"\x89PNG\r\n\x1a\n" + bytes(40), "text/plain": "<Figure>"})
+    return Result(outcome="ok", stdout="drawn\n", displays=(picture,))
+
+
+def test_content_blocks_are_what_the_sdk_of_mistral_takes() -> None:
+    models = pytest.importorskip("mistralai.client").models
+    blocks = _picture_result().observation(format="mistral")
+    for message in (
+        models.UserMessage.model_validate({"role": "user", "content": blocks}),
+        models.ToolMessage.model_validate({"role": "tool", "content": blocks, "tool_call_id": "a"}),
+    ):
+        assert [type(chunk).__name__ for chunk in message.content] == ["TextChunk", "ImageURLChunk"]
+
+
+@pytest.mark.parametrize(
+    ("format", "module", "name", "message"),
+    [
+        ("openai", "openai.types.chat", "ChatCompletionUserMessageParam", {"role": "user"}),
+        ("anthropic", "anthropic.types", "MessageParam", {"role": "user"}),
+        ("anthropic", "anthropic.types", "ToolResultBlockParam", {"type": "tool_result", "tool_use_id": "a"}),
+        ("mcp", "mcp.types", "CallToolResult", {}),
+    ],
+)
+def test_content_blocks_are_what_the_types_of_an_sdk_say(
+    format: str, module: str, name: str, message: dict[str, str]
+) -> None:
+    types = pytest.importorskip(module)
+    adapter = pytest.importorskip("pydantic").TypeAdapter(getattr(types, name))
+    content = _picture_result().observation(format=format)  # type: ignore[arg-type]
+    adapter.validate_python({**message, "content": content})

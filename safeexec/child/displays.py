@@ -59,6 +59,20 @@ class Displays:
     def prepare(self) -> None:
         """Take over `plt.show()`, now or when the guest loads matplotlib. Once per process: a fork inherits it."""
         after_import("matplotlib.backend_bases", figures.take_over_show)
+        after_import("plotly.io", lambda: setattr(sys.modules["plotly.io"], "show", self._show_chart))
+        after_import("altair", self._take_over_altair)
+
+    def _take_over_altair(self) -> None:
+        def show(chart: Any, *arguments: Any, **options: Any) -> None:
+            self._show_chart(chart)
+
+        sys.modules["altair"].TopLevelMixin.show = show
+
+    def _show_chart(self, chart: Any, *arguments: Any, **options: Any) -> None:
+        """`show` of plotly's figures and altair's charts, which else looks for a browser or a notebook."""
+        if type(chart) is dict:  # plotly takes the plain form too
+            chart = sys.modules["plotly"].graph_objects.Figure(chart)
+        self._show(chart, ())
 
     def show_figures(self) -> list[Any]:
         """Draw all open figures and close them."""

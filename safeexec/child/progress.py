@@ -33,6 +33,7 @@ class Progress:
         if not self._prepared:
             self._prepared = True
             after_import("tqdm.std", self._take_over)
+            after_import("tqdm.notebook", _take_over_notebook)
 
     def _take_over(self) -> None:
         kind: Any = sys.modules["tqdm.std"].tqdm
@@ -74,6 +75,12 @@ class Progress:
             self.emit(description, float(done), None if total is None else float(total))
         except (TypeError, ValueError, AttributeError):
             return  # a guest's `total` that is no number: no event, and its loop goes on
+
+
+def _take_over_notebook() -> None:
+    """Bars of `tqdm.notebook` are widgets, and raise where ipywidgets is missing: here they are bars like any other."""
+    module, std = sys.modules["tqdm.notebook"], sys.modules["tqdm.std"]
+    vars(module).update(tqdm=std.tqdm, tqdm_notebook=std.tqdm, trange=std.trange, tnrange=std.trange)
 
 
 class _Nowhere:

@@ -6,6 +6,7 @@ The `_repr_*_` methods are the guest's or a library's code and run under the gue
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ PIXELS = 20_000_000
 PICTURE_BYTES = 4 << 20
 """A picture whose PNG is larger is shown at a lower resolution."""
 
+_VEGA_LITE = re.compile(r"/vega-lite/v([0-9]{1,3})\b")
 _METHODS = (
     ("_repr_html_", "text/html"),
     ("_repr_markdown_", "text/markdown"),
@@ -199,8 +201,8 @@ def _of_altair(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
     if not hasattr(type(value), "to_json"):
         return None
     text = value.to_json(indent=None)
-    version = next((part for part in json.loads(text).get("$schema", "").split("/") if part.startswith("v")), "v5")
-    return {f"application/vnd.vegalite.{version.split('.')[0]}+json": text}
+    version = _VEGA_LITE.search(str(json.loads(text).get("$schema", "")))
+    return {f"application/vnd.vegalite.v{version[1] if version else 5}+json": text}
 
 
 _SPECIAL: dict[str, Callable[[Any, tuple[str, ...]], dict[str, Any] | None]] = {

@@ -216,3 +216,39 @@ def test_sympy_is_latex() -> None:
     sympy = pytest.importorskip("sympy")
     (data,) = forms(Displays(), sympy.Symbol("x") ** 2 / 3)
     assert data == {"text/latex": rb"$$\frac{x^{2}}{3}$$", "text/plain": b"x**2/3"}
+
+
+def charts(*lines: str) -> list[dict[str, str]]:
+    """The displays of `lines`, run in a process of their own whose libraries are not loaded yet."""
+    start = "from safeexec.child.displays import Displays\nshown = Displays()\nshown.prepare()\n"
+    end = (
+        "\nimport json\nprint(json.dumps([{mime: data.decode() for mime, data in display.data.items()}"
+        " for display in shown.collect(None)]))"
+    )
+    source = start + "\n".join(lines) + end
+    out = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    told: list[dict[str, str]] = json.loads(out.stdout)
+    return told
+
+
+def test_plotly_is_json_whether_displayed_or_shown() -> None:
+    pytest.importorskip("plotly")
+    told = charts(
+        "import plotly.graph_objects as go, plotly.io",
+        "figure = go.Figure(go.Bar(y=[1, 2]))",
+        "shown.display(figure); figure.show(); plotly.io.show(figure.to_dict())",
+    )
+    found = [json.loads(display["application/vnd.plotly.v1+json"]) for display in told]
+    assert len(found) == 3 and found[0]["data"][0]["type"] == "bar" and found[0] == found[1] == found[2]
+
+
+def test_altair_is_vega_lite_whether_displayed_or_shown() -> None:
+    pytest.importorskip("altair")
+    told = charts(
+        "import altair",
+        "chart = altair.Chart(altair.Data(values=[{'a': 1}])).mark_bar().encode(x='a:Q')",
+        "shown.display(chart); chart.show()",
+    )
+    mimes = {mime for display in told for mime in display if mime != "text/plain"}
+    assert len(told) == 2 and len(mimes) == 1
+    assert mimes.pop().startswith("application/vnd.vegalite.v")

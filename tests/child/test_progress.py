@@ -69,3 +69,28 @@ def test_no_thread_is_left() -> None:
         told.append(threading.active_count())
     """)
     assert told[-1] == 1
+
+
+def test_bars_of_the_notebook_are_bars() -> None:
+    """They are widgets, and raise where ipywidgets is missing."""
+    told, out, err = events("""
+        from tqdm.notebook import tqdm, trange
+        for _ in trange(2, desc="outer"):
+            for _ in tqdm(range(3), desc="inner", leave=False): pass
+    """)
+    assert told == [
+        ["outer", 0.0, 2.0], ["inner", 0.0, 3.0], ["inner", 3.0, 3.0], ["inner", 0.0, 3.0], ["inner", 3.0, 3.0],
+        ["outer", 2.0, 2.0],
+    ]  # fmt: skip
+    assert (out, err) == ("", "")
+
+
+def test_progress_apply_of_pandas() -> None:
+    pytest.importorskip("pandas")
+    told, _, err = events("""
+        import pandas
+        from tqdm.auto import tqdm
+        tqdm.pandas(desc="rows")
+        pandas.Series(range(50)).progress_apply(lambda x: x)
+    """)
+    assert (told[0], told[-1], err) == (["rows", 0.0, 50.0], ["rows", 50.0, 50.0], "")

@@ -23,6 +23,6 @@ def _range() -> Any:
 
 REPLACEMENTS: dict[str, Any] = {
     f"{module}.{name}": Lazy(make)
-    for module in ("tqdm", "tqdm.auto", "tqdm.std")
+    for module in ("tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.std")
     for name, make in (("tqdm", _bar), ("trange", _range))
 }

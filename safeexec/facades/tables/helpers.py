@@ -58,6 +58,12 @@ TABLES = {
         replaced="tqdm trange",
         internal="asyncio_tqdm notebook_tqdm std_tqdm TqdmExperimentalWarning",
     ),
+    "tqdm.notebook": Table(
+        replaced="tqdm trange",
+        refuse={"tqdm_notebook tnrange TqdmHBox": DISPLAY},
+        internal="escape proxy re std_tqdm sys warnings IProgress HBox HTML IPY ipywidgets display VBox WARN_NOIPYW",
+        note="bars like those of tqdm: nothing here draws widgets.",
+    ),
     "tqdm.std": Table(
         replaced="tqdm trange",
         refuse={
