@@ -179,6 +179,9 @@ def test_limit_hint() -> None:
     assert "256 MiB" in (limit_hint("memory", limits) or "")
     assert "2.5 s" in (limit_hint("timeout", limits, wall_seconds=2.5) or "")
     assert "condition" in (limit_hint("timeout", source_line="while True:") or "")
+    assert "repetition" in (limit_hint("timeout", source_line="m = re.match(r'(a+)+$', text)") or "")
+    assert "digits" in (limit_hint("timeout", source_line="x = 9 ** 9 ** 9") or "")
+    assert "digits" not in (limit_hint("timeout", source_line="total += x ** 2") or "")
     assert "5 s of CPU" in (limit_hint("cpu", limits) or "")
     assert "4 KiB" in (limit_hint("output", limits) or "")
     assert limit_hint("ok") is None

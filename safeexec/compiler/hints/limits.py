@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def _cause(source_line: str) -> str:
         return "make sure that the condition of the `while` loop becomes false, and count the rounds."
     if "sleep(" in line:
         return "leave the `sleep` out; there is nothing to wait for."
+    if re.search(r"\bre\.\w+\(|\.(?:match|search|fullmatch|findall|finditer)\(", line):
+        return "a repetition inside a repetition, `(a+)+`, tries every way to split the text: write `a+`, or make the pattern more exact."
+    if re.search(r"\*\*[^=]*\*\*|\*\*\s*\d{5,}|\bfactorial\(", line):
+        return "the number has too many digits: use `pow(a, b, m)` for a remainder, logarithms for its size, or smaller numbers."
     return "look for a loop that never ends, use less data or a faster method (vectorise, sort once, a dict instead of a search), or split the work over several steps."
 
 
