@@ -91,6 +91,12 @@ class Tracker:
                     fingerprints[name] = found
         return Before(names, identities, fingerprints, size, size > _ALL_NAMES)
 
+    @staticmethod
+    def bound(namespace: dict[str, Any], name: str, value: Any) -> ChangesReport:
+        """What it will have done to bind `name` to `value`."""
+        created, changed = ([], [name]) if name in namespace else ([name], [])
+        return ChangesReport(_plain_names(created), _plain_names(changed), [], {_plain(name): describe(value)})
+
     def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
         """What is different now, or None where nothing is."""
         if before.watched:

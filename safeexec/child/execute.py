@@ -167,9 +167,13 @@ class Guest:
         try:
             workspace = "." if self.language.plan.workspace != "none" else None
             frame = sql(request.query.decode("utf-8", "surrogatepass"), self.namespace, workspace)
+            changes = None
             if frame is not None:
+                changes = self.tracker.bound(self.namespace, request.name, frame)
                 self.namespace[request.name] = frame
-            return self._done(frame)
+            done = self._done(frame)
+            done.changes = changes
+            return done
         except BaseException as error:
             done = self.failed(error)
             if isinstance(error, SqlError) and done.error is not None:

@@ -33,6 +33,8 @@ _LOCK = "SET enable_external_access = false; SET lock_configuration = true"
 _PLACE = re.compile(r"\n*LINE (\d+): (.*)\n( *)\^+", re.DOTALL)
 _MISSING_TABLE = re.compile(r"Table with name (.+?) does not exist", re.DOTALL)
 _MISSING_COLUMN = re.compile(r'(?:Referenced column|column) "([^"]+)" (?:not found|does not exist)')
+_MISSING_FILE = re.compile(r'Cannot access file "([^"]+)"')
+_WRONG_TYPES = re.compile(r"No function matches the given name and argument types '(\w+)\(([^)]*)\)'")
 _CANDIDATES = re.compile(r"\n*(?:Candidate bindings:|Did you mean) ([^\n]*)")
 _READABLE = (
     "SQL reads the session's DataFrames and the CSV and Parquet files of its workspace, by name (from 'sales.csv'), "
@@ -155,8 +157,11 @@ def _explained(message: str, query: str, frames: dict[str, Any], files: dict[str
         line = int(place[1])
         column = _column(query, line, place[2], len(place[3]) - len(f"LINE {line}: "))
         message = message[: place.start()] + message[place.end() :]
+    elif (missing := _MISSING_FILE.search(message)) is not None and (at := query.find(f"'{missing[1]}'")) >= 0:
+        # DuckDB does not tell where.
+        line, column = query.count("\n", 0, at) + 1, at - query.rfind("\n", 0, at)
     candidates = _CANDIDATES.search(message)
-    message = _CANDIDATES.sub("", message).strip()
+    message = _CANDIDATES.sub("", message).strip().replace(os.getcwd() + "/", "")
     hint = _hint(message, frames, files)
     if hint is None and candidates is not None:
         hint = f"Did you mean {candidates[1].rstrip('?')}?"
@@ -186,6 +191,14 @@ def _hint(message: str, frames: dict[str, Any], files: dict[str, str]) -> str | 
         columns = list(dict.fromkeys(str(name) for frame in frames.values() for name in frame.columns))
         near = _nearest(missing[1], columns)
         return f"Did you mean {near}?" if near else None
+    missing = _MISSING_FILE.search(message)
+    if missing is not None and missing[1].lower().endswith(tuple(_READERS)) and not os.path.isabs(missing[1]):
+        near = _nearest(missing[1], list(files))
+        known = ", ".join(f"'{path}'" for path in list(files)[:20])
+        return (f"Did you mean '{near}'? " if near else "") + f"Files of the workspace are: {known or 'none'}."
+    missing = _WRONG_TYPES.search(message)
+    if missing is not None:
+        return f"{missing[1]} is not made for {missing[2]}: convert first, as in try_cast(column as double)."
     if "disabled" in message or "Permission" in message or "external access" in message:
         return _READABLE
     return None

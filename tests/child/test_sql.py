@@ -99,6 +99,16 @@ def test_nothing_else_is_reached(query: str, workspace: str, tmp_path_factory: p
             "Did you mean sales.csv? Tables are: people, ages, 'sales.csv', 'data/costs.csv'.",
         ),
         ("select nam\nfrom people", (1, 8), "Did you mean name?"),
+        (
+            "select * from 'sale.csv'",
+            (1, 15),
+            "Did you mean 'sales.csv'? Files of the workspace are: 'sales.csv', 'data/costs.csv'.",
+        ),
+        (
+            "select sum(name) from people",
+            (1, 8),
+            "sum is not made for VARCHAR: convert first, as in try_cast(column as double).",
+        ),
         ("select name,\n  regoin from people", (2, 3), "Did you mean region?"),
         ("select amont from 'sales.csv'", (1, 8), 'Did you mean "amount"'),
         ("select\n  foo( from people", (2, 8), None),

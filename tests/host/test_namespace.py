@@ -181,3 +181,13 @@ def test_values_of_every_kind_go_in_and_come_out(session: Session) -> None:
         )
     nested = session.get("nested")["arrays"]
     assert (nested[0] == np.eye(2)).all() and repr(nested[1]) == repr((pd.NA, pd.NaT, -0.0, 10**400, "\ud800"))
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("pandas", "duckdb")
+def test_a_query_tells_which_name_it_bound(session: Session) -> None:
+    session.run("import pandas as pd\nsales = pd.DataFrame({'amount': [1, 2]})").check()
+    first = session.sql("select sum(amount) as total from sales", name="totals").check()
+    assert (first.changes.created, first.changes.descriptions) == (("totals",), {"totals": "DataFrame 1x1"})
+    assert session.sql("select 1 as one", name="totals").changes.changed == ("totals",)
+    assert session.run("int(totals['one'][0])").value == 1
