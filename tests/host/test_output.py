@@ -168,6 +168,9 @@ def test_a_callback_that_raises_ends_the_step_and_restores(session: Session) -> 
     [
         "import os\nos.write(1, b'raw out\\n')\nos.write(2, b'raw err\\n')",
         "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.write(1, b'raw out\\n', 8)\nlibc.dprintf(2, b'raw err\\n')",
+        "import ctypes\nlibc = ctypes.CDLL(None)\nlibc.printf(b'raw out\\n')\nlibc.dprintf(2, b'raw err\\n')",
+        "import ctypes\nlibc = ctypes.CDLL(None)\n"
+        "libc.printf(b'raw ')\nlibc.printf(b'out')\nlibc.puts(b'')\nlibc.dprintf(2, b'raw err\\n')",
         "import sys\nsys.__stdout__.buffer.write(b'raw out\\n')\nsys.__stderr__.buffer.write(b'raw err\\n')",
     ],
 )
@@ -236,3 +239,12 @@ def test_input_is_refused_with_a_hint(run: Run) -> None:
     result = run("name = input('Name? ')")
     assert not result.ok
     assert result.error is not None and result.error.hint
+
+
+@pytest.mark.profile("confined-python")
+def test_lines_of_c_code_survive_a_kill_and_keep_their_place(session: Session) -> None:
+    source = (
+        "import ctypes, os, signal\nlibc = ctypes.CDLL(None)\nfor i in range(3):\n    print('python', i)\n"
+        "    libc.printf(b'c %d\\n', i)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert session.run(source).stdout == "".join(f"python {i}\nc {i}\n" for i in range(3))
