@@ -116,7 +116,7 @@ class AsyncSandbox:
     @property
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for every session here, and what it does not and why."""
-        return tuple(self._core.mechanisms)
+        return tuple(self._core.protection)
 
     def session(self, **tightened: Any) -> Opening:
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
@@ -383,7 +383,7 @@ class AsyncSession:
     @property
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for this very session, and what it does not and why."""
-        return tuple(self._core.mechanisms)
+        return tuple(self._core.protection)
 
 
 class Stream:

@@ -153,7 +153,7 @@ class Sandbox:
     @property
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for every session here, and what it does not and why."""
-        return tuple(self._core.mechanisms)
+        return tuple(self._core.protection)
 
     def session(self, **tightened: Any) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
@@ -426,7 +426,7 @@ class Session:
         not
         active, whatever was planned.
         """
-        planned = {mechanism.name: mechanism for mechanism in self._core.mechanisms}
+        planned = {mechanism.name: mechanism for mechanism in self._core.protection}
         for tried in drive(self._core.self_test()):
             known = planned.get(tried.name)
             detail = f"{known.detail}; {tried.detail}" if known is not None and known.detail else tried.detail

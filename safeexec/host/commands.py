@@ -32,6 +32,7 @@ from safeexec.results import Usage
 if TYPE_CHECKING:
     from safeexec.host.sandbox import SandboxCore
     from safeexec.host.workspace import Workspace
+    from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits
 
 _MAX_SHEBANG = 256
@@ -158,9 +159,16 @@ def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> t
 
 
 def run(
-    sandbox: SandboxCore, argv: Sequence[str], workspace: Workspace, directory: str, timeout: float | None
+    sandbox: SandboxCore,
+    argv: Sequence[str],
+    workspace: Workspace,
+    directory: str,
+    timeout: float | None,
+    group: Group | None = None,
 ) -> Core[CommandResult]:
-    """Run one program in `directory`, a path inside `workspace`. What the program does wrong is in the result."""
+    """Run one program in `directory`, a path inside `workspace`, counted with `group`. What the program does wrong is
+    in the result.
+    """
     program, seconds = check(sandbox, argv, timeout)
     workspace.make_temporary()
     out, err = OutputFile("stdout"), OutputFile("stderr")
@@ -182,6 +190,9 @@ def run(
             raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
         if not isinstance(ready, m.Ready):
             raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+        if group is not None and channel.pid is not None:
+            with contextlib.suppress(OSError):  # it has ended already
+                group.add(channel.pid)
         return (yield from _finish(sandbox, channel, seconds, workspace, out, err))
     finally:
         yield from _end(sandbox, channel)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from safeexec.linux.probe import Probe
     from safeexec.policy.model import Limits, Policy
 
-__all__ = ["Confinement", "User", "describe", "library_paths", "plan", "unprivileged_user"]
+__all__ = ["Confinement", "User", "describe", "library_paths", "plan", "session_processes", "unprivileged_user"]
 
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
 _SYSTEM_DATA = (
@@ -172,7 +172,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
 def _process_limit(limits: Limits, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
     """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
     if user_namespace:
-        return _processes(limits)
+        return session_processes(limits)
     if zygote.uid is None and os.geteuid() == 0:
         return None
     return _SHARED_PROCESSES + (0 if zygote.uid is not None else _tasks_of(os.getuid()))
@@ -191,7 +191,7 @@ def _tasks_of(uid: int) -> int:
     return total
 
 
-def _processes(limits: Limits) -> int:
+def session_processes(limits: Limits) -> int:
     """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
 
@@ -358,4 +358,6 @@ def describe(facts: Probe | None = None) -> list[Mechanism]:
         answer = facts.namespace(kind)
         detail = "" if answer.works else f"{answer.reason}: {without}"
         found.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), answer.works, detail))
-    return found
+    from safeexec.host.groups import mechanism
+
+    return [*found, mechanism()]

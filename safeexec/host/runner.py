@@ -7,6 +7,7 @@ from after a kill, in `host.undo`.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import fcntl
 import os
 import resource
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from safeexec.host.steps import OnProgress
     from safeexec.host.workspace import Workspace
     from safeexec.host.workspace_files import FileInfo
+    from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits, Policy
 
 
@@ -93,6 +95,8 @@ class Running:
         self._spare = spare
         self._runner: Channel | None = None
         self._lineage: Lineage | None = None
+        self.group: Group | None = None
+        self._oom_kills = 0
         self._origin: Checkpoint | None = None
         """What the running process was thawed from, also when that copy has gone since."""
         self._memory_base = 0
@@ -176,6 +180,40 @@ class Running:
             self._lineage.leave(self)
         self._lineage = Lineage(channel, self.sandbox.reapers)
         self._lineage.sessions.add(self)
+        self._begin_group(channel)
+
+    def _begin_group(self, channel: Channel) -> None:
+        """Give the session a control group, where there are any, with the process that it begins in."""
+        assert self._lineage is not None
+        self.group, self._oom_kills = self.sandbox.new_group(self.policy), 0
+        if self.group is not None:
+            self._lineage.groups.append(self.group)
+            self._enter_group(channel)
+
+    def _enter_group(self, channel: Channel) -> None:
+        """Count the process with its session: it may come from a copy that another one made."""
+        if self.group is not None and channel.pid is not None:
+            with contextlib.suppress(OSError):  # it has ended already
+                self.group.add(channel.pid)
+
+    def _ran_out_of_memory(self) -> bool:
+        """Whether the kernel has ended a process of the session's control group since this was last asked."""
+        if self.group is None:
+            return False
+        before = self._oom_kills
+        with contextlib.suppress(OSError):
+            self._oom_kills = self.group.oom_kills()
+        return self._oom_kills > before
+
+    @property
+    def protection(self) -> list[Mechanism]:
+        """What holds this session, and what does not and why."""
+        from safeexec.host import groups
+
+        row = groups.mechanism()
+        if row.active and self.group is None:
+            row = Mechanism(groups.NAME, False, "no group could be made for this session")
+        return [*self.mechanisms, row]
 
     def _memory_now(self) -> int:
         """Bytes that the session holds beyond what its child was born with: the runner's and those of what guest code

@@ -136,7 +136,7 @@ class SessionCore(Steps):
             os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         with self._use():
-            result = yield from commands.run(self.sandbox, argv, self.workspace, place, timeout)
+            result = yield from commands.run(self.sandbox, argv, self.workspace, place, timeout, self.group)
             limits = self.policy.limits
             if self.workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
                 self.workspace.undo()  # and not copied

@@ -322,6 +322,11 @@ class Steps(Undo):
         elif not self.sandbox.alive:
             self._closed_by_zygote()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
+        elif self._ran_out_of_memory():
+            limit = self.policy.limits.memory_mb
+            verdict = Verdict(
+                "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
+            )
         else:
             verdict = Verdict("crashed", f"the process that ran the step died: {reason}")
         return (yield from self._undone(verdict, Place(), wall, cpu, calls))

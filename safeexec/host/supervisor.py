@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from safeexec.host.channel import Channel
     from safeexec.host.output import OutputFile
     from safeexec.host.workspace import Workspace
+    from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits
 
 TICK_SECONDS = 0.05
@@ -231,7 +232,7 @@ class Lineage:
     what descends from the first child, strays of an escaped guest included.
     """
 
-    __slots__ = ("_leader", "_leader_fd", "_reapers", "sessions")
+    __slots__ = ("_leader", "_leader_fd", "_reapers", "groups", "sessions")
 
     def __init__(self, leader: Channel, reapers: tuple[int, ...]) -> None:
         assert leader.pid is not None
@@ -239,6 +240,8 @@ class Lineage:
         self._leader_fd = os.dup(leader.pidfd)
         self._reapers = reapers
         self.sessions: set[LineageMember] = set()
+        self.groups: list[Group] = []
+        """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
 
     def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
@@ -294,6 +297,11 @@ class Lineage:
                 processes.kill_strays(self._leader)
             os.close(self._leader_fd)
             self._leader_fd = -1
+            if self.groups:
+                from safeexec.host.groups import give_up
+
+                for group in self.groups:
+                    give_up(group)
 
 
 class LineageMember(Protocol):

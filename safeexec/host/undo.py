@@ -104,6 +104,7 @@ class Undo(Running):
         channel, ready = thawed
         self.checkpoints.thawed_from(checkpoint)
         self._adopt(channel, checkpoint)
+        self._enter_group(channel)
         return list(ready.notes)
 
     def _thaw(
@@ -276,6 +277,7 @@ class Undo(Running):
             branch._lineage = self._lineage
             assert self._lineage is not None
             self._lineage.sessions.add(branch)
+            branch._begin_group(thawed[0])
             branch.mechanisms = self.mechanisms
             branch.checkpoints.base = checkpoint
             checkpoint.users += 1

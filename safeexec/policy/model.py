@@ -46,6 +46,7 @@ PROTECTIONS = (
     "cgroup-namespace",
     "session-user-namespace",
     "unprivileged-user",
+    "cgroup",
 )
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
 
