@@ -140,7 +140,7 @@ def read(path: str | os.PathLike[str], key: bytes) -> tuple[Header, list[bytes],
         raise StateFileError(f"{os.fspath(path)} is damaged: its header does not fit into it")
     try:
         header = msgspec.msgpack.decode(data[start : start + length], type=Header)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StateFileError(f"{os.fspath(path)} is damaged: {error}") from None
     body = start + length
     sizes = [size for _, size in header.files]

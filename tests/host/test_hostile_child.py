@@ -15,6 +15,8 @@ import psutil
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
+from safeexec.errors import StateFileError
+from safeexec.host import state_file
 from tests.footprint import pause, settled
 
 pytestmark = pytest.mark.profile("confined-python")
@@ -430,3 +432,20 @@ def test_what_a_thread_fills_between_steps_is_not_copied(session: Session) -> No
     assert not list(store_of(session).iterdir())
     assert session.run("1 + 1").outcome == "output"
     assert session.run("import os\nos.listdir()").value == []
+
+
+def test_any_damage_of_a_state_is_told_as_such(session: Session, tmp_path: Path) -> None:
+    """The header is read before its signature is known to be good."""
+    session.run("kept = 1\nopen('f', 'w').write('x')").check()
+    session.save(tmp_path / "state")
+    whole, key = (tmp_path / "state").read_bytes(), state_file.signing_key()
+    end = whole.index(b"kept") + 100
+    for place in range(len(state_file.MAGIC), min(end, len(whole))):
+        for byte in (0x00, 0x80, 0x91, 0xFF):
+            (tmp_path / "state").write_bytes(whole[:place] + bytes([byte]) + whole[place + 1 :])
+            try:
+                *_, fd, signed = state_file.read(tmp_path / "state", key)
+            except StateFileError:
+                continue
+            os.close(fd)
+            assert not signed or whole[place] == byte
