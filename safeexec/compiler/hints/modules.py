@@ -226,7 +226,7 @@ MODULES: dict[str, Advice] = {
         ("polars", "dask", "dask.dataframe", "modin", "modin.pandas", "vaex", "pyspark", "cudf", "pandas"), _FRAMES
     ),
     **dict.fromkeys(("openpyxl", "xlrd", "xlsxwriter", "xlwt"), _SPREADSHEET),
-    **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "yaml", "toml", "ruamel.yaml"), _JSON),
+    **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "yaml", "ruamel.yaml"), _JSON),
     **dict.fromkeys(
         (
             "arrow",
@@ -281,7 +281,6 @@ MODULES: dict[str, Advice] = {
             "code",
             "codeop",
             "faulthandler",
-            "tracemalloc",
             "atexit",
             "site",
             "runpy",
@@ -473,6 +472,102 @@ MODULES: dict[str, Advice] = {
             "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
         ),
         ("", "Memory and C libraries are out of reach: use `bytes` and plain Python instead."),
+    ),
+    "locale": (("", "Format numbers with `f'{x:,.2f}'` and dates with `strftime`; there is no locale to set."),),
+    **dict.fromkeys(
+        ("cProfile", "profile", "pstats", "line_profiler"),
+        (
+            ("import:timeit", "Measure with `time.perf_counter()` before and after, or `timeit.timeit(function)`."),
+            ("import:time", "Measure with `time.perf_counter()` before and after."),
+            ("", "Count the steps of the algorithm yourself."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("memory_profiler", "tracemalloc", "pympler"),
+        (
+            ("import:sys", "Use `sys.getsizeof(value)`; what a step used is reported with its result."),
+            ("", "What a step used is reported with its result."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("xml.dom", "xml.dom.minidom", "xml.sax", "defusedxml", "xmltodict"),
+        (
+            (
+                "import:xml.etree.ElementTree",
+                "Use `import xml.etree.ElementTree as ET`: `ET.fromstring(text)`, and `ET.indent(root)` to print it nicely.",
+            ),
+            ("import:re", "Use `re` for simple cases."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("fuzzywuzzy", "rapidfuzz", "thefuzz", "Levenshtein", "jellyfish", "textdistance"),
+        (
+            (
+                "import:difflib",
+                "It is not installed; use `difflib.SequenceMatcher(None, a, b).ratio()` or `difflib.get_close_matches`.",
+            ),
+            ("", "It is not installed; compute the distance with a table of two rows in plain Python."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("pulp", "ortools", "cvxpy", "pyomo", "gurobipy", "cvxopt", "mip"),
+        (
+            ("import:scipy", "It is not installed; use `scipy.optimize.linprog` or `scipy.optimize.milp`."),
+            (
+                "import:itertools",
+                "It is not installed; try the combinations with `itertools`, or write dynamic programming.",
+            ),
+            ("", "It is not installed; try the combinations in loops, or write dynamic programming."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("geopy", "haversine", "geopandas", "shapely", "folium"),
+        (("", "It is not installed; distances on the globe follow from the haversine formula with `math`."),),
+    ),
+    **dict.fromkeys(
+        ("keyboard", "pyautogui", "pynput", "pyperclip", "ipywidgets"),
+        (("", "There is no keyboard, screen or user here: assign the values to variables, and print the result."),),
+    ),
+    **dict.fromkeys(
+        ("google.colab", "kaggle", "gdown", "huggingface_hub", "datasets"),
+        (
+            (
+                "workspace",
+                "There is no network here; read the data from a file of the workspace, or put it into the code.",
+            ),
+            ("", "There is no network here; put the data into the code as a literal."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("PyPDF2", "pypdf", "pdfplumber", "docx", "fitz", "reportlab", "pptx"),
+        (
+            (
+                "",
+                "It is not installed and cannot be installed; documents of this kind cannot be read here: work with plain text.",
+            ),
+        ),
+    ),
+    **dict.fromkeys(
+        ("toml", "tomli", "pytoml"),
+        (
+            ("import:tomllib", "Use `import tomllib` of the standard library: `tomllib.loads(text)`."),
+            ("", "Use plain Python dicts."),
+        ),
+    ),
+    "simpy": (
+        ("import:heapq", "It is not installed; keep the events in a heap: `heapq.heappush(events, (time, event))`."),
+        ("", "It is not installed; keep the events in a sorted list."),
+    ),
+    **dict.fromkeys(
+        ("filecmp", "plistlib", "mimetypes", "netrc", "mailbox"),
+        (
+            ("workspace", "Read the files with `open(name)` and compare or parse their text."),
+            ("", "There are no files here: compare or parse the text that is in your variables."),
+        ),
+    ),
+    **dict.fromkeys(
+        ("humanize", "inflect", "num2words", "emoji"),
+        (("", "It is not installed; write the text yourself: `f'{n:,}'`, `f'{n} item' + 's' * (n != 1)`."),),
     ),
     "platform": (
         (
