@@ -88,7 +88,7 @@ class Guest:
         """Run one step. Whatever the guest raises is reported, never raised."""
         source = request.source.decode("utf-8", "surrogatepass")
         filename = f"<step {request.step}>"
-        self.streams.begin(stream=request.stream)
+        self.streams.begin()
         collecting = gc.isenabled()
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
@@ -163,7 +163,7 @@ class Guest:
         """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
         from safeexec.child.sql import SqlError, sql
 
-        self.streams.begin(stream=False)
+        self.streams.begin()
         try:
             workspace = "." if self.language.plan.workspace != "none" else None
             frame = sql(request.query.decode("utf-8", "surrogatepass"), self.namespace, workspace)

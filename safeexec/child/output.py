@@ -210,7 +210,7 @@ class Streams:
         os.dup2 = dup2_and_look
         os.register_at_fork(after_in_child=log.direct)
 
-    def begin(self, *, stream: bool = False) -> None:
+    def begin(self) -> None:
         """Before a step: open again what the guest closed."""
         self._log.rewind()
         if self.stdout.closed or self.stderr.closed:

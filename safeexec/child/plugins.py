@@ -214,7 +214,7 @@ class Plugin:
         modules = self._modules = Modules(guest, request.name, sources)
         modules.open()
         taken = next((name for name in sources if name != main and _is_a_library(name.partition(".")[0])), None)
-        guest.streams.begin(stream=request.stream)
+        guest.streams.begin()
         try:
             if taken is not None:
                 raise ImportError(f"a module of the plugin may not be called {taken!r}: a library has that name")
@@ -293,7 +293,7 @@ class Plugin:
         """Call an export with values of the host."""
         guest = self._guest
         self._items = None
-        guest.streams.begin(stream=request.stream)
+        guest.streams.begin()
         try:
             try:
                 target = self._find(request.path) if request.path != REHEARSAL else _rehearsed
@@ -320,7 +320,7 @@ class Plugin:
     def proceed(self, request: m.Proceed) -> m.StepDone:
         """The next item of the generator, or its end."""
         guest = self._guest
-        guest.streams.begin(stream=request.stream)
+        guest.streams.begin()
         items = self._items
         try:
             if items is None:

@@ -65,7 +65,7 @@ class Steps(Undo):
             self.step += 1
             self._sources[f"<step {self.step}>"] = source
             self.on_progress = on_progress
-            request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), on_output is not None)
+            request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"))
             result = yield from self._act(request, limit, atomic, on_output)
             if self._told_next:
                 result = self._told(result)

@@ -182,7 +182,6 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
 
     step: int
     source: bytes
-    stream: bool = False
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -191,7 +190,6 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
     step: int
     path: str
     arguments: bytes
-    stream: bool = False
 
 
 class Install(msgspec.Struct, tag="install", array_like=True):
@@ -209,7 +207,6 @@ class Install(msgspec.Struct, tag="install", array_like=True):
     """Names (dotted) to describe; None: every public function and class that the main module defines."""
     tools: tuple[ToolSignature, ...] = ()
     """Tools of this plugin alone."""
-    stream: bool = False
 
 
 class Proceed(msgspec.Struct, tag="proceed", array_like=True):
@@ -218,7 +215,6 @@ class Proceed(msgspec.Struct, tag="proceed", array_like=True):
     step: int
     close: bool = False
     """End the generator instead."""
-    stream: bool = False
 
 
 class Query(msgspec.Struct, tag="query", array_like=True):
@@ -227,7 +223,6 @@ class Query(msgspec.Struct, tag="query", array_like=True):
     step: int
     query: bytes
     name: str
-    stream: bool = False
 
 
 class Check(msgspec.Struct, tag="check", array_like=True):
