@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import linecache
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -199,13 +198,12 @@ class Guest:
         namespace = self.namespace
         return variables({name: namespace[name] for name in self.names()})
 
-    @contextlib.contextmanager
-    def rehearsal(self) -> Iterator[None]:
-        """Steps that run inside leave no trace: they have a namespace of their own. See `Server.rehearse`."""
+    def rehearse(self, steps: Callable[[], object]) -> None:
+        """Call `steps`: steps that run in there leave no trace. They have a namespace of their own."""
         kept = self.namespace, self.sources, self._source_bytes, self._last_source
         self.namespace, self.sources = {"x": 0, "__builtins__": {}}, {}
         try:
-            yield
+            steps()
         finally:
             self.namespace, self.sources, self._source_bytes, self._last_source = kept
             linecache.cache.pop("<step 0>", None)

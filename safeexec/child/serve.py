@@ -164,21 +164,21 @@ class Server:
             if self._rehearse(_REHEARSED_CALL):
                 self.plugin.touch()
             return
-        with self.guest.rehearsal():
-            for _ in range(REHEARSALS):
-                if not self._rehearse(_REHEARSED_REQUEST):
-                    return
-        self.guest.touch()
+        self.guest.rehearse(self._rehearse_steps)
+        if not self._host_waits():
+            self.guest.touch()
+
+    def _rehearse_steps(self) -> None:
+        for _ in range(REHEARSALS):
+            if not self._rehearse(_REHEARSED_REQUEST):
+                return
 
     def _rehearse(self, request: msgspec.Struct) -> bool:
         """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""
         if self._host_waits():
             return False
-        received = self.link.pretend_to_receive(request)
-        if self.link.fds or self._host_waits():
-            return False  # a real one has begun to come, with a lane of its own
         step = self._step
-        answer = self._answer(received)
+        answer = self._answer(self.link.pretend_to_receive(request))
         self._step = step
         assert answer is not None
         self.link.pretend_to_send(answer)
