@@ -55,7 +55,7 @@ _READ_FILES = _names(
 )
 
 _WRITE_FILES = _names(
-    "mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 ftruncate fsync fdatasync flock fallocate sendfile",
+    "mkdir mkdirat rmdir unlink unlinkat rename renameat ftruncate fsync fdatasync flock fallocate sendfile",
     "copy_file_range statfs fstatfs",
 )
 
@@ -63,6 +63,7 @@ _METADATA = {"chmod": 1, "fchmod": 1, "fchmodat": 2}
 """Calls that change a mode → the index of the mode."""
 
 _SETID_BITS = 0o6000
+_RENAME_WHITEOUT = 4
 _CREATES = 0o20000100  # O_CREAT, __O_TMPFILE: without them nobody passes a mode (jemalloc leaves the register as it is)
 _O_ASYNC, _O_TRUNC, _O_ACCMODE = 0o20000, 0o1000, 3
 _PROT_WRITE, _PROT_EXEC = 2, 4
@@ -162,6 +163,8 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
     rules["openat"] = _opening(2, plan.landlock)
     if plan.files == "write":
         rules |= {name: allow() for name in _WRITE_FILES}
+        # Leaves a device (0:0) where the file was, for which Landlock asks no right to make one (seen on 6.18).
+        rules["renameat2"] = allow_if((Check(4, _RENAME_WHITEOUT, 0),))
         if plan.landlock >= 3:
             rules["truncate"] = allow()
         if plan.metadata:
@@ -225,7 +228,7 @@ GROUPS: dict[str, frozenset[str]] = {
     group: frozenset(names)
     for group, names in {
         "network": _names("socket socketpair connect bind listen accept accept4 getsockopt setsockopt"),
-        "files": (*_READ_FILES, *_WRITE_FILES, "open", "openat", "openat2", "creat", "truncate"),
+        "files": (*_READ_FILES, *_WRITE_FILES, "renameat2", "open", "openat", "openat2", "creat", "truncate"),
         "metadata": _names(
             "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes utimensat futimesat",
             "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr",

@@ -141,6 +141,7 @@ def test_paths() -> None:
     assert open_.names("openat", -100, 0, create, 0o4755) and open_.names("chmod", 0, 0o2755)
     assert open_.allows("open", 0, 0, 0o7777), "without O_CREAT the mode is whatever the register held"
     assert open_.allows("chmod", 0, 0o600)
+    assert open_.allows("renameat2", -100, 0, -100, 0, 1) and open_.names("renameat2", -100, 0, -100, 0, 4), "WHITEOUT"
     without_root = Filter(ChildConfinement(**BASE, files="write"))
     assert without_root.names("chmod", 0, 0o600) and without_root.names("utimensat", -100, 0, 0)
 
