@@ -130,6 +130,7 @@ MORE = (
     "safeexec.child.state",
     "safeexec.compiler.hints.constructs",
     "safeexec.compiler.hints.limits",
+    "safeexec.protocol.values.frames",
     "safeexec.protocol.values.tables",
     "tracemalloc",
 )
