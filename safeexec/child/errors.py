@@ -33,9 +33,9 @@ def report(
 
     `sources` maps the file name of every step (``<step 3>``) to its source: frames of those files are the guest's.
     `line` and the columns are those of the innermost frame in the step that was running, which is the outermost guest
-    frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names
-    that a restore took away, `workspace_files` lists the relative paths there are.
-    Never raises: what cannot be told is left empty. The local variables of the frames in the traceback are dropped.
+    frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names that a restore took
+    away, `workspace_files` lists the relative paths there are. Never raises: what cannot be told is left empty. The
+    local variables of the frames in the traceback are dropped.
     """
     lines = tracebacks.SourceLines(sources)
     frames = tracebacks.guest_frames(exc, sources)

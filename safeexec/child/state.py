@@ -2,9 +2,8 @@
 host.
 
 cloudpickle carries functions, classes and closures by value. What belongs to the sandbox (facades, guarded builtins,
-host
-tools, the namespace itself) travels as a name and is this child's own again at the other end; a function is bound to
-the namespace that it is restored into, with the builtins of the policy and no others.
+host tools, the namespace itself) travels as a name and is this child's own again at the other end; a function is bound
+to the namespace that it is restored into, with the builtins of the policy and no others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`StepTransformer`: what a step's syntax tree may hold, and the few places where a run-time guard goes in.
 
 RestrictedPython's transformer rewrites every attribute, item and loop into a guard call. Here every name that is
-written in the source is judged while compiling, and the code that runs is CPython's own; a guard goes in only where
-the object decides (`names.GUARDED`), in class patterns with positional parts, and before `except*`.
-From RestrictedPython stays its best property: a node kind that nobody has judged is refused (`generic_visit`).
+written in the source is judged while compiling, and the code that runs is CPython's own; a guard goes in only where the
+object decides (`names.GUARDED`), in class patterns with positional parts, and before `except*`. From RestrictedPython
+stays its best property: a node kind that nobody has judged is refused (`generic_visit`).
 """
 
 from __future__ import annotations

@@ -57,14 +57,12 @@ class Sandbox:
 
     `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
     call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is
-    asked
-    about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to come.
+    asked about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to
+    come.
 
     At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
-    (`SandboxBusy`).
-    A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function) gets a record of
-    every
-    step. Threads may share a sandbox, each with sessions of its own.
+    (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
+    gets a record of every step. Threads may share a sandbox, each with sessions of its own.
 
     Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
     requires.
@@ -198,9 +196,8 @@ class Sandbox:
 
         `exports` are the names that may be called (a list; or a `Protocol` class, or a mapping of names to functions or
         signatures that the plugin's must match); without any, those of the manifest, or all public functions and
-        classes.
-        `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin as it was
-        loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
+        classes. `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin
+        as it was loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
@@ -322,8 +319,7 @@ class Session:
         `on_progress` description, count and total of the guest's progress bars (tqdm) as they move.
 
         Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
-        in
-        the result.
+        in the result.
         """
         return drive(
             self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress),
@@ -423,8 +419,7 @@ class Session:
         """What the kernel does for this very session, and what it does not and why.
 
         The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is
-        not
-        active, whatever was planned.
+        not active, whatever was planned.
         """
         planned = {mechanism.name: mechanism for mechanism in self._core.protection}
         for tried in drive(self._core.self_test()):

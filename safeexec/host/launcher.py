@@ -110,8 +110,7 @@ class Zygote:
         self.socket.close()
         if self._inner >= 0:
             # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has
-            # gone.
-            # Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then
+            # gone. Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then
             # itself.
             processes.kill(self._inner)
             deadline = monotonic() + CLOSE_SECONDS

@@ -237,9 +237,8 @@ class SandboxCore:
 
     def _preload(self) -> tuple[str, ...]:
         """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20
-        ms for
-        `calculator` and spares its children every file and every executable mapping; of other libraries the usual
-        parts."""
+        ms for `calculator` and spares its children every file and every executable mapping; of other libraries the
+        usual parts."""
         if self.policy.language.mode == "python":
             return ()
         imports = self.policy.imports

@@ -1,7 +1,7 @@
 """Classic BPF as seccomp uses it: an assembler with labels, a disassembler, and an evaluator.
 
-The evaluator runs a program on the data of a system call as the kernel does, so that a filter can be proved
-for every number and machine without making one call.
+The evaluator runs a program on the data of a system call as the kernel does, so that a filter can be proved for every
+number and machine without making one call.
 """
 
 from __future__ import annotations

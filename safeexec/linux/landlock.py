@@ -1,8 +1,8 @@
 """Landlock: a process gives up all files, TCP ports, abstract sockets and signals that no rule grants.
 
-It does not govern stat, chmod, chown, utimes and xattrs, UDP, or what an open descriptor can do.
-ABI 1 is Linux 5.13; 2 renames across directories; 3 truncate; 4 TCP; 5 ioctl on devices; 6 scopes for abstract unix
-sockets and signals; 7 audit flags.
+It does not govern stat, chmod, chown, utimes and xattrs, UDP, or what an open descriptor can do. ABI 1 is Linux 5.13; 2
+renames across directories; 3 truncate; 4 TCP; 5 ioctl on devices; 6 scopes for abstract unix sockets and signals; 7
+audit flags.
 """
 
 from __future__ import annotations

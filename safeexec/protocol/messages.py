@@ -1,14 +1,11 @@
 """Every message that crosses between host, zygote and child: a closed set of msgspec structs.
 
 Text that guest code produced crosses as `bytes` in UTF-8 with ``surrogatepass``: Python strings may hold lone
-surrogates,
-msgpack strings may not. Values cross as the payload of `protocol.values`.
+surrogates, msgpack strings may not. Values cross as the payload of `protocol.values`.
 
 What a child sends is bounded in number as well as in bytes: a part that takes two bytes in a frame takes a hundred as
-an
-object (a frame full of displays held the host for 77 s and took 3.5 GB). msgspec compares a length with its bound
-before it
-reads the first item.
+an object (a frame full of displays held the host for 77 s and took 3.5 GB). msgspec compares a length with its bound
+before it reads the first item.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ import msgspec
 class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
     """Which names of one module guest code may use.
 
-    `names` None means: every public name that the facade table of the module has judged allowed.
-    `refused` names are taken away from either. `rule` is where the policy says so (``profile.yaml:12``).
+    `names` None means: every public name that the facade table of the module has judged allowed. `refused` names are
+    taken away from either. `rule` is where the policy says so (``profile.yaml:12``).
     """
 
     names: frozenset[str] | None = None
