@@ -205,6 +205,7 @@ def test_a_session_may_be_left_no_threads(open_session: OpenSession) -> None:
     assert result.error.hint.startswith("limits.threads is 0 here")
 
 
+@pytest.mark.needs("user")
 @pytest.mark.profile("confined-python")
 def test_the_kernel_counts_threads_too(open_session: OpenSession) -> None:
     """Past what counts in Python: RLIMIT_NPROC holds threads together with the slots of checkpoints."""

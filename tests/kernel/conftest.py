@@ -23,6 +23,8 @@ def _skip_where_impossible(name: str) -> None:
     facts = probe()
     if name.startswith("root") and os.geteuid() != 0:
         pytest.skip("needs root")
+    if name.startswith("ordinary") and os.geteuid() == 0 and not facts.mount.works:
+        pytest.skip(f"root becomes an ordinary user in a mount namespace: {facts.mount.reason}")
     if not name.endswith("without-namespaces") and not facts.mount.works:
         pytest.skip(f"no namespaces here: {facts.mount.reason}")
 
