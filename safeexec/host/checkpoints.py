@@ -163,18 +163,19 @@ class Checkpoints:
             checkpoint.release()
 
     def forget_automatic(self) -> None:
-        for checkpoint in self.automatic:
+        autos, self.automatic = self.automatic, []
+        for checkpoint in autos:
             checkpoint.release()
-        self.automatic.clear()
 
     def thawed_from(self, checkpoint: Checkpoint | None) -> None:
         """The session now runs on from `checkpoint`: the automatic ones of the abandoned line go."""
         if checkpoint is not None:
             checkpoint.users += 1
+        # It is among the living at every moment: the sweep of another branch, in a thread of its own, ends what is not.
+        base, self.base = self.base, checkpoint
         self.forget_automatic()
-        if self.base is not None:
-            self.base.release()
-        self.base = checkpoint
+        if base is not None:
+            base.release()
 
     def add(self, name: str, checkpoint: Checkpoint) -> None:
         """Keep a named checkpoint; one of the same name is replaced. Raises `CheckpointError` when there is no room."""

@@ -102,8 +102,8 @@ class Undo(Running):
         if thawed is None:
             return None
         channel, ready = thawed
-        self.checkpoints.thawed_from(checkpoint)
         self._adopt(channel, checkpoint)
+        self.checkpoints.thawed_from(checkpoint)
         self._enter_group(channel)
         return list(ready.notes)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import CheckpointError, Sandbox, Session
+from safeexec.host.checkpoints import Checkpoint, Checkpoints, new_lane
 
 OpenSession = Callable[..., Session]
 
@@ -141,3 +142,26 @@ def test_random_is_the_same_in_every_branch(session: Session) -> None:
     for branch in branches:
         branch.close()
     assert len(values) == 1
+
+
+def test_what_a_session_goes_on_from_is_known_at_every_moment() -> None:
+    """The sweep of another branch may look at any of them, and ends what no session knows."""
+    known: list[bool] = []
+
+    class Watched(Checkpoint):
+        def release(self) -> None:
+            known.append(next_base in checkpoints.living())
+            super().release()
+
+    checkpoints = Checkpoints(limit=4)
+    lanes = [new_lane() for _ in range(3)]
+    first, next_base, newest = (Watched(ours, step) for step, (ours, _) in enumerate(lanes))
+    checkpoints.base = first
+    checkpoints.granted(next_base)
+    checkpoints.granted(newest)
+    checkpoints.thawed_from(next_base)
+    assert known == [True] * 3
+    assert checkpoints.living() == [next_base]
+    checkpoints.close()
+    for _, theirs in lanes:
+        theirs.close()
