@@ -5,6 +5,7 @@ A lane is a socket whose other end a parked copy of the session holds. Closing t
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from time import monotonic
@@ -245,8 +246,17 @@ class Checkpoints:
             )
         return sorted(rows, key=lambda row: (row.step, row.name))
 
-    def close(self) -> None:
-        """Give up every reference; copies that no branch needs end."""
+    def close(self) -> list[int]:
+        """Give up every reference; copies that no branch needs end. Returns their pidfds, the caller's to wait for and
+        to close.
+        """
+        held = []
+        for checkpoint in self.living():
+            if checkpoint.pid() is not None and checkpoint.channel is not None:
+                try:
+                    held.append((checkpoint, os.dup(checkpoint.channel.pidfd)))
+                except OSError:  # out of descriptors: it ends all the same, and nobody waits for it
+                    break
         self.forget_automatic()
         for checkpoint in self.named.values():
             checkpoint.release()
@@ -254,3 +264,10 @@ class Checkpoints:
         if self.base is not None:
             self.base.release()
             self.base = None
+        ending = []
+        for checkpoint, pidfd in held:
+            if checkpoint.users:
+                os.close(pidfd)
+            else:
+                ending.append(pidfd)
+        return ending

@@ -34,7 +34,7 @@ from safeexec.host.decode import decode_file
 from safeexec.host.memory import total_own_bytes
 from safeexec.host.output import OutputFile, PrintedFile
 from safeexec.host.supervisor import Lineage, Verdict
-from safeexec.host.waiting import Core
+from safeexec.host.waiting import Core, Wait
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -260,14 +260,20 @@ class Running:
             sleep(MINDED_SECONDS)
         self._verdict = self._verdict or Verdict("cancelled", "the session was closed")
         runner, self._runner = self._runner, None
-        self.checkpoints.close()
+        copies = self.checkpoints.close()
         if runner is not None:
             runner.kill()
         if self._lineage is not None:
             self._lineage.leave(self)
+        deadline = monotonic() + supervisor.KILL_SECONDS
         if runner is not None:
-            yield from runner.ended(monotonic() + supervisor.KILL_SECONDS)
+            yield from runner.ended(deadline)
             runner.close()
+        for copy in copies:
+            try:
+                yield Wait((copy,), deadline)
+            finally:
+                os.close(copy)
         self._out.close()
         self._err.close()
         if self.workspace is not None:

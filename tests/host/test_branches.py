@@ -162,6 +162,6 @@ def test_what_a_session_goes_on_from_is_known_at_every_moment() -> None:
     checkpoints.thawed_from(next_base)
     assert known == [True] * 3
     assert checkpoints.living() == [next_base]
-    checkpoints.close()
+    assert checkpoints.close() == []
     for _, theirs in lanes:
         theirs.close()
