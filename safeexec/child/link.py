@@ -18,7 +18,7 @@ CHUNK = 32 << 10
 MAX_FDS = 4
 INT_BYTES = 4
 _NO_FD = (-1).to_bytes(INT_BYTES, sys.byteorder, signed=True)
-_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * 4)
+_ANCILLARY = socket.CMSG_SPACE(MAX_FDS * INT_BYTES)
 _encode = msgspec.msgpack.Encoder().encode
 _from_host = msgspec.msgpack.Decoder(m.ToChild)
 

@@ -69,8 +69,11 @@ def import_path() -> list[str]:
     """
     entries = [os.path.abspath(entry) for entry in sys.path if entry]
     standard = os.path.dirname(os.__file__)
-    first = [entry for entry in entries if entry == standard or os.path.dirname(entry) == standard]
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     sites = ("site-packages", "dist-packages")
-    first = [entry for entry in first if os.path.basename(entry) not in sites]
+    first = [
+        entry
+        for entry in entries
+        if standard in (entry, os.path.dirname(entry)) and os.path.basename(entry) not in sites
+    ]
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return [entry for entry in dict.fromkeys([*first, package, *entries]) if os.path.exists(entry)]

@@ -41,6 +41,8 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.results import FileChange, ToolCallRecord
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from safeexec.host.rest import Rest
     from safeexec.host.sandbox import SandboxCore, Spare
     from safeexec.host.steps import OnProgress
@@ -353,6 +355,14 @@ class Running:
         ours, theirs = new_lane()
         self.checkpoints.granted(Checkpoint(ours, step, parent=living(self._origin), tool_calls=len(self.tool_records)))
         return (theirs.fileno(),), theirs
+
+    def _send_granted(self, runner: Channel, request: Struct, fds: tuple[int, ...], lane: Any) -> Core[None]:
+        """Send a request with what `_grant` gave; the lane is the child's then, and this copy of it is closed."""
+        try:
+            yield from runner.send(request, fds)
+        finally:
+            if lane is not None:
+                lane.close()
 
     def _deliver(self, runner: Channel, size: int, *, arrays: bool = False) -> Core[Any]:
         """Fetch a value that the child announced, through a memfd that the host made."""

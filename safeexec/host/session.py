@@ -101,11 +101,7 @@ class SessionCore(Steps):
             runner = yield from self._living_runner()
             fds, lane = self._grant(self.step)
             try:
-                try:
-                    yield from runner.send(request, fds)
-                finally:
-                    if lane is not None:
-                        lane.close()
+                yield from self._send_granted(runner, request, fds, lane)
                 answer = yield from self._answer(runner, m.Done)
             except (Gone, ProtocolError) as error:
                 yield from self._lost(runner, error)
@@ -214,11 +210,7 @@ class SessionCore(Steps):
             runner = yield from self._living_runner()
             lanes, lane = self._grant(self.step)
             try:
-                try:
-                    yield from runner.send(m.Load(), (*lanes, fd) if lanes else (fd,))
-                finally:
-                    if lane is not None:
-                        lane.close()
+                yield from self._send_granted(runner, m.Load(), (*lanes, fd), lane)
                 answer = yield from self._answer(runner, m.Done, self._save_seconds())
             except (Gone, ProtocolError) as error:
                 raise StateFileError(f"the process died while it restored the state: {error}") from None

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,10 +28,6 @@ from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.results import ErrorInfo, Result
-
-if TYPE_CHECKING:
-    pass
-
 
 OnProgress = Callable[[str, float, "float | None"], object]
 """Gets description, how much is done, and of how much (None: unknown), as the guest's progress bars move."""
@@ -180,11 +176,7 @@ class Steps(Undo):
         )
         self._running = True
         try:
-            try:
-                yield from runner.send(request, fds)
-            finally:
-                if lane is not None:
-                    lane.close()
+            yield from self._send_granted(runner, request, fds, lane)
             watched = 0 if type(request) is m.Check else self.step
             done = yield from self._await_done(runner, watch, on_output, watched)
             if not isinstance(done, Verdict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from time import monotonic
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from safeexec.errors import (
     CheckpointError,
@@ -27,10 +27,6 @@ from safeexec.host.waiting import Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import ToolCallRecord
-
-if TYPE_CHECKING:
-    pass
-
 
 LOST_SOURCE = 50_000
 NAMES_LOST = 200
