@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from safeexec import Policy
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -57,11 +58,19 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
+    from safeexec import PolicyError
+
     profiles = Policy.profiles()
     width = max(map(len, profiles), default=0)
+    status = 0
     for name, path in profiles.items():
-        print(f"{name:{width}}  {Policy.load(path).description}\n{'':{width}}  {path}")
-    return 0
+        try:
+            description = " ".join(printable(Policy.load(path).description).split())
+        except PolicyError as error:
+            print(error, file=sys.stderr)
+            description, status = "(cannot be loaded)", 1
+        print(f"{name:{width}}  {description}\n{'':{width}}  {path}")
+    return status
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -29,6 +29,7 @@ def check_names(source: Source) -> list[Mistake]:
     found += _constructs(source)
     found += _imports(source)
     found += _attributes(source)
+    found += _hints(source)
     found += _rest(source)
     return found
 
@@ -86,17 +87,28 @@ def _attributes(source: Source) -> Iterable[Mistake]:
                 )
 
 
+def _hints(source: Source) -> Iterable[Mistake]:
+    written = source.content.get("hints", {})
+    if not written:
+        return
+    from safeexec.compiler.names import CONSTRUCTS
+
+    for name, text in written.items():
+        if not (name in CONSTRUCTS or all(part.isidentifier() for part in name.split("."))):
+            expected = "a refused name, such as random, numpy.load, open, __globals__ or while"
+            yield source.mistake(f"hints.{name}", f"expected {expected}")
+        if not text.strip() or len(text) > 500:
+            yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
+
+
 def _rest(source: Source) -> Iterable[Mistake]:
     content = source.content
     for path, name in _written(content.get("filesystem", {}).get("read"), "filesystem.read"):
-        if not name.startswith("/") or ".." in name.split("/"):
+        if not name.startswith("/") or ".." in name.split("/") or "\0" in name:
             yield source.mistake(path, f"expected an absolute path without .., found {name!r}")
     for path, name in _written(content.get("danger_allow_commands"), "danger_allow_commands"):
         if not name.strip() or " " in name:
             yield source.mistake(path, f"expected the name or path of one program without arguments, found {name!r}")
-    for name, text in content.get("hints", {}).items():
-        if not text.strip() or len(text) > 500:
-            yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
     clock = (content.get("determinism") or {}).get("clock", "real")
     if clock != "real":
         from datetime import datetime

@@ -25,6 +25,9 @@ class Edit(Struct, forbid_unknown_fields=True):
     remove: Maybe[list[str]] = UNSET
     """Names that are taken from the inherited ones."""
 
+    def __post_init__(self) -> None:
+        _one_meaning(self.add, self.remove)
+
 
 class Choice(Struct, forbid_unknown_fields=True):
     """Some names of a set: everything but (`except`), or changes to the inherited choice (`add`, `remove`)."""
@@ -35,6 +38,19 @@ class Choice(Struct, forbid_unknown_fields=True):
     """Names that come on top of the inherited ones."""
     remove: Maybe[list[str]] = UNSET
     """Names that are taken from the inherited ones."""
+
+    def __post_init__(self) -> None:
+        if self.except_ is UNSET:
+            _one_meaning(self.add, self.remove)
+        elif self.add is not UNSET or self.remove is not UNSET:
+            raise ValueError("except replaces what is inherited, add and remove change it: write one or the other")
+
+
+def _one_meaning(add: Maybe[list[str]], remove: Maybe[list[str]]) -> None:
+    if add is UNSET and remove is UNSET:
+        raise ValueError("expected names to add or to remove; a plain list replaces what is inherited")
+    if both := {*(add or ())} & {*(remove or ())}:
+        raise ValueError(f"{', '.join(sorted(both))} cannot be both added and removed")
 
 
 Names: TypeAlias = list[str] | Edit

@@ -16,17 +16,21 @@ from safeexec.policy.resolve import resolve
 WRITTEN_HERE = "replace()"
 """The file name in the rule of a setting that a program changed."""
 
+SETTINGS = tuple(field for field in Policy.__struct_fields__ if field not in ("name", "origins", "files"))
+"""What a policy says, in the order of the policy language."""
+
 
 def replaced(policy: Policy, changes: dict[str, Any]) -> Policy:
     """`policy` with `changes` laid over it, by the rules of a file that extends it. Names of limits may stand alone."""
     content: dict[str, Any] = {}
     name = changes.pop("name", policy.name)
+    if not isinstance(name, str) or not name.isprintable() or not name:
+        raise PolicyError(f"the name of a policy is a text on one line, not {name!r}")
     for key, value in changes.items():
         if key in Limits.__struct_fields__ and (key != "checkpoints" or isinstance(value, int)):
             content.setdefault("limits", {})[key] = value
-        elif key not in Policy.__struct_fields__ or key in ("origins", "files"):
-            known = [*Policy.__struct_fields__, *Limits.__struct_fields__]
-            raise PolicyError(f"a policy has no setting {key!r}{nearest(key, known)}")
+        elif key not in SETTINGS:
+            raise PolicyError(f"a policy has no setting {key!r}{nearest(key, [*SETTINGS, *Limits.__struct_fields__])}")
         elif isinstance(value, dict) and isinstance(content.get(key), dict):
             content[key].update(_spelt(value))
         else:
@@ -47,8 +51,7 @@ def _spelt(value: Any) -> Any:
 
 def document(policy: Policy) -> dict[str, Any]:
     """The content of a policy file without `extends` that says all that `policy` says."""
-    fields = (field for field in Policy.__struct_fields__ if field not in ("name", "origins", "files"))
-    return {field: _spelt(getattr(policy, field)) for field in fields}
+    return {setting: _spelt(getattr(policy, setting)) for setting in SETTINGS}
 
 
 def _written(chosen: Selection) -> Any:

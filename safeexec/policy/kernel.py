@@ -32,6 +32,19 @@ def rules(policy: Policy) -> dict[str, str]:
     return {"profile": f"the kernel confinement of profile {policy.name}"} | written
 
 
+def wants(module: str) -> tuple[str, object] | None:
+    """The setting that a module's usual work needs, and the value that gives it; None if it needs nothing.
+
+    The standard library is imported before the first child; other libraries map extension modules when they are used.
+    """
+    top = module.partition(".")[0]
+    if top in ("threading", "concurrent"):
+        return "limits.threads", 16
+    if top == "asyncio":
+        return "socketpair", True
+    return None if top in sys.stdlib_module_names else ("danger_allow_executable_mappings", True)
+
+
 def file_calls(policy: Policy) -> Files:
     """Which file calls there are.
 

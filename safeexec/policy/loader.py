@@ -15,20 +15,31 @@ import msgspec
 from msgspec import UnsetType
 
 from safeexec.policy.document import Document
-from safeexec.policy.mistakes import Mark, Mistake, fail, nearest
+from safeexec.policy.mistakes import START, Mark, Mistake, nearest
+from safeexec.text import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from yaml.error import MarkedYAMLError
     from yaml.events import Event
 
-MAX_BYTES = 256 * 1024
+MAX_LENGTH = 256 * 1024
 """Characters of the longest policy file that is read."""
+
+MAX_VALUES = 5000
+"""Keys and values of one file; what is wrong with each is looked for, which takes a fraction of a millisecond."""
 
 MAX_DEPTH = 16
 """Levels of nesting; the schema needs five."""
 
-NOTHING = object()
+ADVICE = {
+    "\t": "a tab cannot indent; use spaces",
+    **dict.fromkeys("@`%", "a text that begins with this character is written in quotes"),
+    "*": "`*` begins an alias; write it in quotes: '*'",
+    "&": "`&` begins an anchor; a text that begins with it is written in quotes",
+}
+"""The character at which a text stops being YAML → what to write instead."""
 
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
 
@@ -44,6 +55,8 @@ class Source(msgspec.Struct, frozen=True):
     """What the file says, without the settings that are wrong."""
     marks: dict[str, Mark]
     mistakes: list[Mistake] = []
+    dropped: list[str] = []
+    """The settings that are wrong and were taken out."""
 
     def mistake(self, path: str, text: str) -> Mistake:
         """A mistake at the place where `path`, or the nearest thing above it, is written."""
@@ -59,19 +72,25 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def read(text: str, *, file: str, path: str = "") -> Source:
-    """The content of one policy file, with its mistakes. Raises `PolicyError` where the text is not YAML."""
-    if len(text) > MAX_BYTES:
-        raise fail([Mistake(file, None, "", f"the file has {len(text)} characters; a policy has at most {MAX_BYTES}")])
+    """The content of one policy file, with its mistakes; no content where the text is not YAML."""
+    if len(text) > MAX_LENGTH:
+        return unreadable(file, path, f"the file is too long; a policy has at most {MAX_LENGTH} characters")
     mistakes: list[Mistake] = []
     reader = _Reader(text, file, mistakes)
-    content = reader.document()
-    if content is NOTHING:
-        raise fail(
-            [Mistake(file, None, "", "the file is empty; expected keys such as description, extends, imports, limits")]
-        )
-    if not isinstance(content, dict):
-        raise fail([Mistake(file, Mark(1, 1), "", f"expected a mapping of keys, found {_kind(content)}")])
+    try:
+        content = reader.document()
+    except _NotRead as error:
+        return _nothing(file, path, [*mistakes, error.mistake])
     return checked(Source(file, path, content, reader.marks, mistakes))
+
+
+def unreadable(file: str, path: str, text: str, mark: Mark = START) -> Source:
+    """A file that cannot be read, as the one mistake that it is."""
+    return _nothing(file, path, [Mistake(file, mark, "", text)])
+
+
+def _nothing(file: str, path: str, mistakes: list[Mistake]) -> Source:
+    return Source(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
 
 
 def checked(source: Source) -> Source:
@@ -85,7 +104,16 @@ def checked(source: Source) -> Source:
             _check({key: source.content[key]}, Document, "", source, source.mistakes)
             if len(source.mistakes) > before or key not in fields:
                 del source.content[key]
+                source.dropped.append(key)
     return source
+
+
+class _NotRead(Exception):
+    """The text ends being a policy at one place, and nothing after it can be understood."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        super().__init__(mistake)
+        self.mistake = mistake
 
 
 class _Reader:
@@ -99,11 +127,12 @@ class _Reader:
 
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self.events: Iterator[Event] = yaml.parse(text, Loader=loader)
-        self.file, self.mistakes = file, mistakes
+        self.text, self.file, self.mistakes = text, file, mistakes
         self.marks: dict[str, Mark] = {}
+        self.values = 0
 
-    def document(self) -> Any:
-        """The value of the one document; `NOTHING` if there is none. Raises `PolicyError` where it is not YAML."""
+    def document(self) -> dict[str, Any]:
+        """The mapping that the one document is. Raises `_NotRead`."""
         import yaml
 
         try:
@@ -113,28 +142,58 @@ class _Reader:
                     next(self.events)
                     following = next(self.events)
                     if isinstance(following, yaml.DocumentStartEvent):
-                        raise fail(
-                            [Mistake(self.file, _mark(following), "", "a file holds one policy; a second begins here")]
-                        )
+                        raise self._stop(_mark(following), "a file holds one policy; a second begins here")
+                    if not isinstance(value, dict):
+                        raise self._stop(START, f"expected a mapping of keys, found {_kind(value)}")
                     return value
         except yaml.MarkedYAMLError as error:
-            at = error.problem_mark or error.context_mark
-            mark = Mark(at.line + 1, at.column + 1) if at else None
-            raise fail([Mistake(self.file, mark, "", f"not YAML: {error.problem or error.context}")]) from None
-        except (yaml.YAMLError, UnicodeEncodeError) as error:
-            raise fail([Mistake(self.file, None, "", f"not YAML: {error}")]) from None
-        return NOTHING
+            at: Any = error.problem_mark or error.context_mark
+            raise self._stop(Mark(at.line + 1, at.column + 1), self._not_yaml(error, at.line, at.column)) from None
+        except (yaml.YAMLError, UnicodeEncodeError):
+            raise self._no_text() from None
+        raise self._stop(START, "the file is empty; expected keys such as description, extends, imports, limits")
+
+    def _stop(self, mark: Mark, text: str) -> _NotRead:
+        return _NotRead(Mistake(self.file, mark, "", text))
+
+    def _not_yaml(self, error: MarkedYAMLError, line: int, column: int) -> str:
+        """What is wrong with the text at a place, and where known, what to write."""
+        problem = str(error.problem or error.context)
+        advice = None
+        if problem == "mapping values are not allowed in this context":
+            advice = "a text that holds `: ` is written in quotes"
+        elif problem.startswith(("found character that cannot start", "did not find expected alphabetic")):
+            written = "".join(self.text.splitlines()[line : line + 1])
+            # libyaml stands behind the sign of an alias, and at any other.
+            advice = ADVICE.get(written[max(column - 1, 0) : column + 1].lstrip(" ")[:1])
+        return f"not YAML: {problem}{f'; {advice}' if advice else ''}"
+
+    def _no_text(self) -> _NotRead:
+        """The first character that no YAML text may hold: the parser itself does not say in which line it is."""
+        from yaml.reader import Reader
+
+        found = Reader.NON_PRINTABLE.search(self.text)
+        if found is None:
+            return self._stop(START, "not YAML")
+        before = self.text[: found.start()]
+        mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        return self._stop(mark, f"not YAML: control characters such as {found.group()!a} are not allowed")
 
     def _value(self, event: Event, path: str, depth: int) -> Any:
         import yaml
 
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise self._stop(_mark(event), f"the file holds too much; a policy has at most {MAX_VALUES} values")
         if depth > MAX_DEPTH:
-            raise fail([Mistake(self.file, _mark(event), "", f"nested more than {MAX_DEPTH} levels deep")])
-        if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event.value) if event.implicit[0] else event.value
+            raise self._stop(_mark(event), f"nested more than {MAX_DEPTH} levels deep")
         if isinstance(event, yaml.AliasEvent):
             self._mistake(event, path, "anchors and aliases are not read in a policy; write the value out")
             return None
+        if getattr(event, "tag", None) is not None:
+            self._mistake(event, path, "tags (`!`) are not read in a policy; write the plain value")
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event.value) if event.implicit[0] else event.value
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path, depth)
         values: list[Any] = []
@@ -184,7 +243,7 @@ def _scalar(text: str) -> Any:
     """A plain value by the rules of YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is ten."""
     if text in _WORDS:
         return _WORDS[text]
-    if _INT.match(text) and len(text) < 20:
+    if _INT.match(text) and len(text) < 400:
         return int(text)
     return float(text) if _FLOAT.match(text) else text
 
@@ -199,6 +258,7 @@ def _check(value: Any, expected: Any, path: str, source: Source, mistakes: list[
     sequence = next((arm for arm in arms if get_origin(arm) is list), None)
     if isinstance(value, dict) and struct is not None:
         fields = _fields(struct)
+        before = len(mistakes)
         for key, item in value.items():
             where = f"{path}.{key}" if path else key
             if key in fields:
@@ -206,9 +266,18 @@ def _check(value: Any, expected: Any, path: str, source: Source, mistakes: list[
             else:
                 hint = nearest(key, fields) or f"; the keys here are {', '.join(fields)}"
                 mistakes.append(source.mistake(where, f"unknown key{hint}"))
+        if len(mistakes) == before:
+            # Each key is right by itself; the type may object to what they say together.
+            try:
+                msgspec.convert(value, struct)
+            except msgspec.ValidationError as error:
+                mistakes.append(source.mistake(path, str(error)))
     elif isinstance(value, dict) and mapping is not None:
         for key, item in value.items():
-            _check(item, get_args(mapping)[1], f"{path}.{key}", source, mistakes)
+            if isinstance(key, str):
+                _check(item, get_args(mapping)[1], f"{path}.{key}", source, mistakes)
+            else:
+                mistakes.append(source.mistake(path, f"expected names as keys; found {_kind(key)}"))
     elif isinstance(value, list) and sequence is not None:
         for index, item in enumerate(value):
             _check(item, get_args(sequence)[0], f"{path}[{index}]", source, mistakes)
@@ -227,7 +296,7 @@ def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
     if error.startswith("Expected `") and (">" in error or "<" in error):
         # The type is right and the value is out of range: msgspec says which bound.
         bound = error.removeprefix("Expected ").partition(" - at")[0].replace("`", "")
-        return f"expected {bound}{f' ({unit})' if unit else ''}, found {value!r}"
+        return f"expected {bound}{f' ({unit})' if unit else ''}, found {_kind(value)}"
     parts = [" or ".join(words)] if words else []
     for arm in bare:
         if get_origin(arm) is list:
@@ -251,7 +320,9 @@ def _kind(value: Any) -> str:
         return f"a mapping ({', '.join(map(str, list(value)[:3]))})"
     if isinstance(value, list):
         return "a list"
-    return repr(value) if isinstance(value, (int, float)) else f"the text {value!r}"
+    if isinstance(value, (bool, int, float)):
+        return short_repr(value, 40).lower()
+    return f"the text {short_repr(value, 80)}" if isinstance(value, str) else f"a value of type {type(value).__name__}"
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from safeexec.errors import PolicyError
+from safeexec.text import shorten
+
+MOST = 100
+"""Mistakes that one error lists."""
 
 
 class Mark(NamedTuple):
@@ -13,6 +17,9 @@ class Mark(NamedTuple):
 
     line: int
     column: int
+
+
+START = Mark(1, 1)
 
 
 class Mistake(NamedTuple):
@@ -25,7 +32,8 @@ class Mistake(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.mark.line}:{self.mark.column}" if self.mark else self.file
-        return f"{place}: {self.path}: {self.text}" if self.path else f"{place}: {self.text}"
+        path = shorten(self.path if self.path.isprintable() else repr(self.path), 120)
+        return f"{place}: {path}: {self.text}" if path else f"{place}: {self.text}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -37,8 +45,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def fail(mistakes: list[Mistake]) -> PolicyError:
-    """The one error for all that is wrong."""
-    unique = list(dict.fromkeys(mistakes))
+    """The one error for all that is wrong, file by file, from top to bottom."""
+    files = [mistake.file for mistake in mistakes]
+    unique = sorted({*mistakes}, key=lambda mistake: (files.index(mistake.file), mistake.mark or (), mistake))
     if len(unique) == 1:
         return PolicyError(str(unique[0]))
-    return PolicyError(f"{len(unique)} mistakes:\n" + "\n".join(f"  {mistake}" for mistake in unique))
+    shown = [f"  {mistake}" for mistake in unique[:MOST]]
+    if len(unique) > MOST:
+        shown.append(f"  and {len(unique) - MOST} more")
+    return PolicyError(f"{len(unique)} mistakes:\n" + "\n".join(shown))

@@ -130,7 +130,7 @@ class Filesystem(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Determinism(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two runs of a program print the same bytes."""
 
-    seed: Annotated[int, Meta(ge=0)] = 0
+    seed: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
     """Seed of `random`, numpy's generators, `uuid4` and `secrets`."""
     clock: str = "real"
     """`real`, or the ISO 8601 instant at which the clock stands, as `2025-01-01T00:00:00+00:00`."""
@@ -189,9 +189,9 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
 
     def __post_init__(self) -> None:
         for field in ("imports", "hints", "origins"):
-            value = getattr(self, field)
-            if not isinstance(value, MappingProxyType):
-                msgspec.structs.force_setattr(self, field, MappingProxyType(dict(value)))
+            msgspec.structs.force_setattr(self, field, MappingProxyType(dict(getattr(self, field))))
+        for field in ("builtins", "require", "danger_allow_commands", "files"):
+            msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self.content() == other.content()

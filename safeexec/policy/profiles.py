@@ -8,6 +8,7 @@ gives one.
 from __future__ import annotations
 
 import os
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,12 @@ SUFFIXES = (".yaml", ".yml")
 MAX_DEPTH = 16
 """Profiles in one line of `extends`."""
 
+RACY = 100_000_000
+"""Nanoseconds for which a file counts as being written: a second change may leave its time and size as they were."""
+
 _loaded: dict[str, tuple[tuple[Stamp, ...], Policy]] = {}
-"""Path → the policy that was loaded from it, and what tells that none of its files has changed since."""
+"""Path → the policy that was loaded from it, and what tells that none of its files has changed since, and that no file
+has come into a directory that is searched."""
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +52,8 @@ def shipped_directory() -> str:
 def directories() -> list[str]:
     """The directories that are searched for a name, in order."""
     given = os.environ.get("SAFEEXEC_POLICY_PATH", "")
-    return [*filter(None, given.split(os.pathsep)), shipped_directory()]
+    own = (os.path.abspath(os.path.expanduser(directory)) for directory in given.split(os.pathsep) if directory)
+    return [*own, shipped_directory()]
 
 
 def names() -> dict[str, str]:
@@ -61,24 +67,56 @@ def names() -> dict[str, str]:
     return found
 
 
-def find(name: str | os.PathLike[str], *, relative_to: str | None = None) -> str:
+def find(name: str | os.PathLike[str]) -> str:
     """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is none."""
     text = os.fspath(name)
     if not isinstance(name, str) or _is_path(text):
-        path = os.path.join(relative_to or os.getcwd(), os.path.expanduser(text))
-        if os.path.isfile(path):
-            return path
-        raise PolicyError(f"there is no policy file {path}")
-    for directory in directories():
+        return _file(os.path.join(os.getcwd(), os.path.expanduser(text)))
+    return _named(text, directories())
+
+
+def _parent(child: Source) -> str:
+    """The file that `child` extends. Raises `PolicyError` if there is none.
+
+    A profile that extends its own name changes the one that it hides: the next of that name along the search. What a
+    shipped profile extends is shipped with it.
+    """
+    parent = child.content["extends"]
+    directory = os.path.dirname(child.path)
+    if _is_path(parent):
+        if not child.path:
+            # The text may come from anywhere, and what an error quotes of another file goes back there.
+            raise PolicyError(f"a policy given as text extends a profile by its name; {parent!r} is a path")
+        return _file(os.path.join(directory, os.path.expanduser(parent)))
+    searched = directories()
+    if directory == shipped_directory():
+        searched = [directory]
+    elif parent == _stem(child.path) and directory in searched:
+        searched = searched[searched.index(directory) + 1 :]
+    return _named(parent, searched)
+
+
+def _file(path: str) -> str:
+    if os.path.isfile(path):
+        return path
+    raise PolicyError(f"{path} is no file" if os.path.exists(path) else f"there is no policy file {path}")
+
+
+def _named(name: str, searched: list[str]) -> str:
+    for directory in searched:
         for suffix in SUFFIXES:
-            path = os.path.join(directory, text + suffix)
+            path = os.path.join(directory, name + suffix)
             if os.path.isfile(path):
                 return path
     from safeexec.policy.mistakes import nearest
 
+    here = next((f"./{name}{suffix}" for suffix in SUFFIXES if os.path.isfile(f"{name}{suffix}")), "")
     known = names()
-    hint = nearest(text, known)
-    raise PolicyError(f"no policy is called {text!r}{hint or ''}{'' if hint else '; known are ' + ', '.join(known)}")
+    hint = f"; the file here is {here}" if here else nearest(name, known) or f"; known are {', '.join(known)}"
+    absent = [directory for directory in searched if not os.path.isdir(directory)]
+    if absent:
+        hint += f"; SAFEEXEC_POLICY_PATH names {', '.join(absent)}, which is no directory"
+    raise PolicyError(f"no policy is called {name!r}{hint}")
 
 
 def _is_path(text: str) -> bool:
@@ -91,7 +129,9 @@ def load(name: str | os.PathLike[str]) -> Policy:
     policy = _cached(path)
     if policy is None:
         policy = _prepared(path) or read_profile(path)
-        _loaded[path] = (tuple(_stamp(file) for file in policy.files), policy)
+        stamps = tuple(_stamp(file) for file in (*policy.files, *directories()) if os.path.exists(file))
+        if time.time_ns() - max(stamp[1] for stamp in stamps) > RACY:
+            _loaded[path] = stamps, policy
     return policy
 
 
@@ -138,36 +178,38 @@ def _cached(path: str) -> Policy | None:
 
 
 def _read(path: str) -> Source:
-    from safeexec.policy.loader import read
+    from safeexec.policy.loader import MAX_LENGTH, read, unreadable
+    from safeexec.policy.mistakes import Mark
 
+    file = os.path.basename(path)
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode()
+        with open(path, "rb") as opened:
+            data = opened.read(4 * MAX_LENGTH + 1)
+        text = data.decode()
     except UnicodeDecodeError as error:
-        raise PolicyError(f"{path}: not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}") from None
+        line_start = data.rfind(b"\n", 0, error.start) + 1
+        column = len(data[line_start : error.start].decode(errors="replace")) + 1
+        place = Mark(data.count(b"\n", 0, error.start) + 1, column)
+        return unreadable(file, path, f"not UTF-8 text: byte {error.start} is {data[error.start]:#04x}", place)
     except OSError as error:
         raise PolicyError(f"{path}: cannot be read: {error.strerror}") from None
-    return read(text, file=os.path.basename(path), path=path)
+    return read(text, file=file, path=path)
 
 
 def _chain(source: Source) -> list[Source]:
     """The file and those it extends, the base first."""
-    from safeexec.policy.mistakes import fail
-
     chain = [source]
     while "extends" in (child := chain[0]).content:
-        parent = child.content["extends"]
         try:
-            if not child.path and _is_path(parent):
-                # The text may come from anywhere, and what an error quotes of another file goes back there.
-                raise PolicyError(f"a policy given as text extends a profile by its name; {parent!r} is a path")
-            path = find(parent, relative_to=os.path.dirname(child.path))
+            path = _parent(child)
+            if any(one.path and os.path.samefile(one.path, path) for one in chain):
+                names = " → ".join([*(one.file for one in reversed(chain)), os.path.basename(path)])
+                raise PolicyError(f"the profiles extend each other in a circle: {names}")
+            if len(chain) >= MAX_DEPTH:
+                raise PolicyError(f"more than {MAX_DEPTH} profiles extend one another")
+            parent = _read(path)
         except PolicyError as error:
             child.mistakes.append(child.mistake("extends", str(error)))
             break
-        line = [*(one.path for one in chain)]
-        if any(one and os.path.samefile(one, path) for one in line) or len(chain) >= MAX_DEPTH:
-            names = " → ".join([*(one.file for one in reversed(chain)), os.path.basename(path)])
-            raise fail([child.mistake("extends", f"the profiles extend each other in a circle: {names}")])
-        chain.insert(0, _read(path))
+        chain.insert(0, parent)
     return chain

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import asdict
 
 from safeexec.policy.checks import check_names
+from safeexec.policy.document import Document
 from safeexec.policy.loader import Source
 from safeexec.policy.mistakes import Mistake, fail, nearest
 from safeexec.policy.model import ALL, Attributes, Determinism, Filesystem, Language, Limits, Policy, Selection, Tools
@@ -25,7 +26,8 @@ def resolve(name: str, chain: Sequence[Source], *, start: Policy | None = None) 
 
     Raises `PolicyError` that lists every mistake of every file.
     """
-    draft = _Draft(start)
+    # A file whose parent cannot be read inherits nobody knows what.
+    draft = _Draft(start, unknown=[*Document.__struct_fields__] if "extends" in chain[0].content else ())
     mistakes: list[Mistake] = []
     for source in chain:
         draft.apply(source)
@@ -53,8 +55,9 @@ def contradictions(policy: Policy, source: Source) -> list[Mistake]:
 class _Draft:
     """The settings so far, and where each is written."""
 
-    def __init__(self, start: Policy | None) -> None:
+    def __init__(self, start: Policy | None, unknown: Iterable[str] = ()) -> None:
         start = start or Policy()
+        self.unknown = {*unknown}
         self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
         self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
         self.determinism = asdict(start.determinism) if start.determinism else None
@@ -83,6 +86,7 @@ class _Draft:
 
     def apply(self, source: Source) -> None:
         """Lays one file over what its parents say."""
+        self.unknown.update(source.dropped)
         for key, value in source.content.items():
             if key == "extends":
                 continue
@@ -124,13 +128,7 @@ class _Draft:
             self._forget(path)
             return tuple(dict.fromkeys(value))
         removed = value.get("remove", ())
-        for index, name in enumerate(removed):
-            if name not in inherited:
-                self.mistakes.append(
-                    source.mistake(
-                        f"{path}.remove[{index}]", f"{name} is not in the inherited list{nearest(name, inherited)}"
-                    )
-                )
+        self._removed(removed, inherited, path, source)
         self._edited(path, value, source)
         kept = [name for name in inherited if name not in removed]
         return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
@@ -151,14 +149,7 @@ class _Draft:
         if chosen.names is None:
             refused = [name for name in chosen.refused if name not in add]
             return Selection(refused=tuple(dict.fromkeys([*refused, *remove])))
-        for index, name in enumerate(remove):
-            if name not in chosen.names:
-                self.mistakes.append(
-                    source.mistake(
-                        f"{path}.remove[{index}]",
-                        f"{name} is not among the inherited names{nearest(name, chosen.names)}",
-                    )
-                )
+        self._removed(remove, chosen.names, path, source)
         names = [name for name in chosen.names if name not in remove]
         return Selection(names=tuple(dict.fromkeys([*names, *add])))
 
@@ -172,16 +163,24 @@ class _Draft:
                 del self.imports[name]
                 self.origins[f"imports.{name}"] = source.rule(path)
             return
-        if isinstance(entry, dict):
-            if inherited is None and "remove" in entry and "except" not in entry:
-                self.mistakes.append(
-                    source.mistake(
-                        f"{path}.remove", f"{module} is not inherited, so nothing can be removed; write except instead"
-                    )
-                )
-            if inherited is None:
-                inherited = NOTHING if "add" in entry else ALL
+        if isinstance(entry, dict) and inherited is None:
+            if "remove" in entry:
+                text = f"{module} is not inherited, so nothing can be removed; write except instead"
+                self._note(source.mistake(f"{path}.remove", text))
+            inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
+
+    def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: Source) -> None:
+        """What is taken away must be there."""
+        for index, name in enumerate(names):
+            if name not in inherited:
+                text = f"{name} is not inherited{nearest(name, inherited)}"
+                self._note(source.mistake(f"{path}.remove[{index}]", text))
+
+    def _note(self, mistake: Mistake) -> None:
+        """Keeps a mistake about what is inherited, unless that could not be read."""
+        if mistake.path.partition(".")[0] not in self.unknown:
+            self.mistakes.append(mistake)
 
     def _edited(self, path: str, value: dict[str, Any], source: Source) -> None:
         for verb in ("add", "remove", "except"):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.util import find_spec
+from operator import attrgetter
 
 import msgspec
 
+from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
+from safeexec.policy.kernel import wants
 from safeexec.policy.mistakes import nearest
 from safeexec.policy.model import Policy
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing to know about a policy. A harmless one changes nothing: a module that is allowed, but not installed."""
+    """One thing to know about a policy. A harmless one needs no change: a module that is allowed, but not installed."""
 
     rule: str
     path: str
@@ -19,35 +23,80 @@ class Finding(msgspec.Struct, frozen=True):
     harmless: bool = False
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.path}: {self.text}{' (harmless)' if self.harmless else ''}"
+        return f"{self.rule}: {'note: ' if self.harmless else ''}{self.path}: {self.text}"
 
 
 def review(policy: Policy) -> list[Finding]:
-    """Modules and names that the policy mentions and that it cannot open, or need not close."""
+    """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
+    if policy.language.mode == "python":
+        return []
+    return [*_modules(policy), *_settings(policy), *_attributes(policy), *_hints(policy)]
+
+
+def _modules(policy: Policy) -> Iterator[Finding]:
     from safeexec.facades import tables
 
-    found: list[Finding] = []
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         if find_spec(module.partition(".")[0]) is None:
-            found.append(Finding(rule, path, "the module is not installed", harmless=True))
+            yield Finding(rule, path, "the module is not installed", harmless=True)
         reviewed = tables.table(module)
         if reviewed is None and not tables.submodules(module):
-            hint = nearest(module, tables.submodules(module.rpartition(".")[0]))
-            found.append(Finding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}"))
+            parent, _, leaf = module.rpartition(".")
+            hint = nearest(leaf, tables.submodules(parent))
+            yield Finding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}")
             continue
-        known = {*(reviewed.allowed if reviewed else ()), *tables.submodules(module)}
         for name in (*(chosen.names or ()), *chosen.refused):
-            # A submodule's own names may be taken away in the line of its package: `numpy: {except: [random.seed]}`.
-            owner, _, leaf = f"{module}.{name}".rpartition(".")
-            verdict = tables.judge(owner, leaf)
-            if verdict.allowed:
-                continue
-            where = policy.origin(f"{path}.{name}")
-            if name in chosen.refused and reviewed is not None and leaf in reviewed.refused:
-                found.append(Finding(where, f"{path}.{name}", "it is refused in any case", harmless=True))
-            elif reviewed is not None and leaf in reviewed.refused:
-                found.append(Finding(where, f"{path}.{name}", f"it stays refused: {verdict.reason}"))
-            else:
-                found.append(Finding(where, f"{path}.{name}", f"{module} has no such name{nearest(name, known)}"))
-    return found
+            text, harmless = _judged(policy, module, name, taken=name in chosen.refused)
+            if text:
+                yield Finding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
+
+
+def _judged(policy: Policy, module: str, name: str, *, taken: bool) -> tuple[str, bool]:
+    """What is wrong with a name that the policy lists or takes away, if anything, and whether that is harmless."""
+    from safeexec.facades import tables
+
+    # A submodule's own names may be taken away in the line of its package: `numpy: {except: [random.seed]}`.
+    owner, _, leaf = f"{module}.{name}".rpartition(".")
+    verdict, reviewed = tables.judge(owner, leaf), tables.table(owner)
+    if verdict.allowed:
+        closed = verdict.tag == "files" and policy.filesystem.workspace == "none" and not taken
+        return (f"it stays refused: {NEEDS_WORKSPACE.text}" if closed else ""), False
+    if reviewed is None and not tables.submodules(owner):
+        return f"no module {owner} has been reviewed", False
+    if verdict.reason == UNREVIEWED.text:
+        known = {*(reviewed.allowed if reviewed else ()), *tables.submodules(owner)}
+        return f"{owner} has no such name{nearest(leaf, known)}", False
+    return ("it is refused in any case", True) if taken else (f"it stays refused: {verdict.reason}", False)
+
+
+def _settings(policy: Policy) -> Iterator[Finding]:
+    """Modules that are open while the kernel keeps out what most of their work needs."""
+    seen: set[str] = set()
+    for module in policy.imports:
+        wanted = wants(module)
+        if wanted is None or attrgetter(wanted[0])(policy) or wanted[0] in seen:
+            continue
+        seen.add(wanted[0])
+        text = f"most of its work needs `{wanted[0]}: {str(wanted[1]).lower()}`"
+        yield Finding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
+
+
+def _attributes(policy: Policy) -> Iterator[Finding]:
+    """Names of modules that the policy refuses: what does not exist is misspelt, and something else stays open."""
+    for name in policy.attributes.refuse:
+        module, _, leaf = name.rpartition(".")
+        if module:
+            text, harmless = _judged(policy, module, leaf, taken=True)
+            if text:
+                path = f"attributes.refuse.{name}"
+                yield Finding(policy.origin(path), path, text, harmless)
+
+
+def _hints(policy: Policy) -> Iterator[Finding]:
+    for name in policy.hints:
+        answer = policy.why(name)
+        # A name of nothing may be one that programs make up: its hint stands beside the NameError.
+        if answer.allowed and answer.kind != "name":
+            path = f"hints.{name}"
+            yield Finding(policy.origin(path), path, "it is allowed, so that nobody reads the hint", harmless=True)

@@ -75,6 +75,7 @@ def test_refused_names_of_a_module_are_not_suggested() -> None:
 def test_the_policy_s_own_hint_wins() -> None:
     plan = LanguagePlan(hints={"requests": "Use `catalogue(item)`."}, tools=("fetch_page",))
     assert hint_for("module", "requests", plan) == "Use `catalogue(item)`."
+    assert hint_for("module", "requests.adapters", plan) == "Use `catalogue(item)`."
 
 
 def test_every_need_in_the_tables_is_known() -> None:

@@ -47,6 +47,12 @@ def test_check(capsys, tmp_path):
         ("math: [squrt]", "imports.math.squrt: math has no such name; did you mean sqrt?"),
         ("json: [codecs]", "imports.json.codecs"),
         ("scipy.nothing: all", "imports.scipy.nothing: it stays refused"),
+        ("scipy.stat: all", "imports.scipy.stat: it stays refused: it has not been reviewed; did you mean stats?"),
+        ("numpy: [load]", "imports.numpy.load: it stays refused: it works on files, and this policy has no workspace"),
+        (
+            "numpy: {except: [random.sead]}",
+            "imports.numpy.random.sead: numpy.random has no such name; did you mean seed?",
+        ),
     ],
 )
 def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
@@ -55,6 +61,42 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
     status, _, err = run(capsys, "policy", "check", str(path))
     assert status == 1
     assert f"mine.yaml:3: {text}" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "finding"),
+    [
+        ("attributes: {refuse: [math.squrt]}", 1, "math has no such name; did you mean sqrt?"),
+        ("attributes: {refuse: [maths.sqrt]}", 1, "no module maths has been reviewed"),
+        ("attributes: {refuse: [os.system]}", 0, "note: attributes.refuse.os.system: it is refused in any case"),
+        ("imports: {threading: all}", 0, "note: imports.threading: most of its work needs `limits.threads: 16`"),
+        ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
+        ("imports: {numpy: all}", 0, "most of its work needs `danger_allow_executable_mappings: true`"),
+        ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
+    ],
+)
+def test_check_looks_at_what_changes_nothing(capsys, tmp_path, text, status, finding):
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"extends: calculator\n{text}\n")
+    found, _, err = run(capsys, "policy", "check", str(path))
+    assert (found, finding in err) == (status, True), err
+
+
+def test_a_hint_beside_what_is_refused_or_made_up_is_no_finding(capsys, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: calculator\nhints: {requests: Use fetch., fetch_all: Use fetch., __globals__: No.}\n")
+    assert run(capsys, "policy", "check", str(path))[2] == ""
+
+
+def test_list_goes_on_after_a_profile_that_is_wrong(capsys, tmp_path, monkeypatch):
+    (tmp_path / "broken.yaml").write_text("limit: {}\n")
+    (tmp_path / "fine.yaml").write_text('description: "two\\nlines\\e[31m"\nextends: calculator\n')
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path))
+    status, out, err = run(capsys, "policy", "list")
+    assert status == 1
+    assert "two lines\n" in out
+    assert "data-analysis" in out
+    assert "broken.yaml:1:1: limit: unknown key; did you mean limits?" in err
 
 
 def test_diff(capsys):

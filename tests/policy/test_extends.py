@@ -89,6 +89,34 @@ def test_extends_that_go_in_a_circle(tmp_path):
         (tmp_path / f"{name}.yaml").write_text(f"extends: ./{parent}.yaml\n")
     with pytest.raises(PolicyError, match=r"c.yaml:1:1: extends: .* circle: a.yaml → b.yaml → c.yaml → a.yaml"):
         Policy.load(tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_text("extends: a.yaml\nlimit: {}\n")
+    with pytest.raises(PolicyError, match=r"(?s)2 mistakes.*circle: a.yaml → a.yaml.*a.yaml:2:1: limit: unknown"):
+        Policy.load(tmp_path / "a.yaml")
+
+
+def test_a_long_line_of_profiles_is_no_circle(tmp_path):
+    (tmp_path / "p0.yaml").write_text("limits: {threads: 1}\n")
+    for number in range(1, 20):
+        (tmp_path / f"p{number}.yaml").write_text(f"extends: ./p{number - 1}.yaml\n")
+    assert Policy.load(tmp_path / "p15.yaml").limits.threads == 1
+    with pytest.raises(PolicyError, match=r"p4.yaml:1:1: extends: more than 16 profiles extend one another"):
+        Policy.load(tmp_path / "p19.yaml")
+
+
+def test_three_levels_of_lists(tmp_path):
+    extend(tmp_path, "builtins: {add: [max, min], remove: [print]}")
+    (tmp_path / "third.yaml").write_text("extends: ./child.yaml\nbuiltins: {add: [print], remove: [max, len]}\n")
+    policy = Policy.load(tmp_path / "third.yaml")
+    assert policy.builtins == ("sum", "min", "print")
+    assert [policy.origin(f"builtins.{name}") for name in ("sum", "min", "print", "max")] == [
+        "base.yaml:2",
+        "child.yaml:2",
+        "third.yaml:2",
+        "third.yaml:2",
+    ]
+    (tmp_path / "fourth.yaml").write_text("extends: ./third.yaml\nbuiltins: [abs]\n")
+    policy = Policy.load(tmp_path / "fourth.yaml")
+    assert (policy.builtins, policy.origin("builtins.print")) == (("abs",), "fourth.yaml:2")
 
 
 def test_a_profile_of_its_own_takes_under_ten_lines():

@@ -17,7 +17,7 @@ MISTAKES = [
     ("limits: {memory_mb: 1GB}", "p.yaml:1:10: limits.memory_mb: expected a whole number of MiB; found the text '1GB'"),
     ("limits: {memory_mb: -1}", "p.yaml:1:10: limits.memory_mb: expected int >= 16 (a whole number of MiB), found -1"),
     ("limits: {threads: 1.5}", "p.yaml:1:10: limits.threads: expected a whole number; found 1.5"),
-    ("limits: {threads: true}", "p.yaml:1:10: limits.threads: expected a whole number; found True"),
+    ("limits: {threads: true}", "p.yaml:1:10: limits.threads: expected a whole number; found true"),
     ("limits: 5", "p.yaml:1:1: limits: expected a mapping with wall_seconds"),
     ("checkpoints: always", "p.yaml:1:1: checkpoints: expected idle or before-step or off; found the text 'always'"),
     ("on_error: kep", "p.yaml:1:1: on_error: expected keep or restore; found the text 'kep'; did you mean keep?"),
@@ -39,13 +39,32 @@ MISTAKES = [
     ("hints: {open: ''}", "p.yaml:1:9: hints.open: expected one or two sentences"),
     ("limits: {wall_seconds: 90}", "p.yaml:1:10: limits.wall_seconds: wall_seconds (90) is more than max_wall_seconds (60)"),
     ("extends: calculater", "p.yaml:1:1: extends: no policy is called 'calculater'; did you mean calculator?"),
-    ("extends: calculator\nbuiltins: {remove: [open]}", "p.yaml:2:21: builtins.remove[0]: open is not in the inherited list"),
+    ("extends: calculator\nbuiltins: {remove: [open]}", "p.yaml:2:21: builtins.remove[0]: open is not inherited"),
     ("a: 1\na: 2", "p.yaml:2:1: a: the key is written twice, first in line 1"),
     ("builtins: &b [print]\nrequire: *b", "anchors and aliases are not read in a policy"),
     ("[a, b]", "p.yaml:1:1: expected a mapping of keys, found a list"),
     ("", "the file is empty"),
     ("limits: {", "p.yaml:"),
-    ("a: b: c", "not YAML"),
+    ("a: b: c", "p.yaml:1:5: not YAML: mapping values are not allowed in this context; a text that holds `: ` is written in quotes"),
+    ("limits:\n\tmemory_mb: 64", "p.yaml:2:1: not YAML: found character that cannot start any token; a tab cannot indent; use spaces"),
+    ("description: @home", "p.yaml:1:14: not YAML: found character that cannot start any token; a text that begins with this character is"),
+    ("tools: {approval: [*]}", "`*` begins an alias; write it in quotes: '*'"),
+    ("description: a\x1bb", "p.yaml:1:15: not YAML: control characters such as '\\x1b' are not allowed"),
+    ("extends: calculator\n---\nlimits: {}", "p.yaml:2:1: a file holds one policy; a second begins here"),
+    ("null", "p.yaml:1:1: expected a mapping of keys, found nothing"),
+    ("# nothing", "p.yaml:1:1: the file is empty"),
+    ("limits: !!python/object/new:os.system {}", "p.yaml:1:9: limits: tags (`!`) are not read in a policy"),
+    ("description: !!binary aGVsbG8=", "p.yaml:1:14: description: tags (`!`) are not read"),
+    ("builtins: {}", "p.yaml:1:1: builtins: expected names to add or to remove"),
+    ("builtins: {add: [print, len], remove: [print]}", "p.yaml:1:1: builtins: print cannot be both added and removed"),
+    ("imports: {math: {except: [comb], add: [pi]}}", "p.yaml:1:11: imports.math: except replaces what is inherited, add and remove change it: write one or the other"),
+    ("language: {constructs: {except: [for], remove: [if]}}", "language.constructs: except replaces what is inherited"),
+    ("filesystem: {read: [\"/a\\0b\"]}", "filesystem.read[0]: expected an absolute path without .., found '/a\\x00b'"),
+    ("hints: {a b: x}", "p.yaml:1:9: hints.a b: expected a refused name, such as random, numpy.load, open, __globals__ or while"),
+    ("hints: {'': x}", "expected a refused name"),
+    ("determinism: {seed: 99999999999999999999}", "p.yaml:1:15: determinism.seed: expected int <= 9223372036854775807, found 99999999999999999999"),
+    ('"lim\\x1bits": 1', "p.yaml:1:1: 'lim\\x1bits': unknown key; did you mean limits?"),
+    ("limits: {memory_mb: " + "9" * 500 + "}", "expected a whole number of MiB; found"),
 ]  # fmt: skip
 
 
@@ -66,6 +85,31 @@ def test_all_mistakes_are_reported_at_once():
         assert sum(part in line for line in lines) == 1
 
 
+def test_what_is_wrong_along_extends_is_reported_together(tmp_path):
+    (tmp_path / "base.yaml").write_text("limits: {\n")
+    (tmp_path / "child.yaml").write_text("extends: ./base.yaml\nimports: {maths: all}\nbuiltins: {remove: [print]}\n")
+    with pytest.raises(PolicyError) as caught:
+        Policy.load(tmp_path / "child.yaml")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2 mistakes:"  # what the base has of builtins is not known, so nothing is said of it
+    assert "base.yaml:2:1: not YAML" in lines[1]
+    assert "child.yaml:2:11: imports.maths" in lines[2]
+
+
+def test_an_error_stays_readable_however_much_is_wrong():
+    text = "".join(f"key{number}: {'x' * 20}\n" for number in range(2000))
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_yaml(text)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "2000 mistakes:"
+    assert lines[-1] == "  and 1900 more"
+    with pytest.raises(PolicyError, match="at most 5000 values"):
+        Policy.from_yaml(f"builtins: [{'prnt, ' * 30_000}]")
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_yaml(f"limits: {{memory_mb: {'x' * 100_000}}}")
+    assert len(str(caught.value)) < 300
+
+
 def test_words_that_yaml_1_1_took_for_booleans():
     assert Policy.from_yaml("checkpoints: off").checkpoints == "off"
     with pytest.raises(PolicyError, match="socketpair: expected true or false; found the text 'on'"):
@@ -76,9 +120,19 @@ def test_numbers_are_decimal():
     assert Policy.from_yaml("limits: {threads: 010}").limits.threads == 10
 
 
-def test_a_file_that_is_too_long_is_not_read():
+def test_a_file_that_is_too_long_is_not_read(tmp_path):
     with pytest.raises(PolicyError, match="at most 262144"):
         Policy.from_yaml("#" * 300_000)
+    path = tmp_path / "p.yaml"
+    path.write_bytes(b"#" * 3_000_000)
+    with pytest.raises(PolicyError, match="at most 262144"):
+        Policy.load(path)
+
+
+def test_marks_and_line_ends_of_other_systems(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_bytes(b"\xef\xbb\xbflimits:\r\n  threads: 3\r\n")
+    assert Policy.load(path).limits.threads == 3
 
 
 def test_deep_nesting_is_an_error():
@@ -88,8 +142,8 @@ def test_deep_nesting_is_an_error():
 
 def test_a_file_that_is_not_text(tmp_path):
     path = tmp_path / "p.yaml"
-    path.write_bytes(b"description: \xff")
-    with pytest.raises(PolicyError, match="not UTF-8 text: byte 13 is 0xff"):
+    path.write_bytes(b"limits: {}\r\ndescription: \xc3\xa4\xff")
+    with pytest.raises(PolicyError, match=r"p.yaml:2:15: not UTF-8 text: byte 27 is 0xff"):
         Policy.load(path)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
+from types import MappingProxyType
 
 import pytest
 
 from safeexec import Policy, PolicyError
-from safeexec.policy.model import Filesystem, Limits
+from safeexec.policy.model import Filesystem, Limits, Selection
 
 PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
 
@@ -53,6 +57,25 @@ def test_nothing_can_be_changed(policy):
         policy.imports["os"] = None
 
 
+def test_what_it_was_made_of_is_not_kept():
+    names, imports = ["print"], {"math": Selection()}
+    policy = Policy(builtins=names, imports=MappingProxyType(imports))
+    before = hash(policy)
+    names.append("open")
+    imports["os"] = Selection()
+    assert (policy.builtins, dict(policy.imports), hash(policy)) == (("print",), {"math": Selection()}, before)
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = f"from safeexec import Policy; print([Policy.load(name).digest for name in {PROFILES}])"
+    digests = set()
+    for seed in ("0", "1", "random"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", code]
+        digests.add(subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60).stdout)
+    assert digests == {f"{[Policy.load(name).digest for name in PROFILES]}\n".encode()}
+
+
 def test_replace():
     policy = Policy.load("calculator")
     changed = policy.replace(
@@ -86,6 +109,11 @@ def test_replace():
         ({"filesystem": {"workspac": "none"}}, "filesystem.workspac: unknown key; did you mean workspace?"),
         ({"builtins": ["prnt"]}, "did you mean print?"),
         ({"on_error": "explode"}, "expected keep or restore"),
+        ({"imports": {5: "all"}}, "imports: expected names as keys; found 5"),
+        ({"memory_mb": object()}, "expected a whole number of MiB; found a value of type object"),
+        ({"name": "two\nlines"}, "a text on one line"),
+        ({"origins": {}}, "a policy has no setting 'origins'"),
+        ({"builtins": {"add": ["open"], "remove": ["open"]}}, "open cannot be both added and removed"),
     ],
 )
 def test_replace_refuses(changes, message):

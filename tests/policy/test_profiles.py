@@ -96,9 +96,43 @@ def test_a_changed_file_is_loaded_again(tmp_path):
     base, child = tmp_path / "base.yaml", tmp_path / "child.yaml"
     base.write_text("limits: {threads: 1}\n")
     child.write_text("extends: ./base.yaml\n")
+    assert Policy.load(child).limits.threads == 1
+    base.write_text("limits: {threads: 2}\n")  # at once, and as long as before
+    assert Policy.load(child).limits.threads == 2
+    for path in (base, child, shipped_directory()):
+        os.utime(path, (0, 0))
     assert Policy.load(child) is Policy.load(child)
     base.write_text("limits: {threads: 12}\n")
     assert Policy.load(child).limits.threads == 12
+
+
+def test_a_profile_that_hides_one_of_its_name_may_extend_it(tmp_path, monkeypatch):
+    (tmp_path / "calculator.yaml").write_text("extends: calculator\nlimits: {threads: 3}\n")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path))
+    policy = Policy.load("calculator")
+    assert policy.limits.threads == 3
+    assert policy.files == (str(tmp_path / "calculator.yaml"), f"{shipped_directory()}/calculator.yaml")
+    assert Policy.from_yaml("extends: calculator").limits.threads == 3
+    # What is shipped extends what is shipped, resolved in advance or not.
+    for standard in (Policy.load("standard"), read_profile(f"{shipped_directory()}/standard.yaml")):
+        assert standard.limits.threads == 16
+        assert standard.files[1] == f"{shipped_directory()}/calculator.yaml"
+
+
+def test_a_profile_that_comes_into_the_search_is_seen(tmp_path, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for directory in (first, second):
+        directory.mkdir()
+        os.utime(directory, (0, 0))
+    child = second / "child.yaml"
+    (second / "base.yaml").write_text("limits: {threads: 1}\n")
+    child.write_text("extends: base\n")
+    for path in (second / "base.yaml", child, second, shipped_directory()):
+        os.utime(path, (0, 0))
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", f"{first}{os.pathsep}{second}")
+    assert Policy.load("child").limits.threads == 1
+    (first / "base.yaml").write_text("limits: {threads: 2}\n")
+    assert Policy.load("child").limits.threads == 2
 
 
 def test_unknown_names_and_paths():
@@ -106,6 +140,18 @@ def test_unknown_names_and_paths():
         Policy.load("standart")
     with pytest.raises(PolicyError, match=r"there is no policy file /nowhere/x\.yaml"):
         Policy.load("/nowhere/x.yaml")
+    with pytest.raises(PolicyError, match=r"/ is no file"):
+        Policy.load("/")
+
+
+def test_a_name_that_is_not_found_says_where_it_may_be(tmp_path, monkeypatch):
+    (tmp_path / "mine.yaml").write_text("extends: calculator\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match=r"no policy is called 'mine'; the file here is \./mine\.yaml"):
+        Policy.load("mine")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", "/nowhere")
+    with pytest.raises(PolicyError, match="SAFEEXEC_POLICY_PATH names /nowhere, which is no directory"):
+        Policy.load("yours")
 
 
 def test_the_schema_is_json():

@@ -28,8 +28,7 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, **context: Any) -> str | 
     a language ``construct``, a ``name`` that is not defined, or ``syntax``. `context` may hold `candidates`: the names
     that exist instead.
     """
-    own = plan.hints.get(name) or plan.hints.get(f"{kind}:{name}")
-    if own:
+    if plan.hints and (own := _own(kind, name, plan)):
         return own
     candidates: Iterable[str] = context.get("candidates") or ()
     match kind:
@@ -44,6 +43,15 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, **context: Any) -> str | 
         case "name":
             return _builtin(name, plan) or _did_you_mean(name, candidates)
     raise ValueError(f"unknown kind of hint {kind!r}")
+
+
+def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
+    """The policy's own hint; one for a module holds for what lies below it."""
+    own = plan.hints.get(name)
+    while own is None and kind == "module" and "." in name:
+        name = name.rpartition(".")[0]
+        own = plan.hints.get(name)
+    return own
 
 
 def syntax_hint(error: SyntaxError, source: str) -> str | None:
