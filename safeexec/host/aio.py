@@ -320,6 +320,15 @@ class AsyncSession:
 
     # State
 
+    @property
+    def policy(self) -> Policy:
+        """The policy of this session: the sandbox's, as it was tightened."""
+        return self._core.policy
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this session, for a model's prompt."""
+        return self._core.card(format)
+
     async def get(self, name: str, default: Any = None) -> Any:
         """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
         none.

@@ -340,6 +340,15 @@ class Session:
     # State
 
     @property
+    def policy(self) -> Policy:
+        """The policy of this session: the sandbox's, as it was tightened."""
+        return self._core.policy
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this session, for a model's prompt."""
+        return self._core.card(format)
+
+    @property
     def namespace(self) -> Namespace:
         """The session's variables as a mapping."""
         return Namespace(self._core)

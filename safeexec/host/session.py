@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.errors import (
     ProtocolError,
@@ -59,6 +59,10 @@ class SessionCore(Steps):
     def end(self, runner: Channel) -> Core[None]:
         """End a process of this session and whatever it left behind."""
         yield from self._stop(runner)
+
+    def card(self, format: Literal["text", "markdown", "json"]) -> str:
+        """The policy and the host's tools, for a model's prompt."""
+        return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
         """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""

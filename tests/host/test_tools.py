@@ -164,6 +164,7 @@ def test_signature_and_docstring_are_visible(session: Session) -> None:
     assert "Quantities above 100 need a quotation." in shown
     assert _bare(shown.splitlines()[0]) == _bare(f"price{inspect.signature(price)}")
     assert "price(item: str, *, quantity: int = 1" in Policy.load("standard").card(tools=[price])
+    assert "price(item: str, *, quantity: int = 1" in session.card()
     with Sandbox("confined-python", tools=[price], spare=0) as sandbox:
         source = "import inspect\n[p.name for p in inspect.signature(price).parameters.values()], price.__doc__[:20]"
         assert sandbox.run(source).check().value == (["item", "quantity", "currency"], "The price of an item")
