@@ -45,7 +45,16 @@ class Raw:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Answer = Say | Status | Raw
+@dataclass(frozen=True)
+class Drip:
+    """`head` as it stands, from the status line on, and then `piece` over and over: a server that never ends."""
+
+    head: bytes
+    piece: bytes
+    pause: float = 0.01
+
+
+Answer = Say | Status | Raw | Drip
 
 
 def tool_calls(say: Say) -> list[dict[str, Any]]:
@@ -94,7 +103,7 @@ def whole(say: Say) -> bytes:
 
 class ChatServer:
     """The answers are given in turn, the last one for ever. `requests` holds what was asked (JSON), `keys` the
-    Authorization headers. Models made by `model` are closed with the server.
+    Authorization headers.
     """
 
     def __init__(self, answers: Sequence[Answer | Callable[[dict[str, Any]], Answer]]) -> None:
@@ -102,7 +111,6 @@ class ChatServer:
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.stopped = threading.Event()
-        self._models: list[MistralModel] = []
         self._lock = threading.Lock()
         owner = self
 
@@ -119,7 +127,18 @@ class ChatServer:
                     bool(request.get("stream")),
                 )
 
+            def drip(self, answer: Drip) -> None:
+                self.close_connection = True
+                self.wfile.write(answer.head)
+                try:
+                    while not owner.stopped.wait(answer.pause):
+                        self.wfile.write(answer.piece)
+                except OSError:
+                    pass  # the client has gone
+
             def send(self, answer: Answer, streaming: bool) -> None:
+                if isinstance(answer, Drip):
+                    return self.drip(answer)
                 if isinstance(answer, Say):
                     body = stream(answer) if streaming else whole(answer)
                     answer = Raw(body, "text/event-stream" if streaming else "application/json")
@@ -146,9 +165,7 @@ class ChatServer:
     def model(self, **options: Any) -> MistralModel:
         """A model at this server that does not wait long between attempts."""
         retry = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
-        model = MistralModel("test-model", **{"server_url": self.url, "retry": retry, "timeout": 20.0, **options})
-        self._models.append(model)
-        return model
+        return MistralModel("test-model", **{"server_url": self.url, "retry": retry, "timeout": 20.0, **options})
 
     def next_answer(self, request: dict[str, Any], key: str | None, path: str) -> Answer:
         with self._lock:
@@ -165,8 +182,6 @@ class ChatServer:
         try:
             yield self
         finally:
-            for model in self._models:
-                model.close()
             self.stopped.set()
             self._server.shutdown()
             self._server.server_close()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 import pickle
+import threading
+import time
 
 import pytest
 
-from safeexec.agent.errors import ModelKeyMissing, ModelRequestRefused, ModelUnavailable
+from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused, ModelUnavailable
 from safeexec.agent.messages import Message, ToolCall, ToolSpec
 from safeexec.agent.models import MistralModel, ModelEvents
+from safeexec.agent.models import connection as connection_module
 from safeexec.agent.models.attempts import RetryRules, retry_after_seconds
-from tests.agent.chat_server import ChatServer, Raw, Say, Status, chat_server, chunk
+from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, chunk
 
 KEY = "sk-very-secret-0123456789"
 ASK = (Message("system", "You compute."), Message("user", "2 + 2?"))
@@ -122,8 +126,114 @@ def test_a_broken_stream_is_asked_for_again(broken: Raw) -> None:
 
 def test_a_stream_that_stalls_ends_with_the_time_limit() -> None:
     stalled = Raw(chunk({"content": "The ans"}), hang=True)
-    with chat_server(stalled) as server, pytest.raises(ModelUnavailable, match="no answer within"):
+    with chat_server(stalled) as server, pytest.raises(ModelUnavailable, match="no complete reply within"):
         model_at(server, timeout=0.3, retry=RetryRules(attempts=1)).complete(ASK)
+
+
+STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+DRIPS = {
+    "a header a line at a time": Drip(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
+    "comments and no event": Drip(STREAM, b": still here\n\n"),
+    "a letter at a time": Drip(STREAM, chunk({"content": "a"})),
+    "a line without end": Drip(STREAM + b"data: ", b"x" * 1024),
+}
+
+
+@pytest.mark.parametrize("awaiting", [False, True])
+@pytest.mark.parametrize("drip", DRIPS.values(), ids=DRIPS)
+def test_a_server_that_never_ends_a_reply_is_held_to_the_time_limit(drip: Drip, awaiting: bool) -> None:
+    began = time.monotonic()
+    with chat_server(drip) as server, pytest.raises(ModelUnavailable, match=r"no complete reply within 0\.5 s"):
+        model = model_at(server, timeout=0.5, retry=RetryRules(attempts=1))
+        if awaiting:
+            asyncio.run(model.complete_async(ASK))
+        else:
+            model.complete(ASK)
+    assert time.monotonic() - began < 30
+
+
+def test_the_caller_s_patience_ends_all_attempts() -> None:
+    with (
+        chat_server(DRIPS["comments and no event"]) as server,
+        pytest.raises(ModelUnavailable, match="no reply within"),
+    ):
+        model_at(server, timeout=600.0).complete(ASK, events=ModelEvents(seconds=0.3))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_without_end_is_cut(stream: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "MAX_RESPONSE_BYTES", 1 << 20)
+    endless = Drip(STREAM + b"data: ", b"x" * 65536, pause=0.0)
+    with chat_server(endless) as server, pytest.raises(ModelUnavailable, match="more than 1 MB"):
+        model_at(server, stream=stream).complete(ASK)
+
+
+def test_endless_tool_calls_are_cut() -> None:
+    calls = [
+        chunk({"content": "", "tool_calls": [{"id": f"c{n}", "index": n, "function": {"name": "f", "arguments": ""}}]})
+        for n in range(1000)
+    ]
+    with chat_server(Raw(b"".join(calls))) as server:
+        reply = model_at(server).complete(ASK)
+    assert (len(reply.tool_calls), reply.finish) == (64, "length")
+
+
+def test_calls_of_one_id_are_told_apart() -> None:
+    twice = [
+        {"id": "a", "index": n, "function": {"name": "run_python", "arguments": f'{{"code": "{n}"}}'}} for n in range(2)
+    ]
+    with chat_server(Raw(chunk({"content": "", "tool_calls": twice}, "tool_calls"))) as server:
+        calls = model_at(server).complete(ASK).tool_calls
+    assert [call.arguments for call in calls] == ['{"code": "0"}', '{"code": "1"}']
+    assert len({call.id for call in calls}) == 2
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_the_conversation_follows_no_redirect(status: int) -> None:
+    with chat_server(Say("mine now")) as other:
+        moved = Status(status, headers=(("location", f"{other.url}/v1/chat/completions"),))
+        with chat_server(moved) as server, pytest.raises(ModelRequestRefused, match="redirects to") as caught:
+            model_at(server).complete(ASK)
+    assert (other.requests, len(server.requests)) == ([], 1)
+    assert caught.value.status == status
+
+
+def test_a_compressed_reply_is_refused() -> None:
+    bomb = Raw(gzip.compress(b"x" * 10_000_000), headers=(("content-encoding", "gzip"),))
+    with chat_server(bomb) as server, pytest.raises(ModelUnavailable, match="compressed"):
+        model_at(server).complete(ASK)
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://127.0.0.1", "x y", "http://127.0.0.1:99999"])
+def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        MistralModel("m", server_url=url, api_key=KEY, retry=RetryRules(first_wait=60.0)).complete(ASK)
+    assert not isinstance(caught.value, ModelUnavailable)
+
+
+def test_a_blocking_call_inside_an_event_loop_works_and_reports_in_the_caller_s_thread() -> None:
+    threads: list[int] = []
+
+    async def cell() -> str:
+        events = ModelEvents(on_text=lambda text: threads.append(threading.get_ident()))
+        return model_at(server).complete(ASK, events=events).text
+
+    with chat_server(Say("four")) as server:
+        assert asyncio.run(cell()) == "four"
+    assert set(threads) == {threading.get_ident()}
+
+
+def test_what_a_callback_raises_goes_to_the_caller() -> None:
+    class ValidationError(Exception):
+        """Named like one of the SDK's own."""
+
+    def fail(text: str) -> None:
+        raise ValidationError
+
+    with chat_server(Say("four")) as server, pytest.raises(ValidationError):
+        model_at(server).complete(ASK, events=ModelEvents(on_text=fail))
+    assert len(server.requests) == 1
 
 
 def test_nobody_listening_is_a_failed_connection() -> None:
@@ -174,6 +284,14 @@ def test_tokens_are_estimated_where_the_server_does_not_count() -> None:
     assert usage.estimated and usage.completion == 100
 
 
+def test_counts_that_cannot_be_are_estimated() -> None:
+    with chat_server(
+        Say("x" * 400, usage={"prompt_tokens": -5, "completion_tokens": -9, "total_tokens": -14})
+    ) as server:
+        usage = model_at(server).complete(ASK).usage
+    assert usage.estimated and usage.completion == 100
+
+
 def test_an_endless_reply_is_cut() -> None:
     flood = Raw(b"".join(chunk({"content": "x" * 65536}) for _ in range(80)))
     with chat_server(flood) as server:
@@ -183,8 +301,9 @@ def test_an_endless_reply_is_cut() -> None:
 
 def test_without_key_and_server_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
-    with pytest.raises(ModelKeyMissing, match=r"MISTRAL_API_KEY.*server_url"):
-        MistralModel("mistral-large-latest")
+    for nowhere in (None, ""):
+        with pytest.raises(ModelKeyMissing, match=r"MISTRAL_API_KEY.*server_url"):
+            MistralModel("mistral-large-latest", server_url=nowhere)
 
 
 def test_the_key_comes_from_the_environment_and_reaches_only_the_server(

@@ -10,6 +10,7 @@ from safeexec.agent.messages import Message, Reply, TokenUsage, ToolCall, estima
 from safeexec.agent.models.attempts import Transient
 
 MAX_REPLY_CHARACTERS = 4 << 20
+MAX_CALLS = 64
 
 
 class Assembly:
@@ -18,7 +19,7 @@ class Assembly:
     """
 
     def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
+        self.messages = messages
         self._text: list[str] = []
         self._size = 0
         self._calls: dict[tuple[str, int], list[str]] = {}
@@ -28,7 +29,7 @@ class Assembly:
     @property
     def full(self) -> bool:
         """Whether the reply is past the size that is read; what follows is left out."""
-        return self._size > MAX_REPLY_CHARACTERS
+        return self._size > MAX_REPLY_CHARACTERS or len(self._calls) > MAX_CALLS
 
     def feed(self, chunk: Any) -> str:
         """Take a chunk of a stream (`CompletionChunk`)."""
@@ -76,17 +77,21 @@ class Assembly:
         if self._finish == "error":
             raise Transient("the server reported an error while it generated the reply")
         text = "".join(self._text)[:MAX_REPLY_CHARACTERS]
-        calls = tuple(
-            ToolCall(identity or f"call{number:05d}", name, arguments)
-            for number, ((identity, _), (name, arguments)) in enumerate(self._calls.items())
-        )
-        return Reply(text, calls, self._count(text, calls), "length" if self.full else self._finish or "stop")
+        calls: dict[str, ToolCall] = {}
+        for number, ((identity, _), (name, arguments)) in enumerate(self._calls.items()):
+            if not identity or identity in calls:  # each answer must name its call
+                identity = f"call{number:05d}"
+            calls[identity] = ToolCall(identity, name, arguments)
+        kept = tuple(calls.values())[:MAX_CALLS]
+        return Reply(text, kept, self._count(text, kept), "length" if self.full else self._finish or "stop")
 
     def _count(self, text: str, calls: tuple[ToolCall, ...]) -> TokenUsage:
         usage = self._usage
-        if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
-            return TokenUsage(usage.prompt_tokens or 0, usage.completion_tokens or 0)
-        prompt = sum(estimate_tokens(message.content) for message in self._messages)
+        if usage is not None:
+            counted = TokenUsage(max(0, usage.prompt_tokens or 0), max(0, usage.completion_tokens or 0))
+            if counted.total:
+                return counted
+        prompt = sum(estimate_tokens(message.content) for message in self.messages)
         completion = estimate_tokens(text) + sum(estimate_tokens(call.arguments) for call in calls)
         return TokenUsage(prompt, completion, estimated=True)
 

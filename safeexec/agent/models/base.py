@@ -20,11 +20,12 @@ def _ignore_retry(reason: str, seconds: float) -> None:
 @dataclass(frozen=True, slots=True)
 class ModelEvents:
     """Callbacks of one call. `on_text` gets each piece of text as it comes; `on_retry` why, and in how many seconds,
-    it is tried again: text that came before then counts no more.
+    it is tried again: text that came before then counts no more. After `seconds` nobody waits for the reply any more.
     """
 
     on_text: Callable[[str], None] = _ignore_text
     on_retry: Callable[[str, float], None] = _ignore_retry
+    seconds: float | None = None
 
 
 NO_EVENTS = ModelEvents()

@@ -1,26 +1,27 @@
 """`MistralModel`: chat completions through the mistralai SDK, at Mistral or at any compatible server.
 
-The SDK's own retries are off: they take any Retry-After as it is and know no number of attempts. The SDK's debug
-logger is off too: under MISTRAL_DEBUG it writes the Authorization header. Replies are streamed; a server whose stream
-the SDK cannot read is asked again for the whole reply at once (compatible servers send tool-call fragments without a
-name, which the SDK's types refuse).
+The SDK's own retries are off: they take any Retry-After as it is and know no number of attempts. Replies are streamed;
+a server whose stream the SDK cannot read is asked again for the whole reply at once (compatible servers send tool-call
+fragments without a name, which the SDK's types refuse). All of it is awaited, also for `complete`: only a task can be
+stopped in the middle of a read, and a server that sends a byte now and then would hold up a blocking reader for ever.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any, NoReturn
 
-from safeexec.agent.errors import AgentError, ModelKeyMissing, ModelRequestRefused
+from safeexec.agent.asking import ask_in_thread, out_of_time
+from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
 from safeexec.agent.messages import Message, Reply, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
-
-if TYPE_CHECKING:
-    from mistralai.client.sdk import Mistral
+from safeexec.agent.models.connection import connector
+from safeexec.text import printable
 
 DEFAULT_MODEL = "mistral-large-latest"
 KEY_VARIABLE = "MISTRAL_API_KEY"
@@ -56,6 +57,7 @@ class MistralModel:
         stream: bool = True,
     ) -> None:
         key = api_key if api_key is not None else os.environ.get(KEY_VARIABLE, "")
+        server_url = server_url or None  # an empty one is none, or the SDK would take Mistral's for it
         if not key and server_url is None:
             raise ModelKeyMissing(_KEY_ADVICE)
         self._name = name
@@ -65,7 +67,7 @@ class MistralModel:
         self._stream = stream
         self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
         self.__key = key
-        self._client = self._new_client()
+        self._connect = connector(key, server_url)
 
     def __repr__(self) -> str:
         at = f" at {self._server_url}" if self._server_url else ""
@@ -78,28 +80,6 @@ class MistralModel:
     def name(self) -> str:
         return self._name
 
-    def _new_client(self) -> Mistral:
-        try:
-            from mistralai.client import Mistral
-            from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
-            from mistralai.client.utils.logger import NoOpLogger
-        except ImportError as error:
-            raise AgentError("MistralModel needs the package mistralai: pip install 'safeexec[agent]'") from error
-        # Kept connections belong to the event loop that opened them, and a model may be used in several.
-        waiting = httpx.AsyncClient(follow_redirects=True, limits=httpx.Limits(max_keepalive_connections=0))
-        # A key that is not empty keeps the SDK from looking for one in the environment.
-        return Mistral(
-            api_key=self.__key or "none",
-            server_url=self._server_url,
-            async_client=waiting,
-            debug_logger=NoOpLogger(),
-        )
-
-    def close(self) -> None:
-        """Close the connections to the server. The model can still be used: it opens new ones."""
-        self._client.sdk_configuration.client.close()
-        self._client = self._new_client()
-
     # One attempt after the other
 
     def complete(
@@ -108,15 +88,14 @@ class MistralModel:
         """One reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
         succeed.
         """
-        attempt = 1
-        while True:
-            try:
-                return self._attempt(messages, tools, events)
-            except Transient as failure:
-                wait = self._retry.wait(failure, attempt, self._name)
-                events.on_retry(failure.reason, wait)
-            time.sleep(wait)
-            attempt += 1
+        import asyncio
+
+        def ask(events: ModelEvents) -> Reply:
+            return asyncio.run(self.complete_async(messages, tools=tools, events=events))
+
+        if _in_event_loop():  # as the cells of a notebook are
+            return ask_in_thread(ask, events)
+        return ask(events)
 
     async def complete_async(
         self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
@@ -124,93 +103,85 @@ class MistralModel:
         """As `complete`."""
         import asyncio
 
+        try:
+            async with asyncio.timeout(events.seconds) as patience:
+                return await self._persist(messages, tools, events)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        raise out_of_time(events.seconds)
+
+    async def _persist(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+        import asyncio
+
         attempt = 1
         while True:
             try:
-                return await self._attempt_async(messages, tools, events)
+                return await self._attempt(messages, tools, events)
             except Transient as failure:
                 wait = self._retry.wait(failure, attempt, self._name)
                 events.on_retry(failure.reason, wait)
             await asyncio.sleep(wait)
             attempt += 1
 
-    def _attempt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
-        request = self._request(messages, tools)
+    async def _attempt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
+        """One attempt, or two where the first one shows that this server's streams cannot be read."""
+        import asyncio
+
         assembly = Assembly(messages)
-        deadline = time.monotonic() + self._timeout
+        try:
+            async with asyncio.timeout(self._timeout) as patience, aclosing(self._texts(assembly, tools)) as texts:
+                async for text in texts:
+                    if text:
+                        events.on_text(text)
+            return assembly.reply()
+        except TimeoutError:
+            if not patience.expired():
+                raise
+            raise Transient(f"no complete reply within {self._timeout:g} s") from None
+        except _Unreadable:
+            if not self._stream:
+                raise Transient("the server's response is not a chat completion") from None
+        self._stream = False
+        events.on_retry("the server's stream cannot be read; asking for the whole reply", 0.0)
+        return await self._attempt(messages, tools, events)
+
+    async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
+        """The texts of one reply as they come. What the SDK raises leaves as what it means."""
+        request = self._request(assembly.messages, tools)
         failure: Exception | None = None
         try:
-            if self._stream:
-                with self._client.chat.stream(**request) as stream:
-                    for event in stream:
-                        self._take(assembly, event, events, deadline)
+            async with self._connect() as chat:
+                if not self._stream:
+                    yield assembly.feed_response(await chat.complete_async(**request))
+                    return
+                async with await chat.stream_async(**request) as stream:
+                    async for event in stream:
+                        yield assembly.feed(event.data)
                         if assembly.full:
-                            break
-            else:
-                _emit(assembly.feed_response(self._client.chat.complete(**request)), events)
+                            return
         except Exception as error:
             failure = self._judge(error)
-        if failure is None:
-            return assembly.reply()
-        if not self._asks_for_whole_replies(failure, events):
+        if failure is not None:
             try:
                 raise failure
             finally:
                 del failure  # or exception and frame would hold each other
-        return self._attempt(messages, tools, events)
-
-    async def _attempt_async(
-        self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents
-    ) -> Reply:
-        request = self._request(messages, tools)
-        assembly = Assembly(messages)
-        deadline = time.monotonic() + self._timeout
-        failure: Exception | None = None
-        try:
-            if self._stream:
-                async with await self._client.chat.stream_async(**request) as stream:
-                    async for event in stream:
-                        self._take(assembly, event, events, deadline)
-                        if assembly.full:
-                            break
-            else:
-                _emit(assembly.feed_response(await self._client.chat.complete_async(**request)), events)
-        except Exception as error:
-            failure = self._judge(error)
-        if failure is None:
-            return assembly.reply()
-        if not self._asks_for_whole_replies(failure, events):
-            try:
-                raise failure
-            finally:
-                del failure
-        return await self._attempt_async(messages, tools, events)
-
-    def _take(self, assembly: Assembly, event: Any, events: ModelEvents, deadline: float) -> None:
-        _emit(assembly.feed(event.data), events)
-        if time.monotonic() > deadline:
-            raise Transient(f"no complete reply within {self._timeout:g} s")
-
-    def _asks_for_whole_replies(self, failure: Exception, events: ModelEvents) -> bool:
-        """Go over from streams to whole replies where the stream cannot be read. Whether that is worth another try."""
-        if not isinstance(failure, _Unreadable) or not self._stream:
-            return False
-        self._stream = False
-        events.on_retry("the server's stream cannot be read; asking for the whole reply", 0.0)
-        return True
 
     def _judge(self, error: Exception) -> Exception:
         """What an exception of the SDK means. It is not kept as a context: it holds the request with the key in it."""
         names = {base.__name__ for base in type(error).__mro__}
+        if isinstance(error, (Transient, ModelError)):
+            return error
         if names & {"ResponseValidationError", "ValidationError", "ResponseNotRead", "UnicodeDecodeError"}:
-            return self._unreadable()
+            return _Unreadable()
         if "MistralError" in names:
             return self._judge_status(error)
-        if "TimeoutException" in names:
-            return Transient(f"no answer within {self._timeout:g} s")
+        if names & {"UnsupportedProtocol", "InvalidURL"}:
+            return ModelRequestRefused(f"{self._name}: {self._server_url!r} is no address of a server", status=0)
         if names & {"TransportError", "NoResponseError", "StreamError"}:
             return Transient(f"the connection failed ({type(error).__name__}: {self._scrub(str(error))})")
-        return error
+        return ModelError(f"{self._name}: the request failed ({type(error).__name__}: {self._scrub(str(error))})")
 
     def _judge_status(self, error: Any) -> Exception:
         status = int(error.status_code)
@@ -220,17 +191,17 @@ class MistralModel:
             wait = retry_after_seconds(headers.get("retry-after-ms"), headers.get("retry-after"), time.time())
             noun = "rate limit reached" if status == 429 else "the server failed"
             return Transient(f"{noun} (HTTP {status}): {said}", wait)
-        if status < 400:
-            return self._unreadable()
+        if 300 <= status < 400:  # not followed: the conversation is for this server alone
+            place = self._scrub(str(error.headers.get("location", "nowhere")))[:200]
+            said = f"the server redirects to {place!r}; if that is right, name it as the server"
+        elif status < 400:
+            return _Unreadable()
         what = "the API key" if status in (401, 403) else "the request"
         return ModelRequestRefused(f"{self._name}: {what} was refused (HTTP {status}): {said}", status=status)
 
-    def _unreadable(self) -> Exception:
-        return _Unreadable() if self._stream else Transient("the server's response is not a chat completion")
-
     def _scrub(self, text: str) -> str:
-        """`text` without the key, should a server echo it."""
-        return text.replace(self.__key, "***") if self.__key else text
+        """A server's words as they may be shown: without the key, should it echo it."""
+        return printable(text.replace(self.__key, "***") if self.__key else text)
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -251,9 +222,14 @@ class MistralModel:
         return request
 
 
-def _emit(text: str, events: ModelEvents) -> None:
-    if text:
-        events.on_text(text)
+def _in_event_loop() -> bool:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _as_wire(message: Message) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class RecordedModel:
         """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
         if self._model is not None:
             reply = self._model.complete(messages, tools=tools, events=events)
-            line = json.dumps({"kind": "reply", "model": self._model.name, **reply.to_dict()}, ensure_ascii=False)
+            line = json.dumps({"kind": "reply", "model": self._model.name, **reply.to_dict()})
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
             return reply
@@ -95,7 +95,7 @@ def read_replies(path: Path) -> Iterator[Reply]:
                     data = json.loads(line)
                     if data["kind"] == "reply":
                         yield Reply.from_dict(data)
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
                     raise TranscriptError(f"{path}:{number}: not a line of a transcript ({error})") from None
     except OSError as error:
         raise TranscriptError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,71 @@
+"""Ask a model that blocks without being held up by it: it works in a thread of its own, and what it reports meanwhile
+comes back to the thread that waits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Any
+
+from safeexec.agent.errors import ModelUnavailable
+from safeexec.agent.messages import Reply
+from safeexec.agent.models.base import ModelEvents
+
+
+class _NobodyWaits(Exception):
+    """Ends a model at its next report, when nobody waits for its reply any more."""
+
+
+def ask_in_thread(ask: Callable[[ModelEvents], Reply], events: ModelEvents) -> Reply:
+    """What `ask` returns or raises. The callbacks of `events` are called here, in this thread.
+
+    After `events.seconds` the thread is left to itself: ModelUnavailable.
+    """
+    reports: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...]]] = SimpleQueue()
+    left_alone = Event()
+
+    def report(callback: Callable[..., None], *content: Any) -> None:
+        if left_alone.is_set():
+            raise _NobodyWaits
+        reports.put((callback, content))
+
+    def work() -> None:
+        try:
+            reply = ask(ModelEvents(partial(report, events.on_text), partial(report, events.on_retry), events.seconds))
+        except BaseException as error:
+            reports.put((_raise, (error,)))
+        else:
+            reports.put((_end, (reply,)))
+
+    deadline = None if events.seconds is None else time.monotonic() + events.seconds
+    Thread(target=copy_context().run, args=(work,), name="safeexec-model", daemon=True).start()
+    try:
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            callback, content = reports.get(timeout=left)
+            if callback is _end:
+                reply: Reply = content[0]
+                return reply
+            callback(*content)
+    except Empty:
+        raise out_of_time(events.seconds) from None
+    finally:
+        left_alone.set()
+
+
+def out_of_time(seconds: float | None) -> ModelUnavailable:
+    """The model took longer than its caller waits."""
+    return ModelUnavailable(f"no reply within the {seconds or 0.0:.1f} s that were left")
+
+
+def _end(reply: Reply) -> None:
+    """Marks the report that is the reply."""
+
+
+def _raise(error: BaseException) -> None:
+    raise error

@@ -1,0 +1,75 @@
+"""The mistralai SDK over a connection that a server cannot abuse: one client for each request, no redirects, no
+compression, a bounded response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from safeexec.agent.errors import AgentError, ModelUnavailable
+
+if TYPE_CHECKING:
+    from mistralai.client.chat import Chat
+
+MAX_RESPONSE_BYTES = 64 << 20
+
+
+def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncContextManager[Chat]]:
+    """Opens the SDK's chat API for one request.
+
+    A client belongs to the event loop that it is used in, and a model may be used in several at once; making one takes
+    half a millisecond when the TLS settings are shared. The SDK's debug logger is off: under MISTRAL_DEBUG it writes
+    the Authorization header. Raises AgentError without the SDK.
+    """
+    try:
+        from mistralai.client import Mistral
+        from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
+        from mistralai.client.utils.logger import NoOpLogger
+    except ImportError as error:
+        raise AgentError("MistralModel needs the package mistralai: pip install 'safeexec[agent]'") from error
+
+    class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
+        """A response's bytes, until there are too many."""
+
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            received = 0
+            async for data in self._stream:
+                received += len(data)
+                if received > MAX_RESPONSE_BYTES:
+                    raise ModelUnavailable(f"the server sent more than {MAX_RESPONSE_BYTES >> 20} MB for one reply")
+                yield data
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def bound(response: Any) -> None:
+        if "content-encoding" in response.headers:  # a few bytes can stand for gigabytes, and none was asked for
+            raise ModelUnavailable("the server sent a compressed reply, which was not asked for")
+        response.stream = Bounded(response.stream)
+
+    tls = httpx.create_ssl_context()
+    unused = httpx.Client(verify=tls)  # the SDK would make one at each request
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Chat]:
+        settings: dict[str, Any] = {
+            "headers": {"accept-encoding": "identity"},
+            "event_hooks": {"response": [bound]},
+            "follow_redirects": False,
+        }
+        async with httpx.AsyncClient(verify=tls, **settings) as client:
+            # A key that is not empty keeps the SDK from looking for one in the environment.
+            yield Mistral(
+                api_key=key or "none",
+                server_url=server_url,
+                client=unused,
+                async_client=client,
+                debug_logger=NoOpLogger(),
+            ).chat
+
+    return connect
