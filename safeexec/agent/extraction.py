@@ -36,7 +36,7 @@ _STATEMENT = re.compile(
 _TOOL_MARK = re.compile(r"\s*(?:\[TOOL_CALLS\]|<tool_call>)\s*", re.IGNORECASE)
 _TOOL_MARK_END = re.compile(r"\s*</tool_call>\s*\Z", re.IGNORECASE)
 _JSON_START = re.compile(
-    r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[\s*+\{)", re.MULTILINE | re.IGNORECASE
+    r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[)", re.MULTILINE | re.IGNORECASE
 )
 _NAME_KEYS = frozenset({"name", "function", "tool"})
 _ARGUMENT_KEYS = frozenset({"arguments", "parameters", "input"})
@@ -186,13 +186,14 @@ def _has_call_at_line_start(text: str) -> bool:
     decoder, budget, position = _decoder(), 8 * len(text) + 4096, 0
     while budget > 0 and (start := _JSON_START.search(text, position)):
         try:
-            value, position = decoder.raw_decode(text, start.end())
+            value, end = decoder.raw_decode(text, start.end())
         except RecursionError:
             return False
         except ValueError as error:
-            value, position = None, start.end() + 1
-            failed_at = getattr(error, "pos", len(text))
-            budget -= failed_at - start.end() + failed_at // 64  # the error itself counts the lines before it
+            value, end = None, getattr(error, "pos", len(text))
+            budget -= end // 64  # the error itself counts the lines before it
+        budget -= end - start.end()
+        position = start.end() + 1  # a call may stand inside another object, on a line of its own
         if any(_is_call(item) for item in (value if isinstance(value, list) else (value,))):
             return True
     return False

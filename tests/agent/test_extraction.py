@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec.agent import extract
+from safeexec.agent.snippets import Parser
 
 CASES = [
     json.loads(line)
@@ -68,6 +69,12 @@ RULES = {
     "prose with one broken line of code": ("I tried it.\nprint(math.sqrt(2)\nIt failed.", "answer", None),
     "tool call after prose": ('Calling now.\n{"name": "run", "arguments": {}}', "none", None),
     "array of tool calls": ('I do both:\n[{"tool": "run", "input": "x"}]', "none", None),
+    "tool call on a line of its own inside an object": (
+        'Calling.\n```json\n{\n  "calls": [\n    {\n      "name": "run",\n      "arguments": {}\n    }\n  ]\n}\n```',
+        "none",
+        None,
+    ),
+    "array with a tool call behind something else": ('Both:\n[1, {"tool": "run", "input": "x"}]', "none", None),
     "Mistral's tool marker": ('[TOOL_CALLS][{"name": "run", "arguments": {}}]', "none", None),
     "JSON that is no call, in prose": ('The record is\n{"name": "Ann", "age": 3}\nas asked.', "answer", None),
     "any JSON object alone": ('{"result": 4}', "none", None),
@@ -155,3 +162,10 @@ def test_what_was_found_is_said_in_words() -> None:
     assert "bash" in extract("```bash\nls\n```").found
     assert "tool call" in extract('{"name": "run", "arguments": {}}').found
     assert extract("<code>\nx = 1\n</code>\n<code>\ny = 2\n</code>").found == "2 tags"
+
+
+def test_what_is_too_long_to_be_a_step_is_not_parsed() -> None:
+    """A megabyte of `a;` takes CPython 1.4 GB; a reply may be four."""
+    assert Parser(1 << 20).parses("a;" * (1 << 18))
+    assert not Parser(4 << 20).parses("a;" * (1 << 20))
+    assert extract("```python\n" + "a;" * (1 << 20) + "\n```").kind == "code"
