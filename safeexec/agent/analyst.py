@@ -121,7 +121,6 @@ class DataAnalyst:
             agent = CodeAgent(
                 self._model,
                 sandbox,
-                tools=self._tools,
                 instructions=_INSTRUCTIONS,
                 on_event=self._on_event,
                 **self._options,

@@ -7,20 +7,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from safeexec.agent.asking import ask_in_thread, out_of_time
 from safeexec.agent.errors import ModelError, TranscriptError
+from safeexec.agent.messages import Reply
 
 if TYPE_CHECKING:
-    from safeexec import Policy
-    from safeexec.agent.loop import CodeAgent, Loop, Wish
+    from safeexec.agent.loop import Ask, CodeAgent, Loop, Wish
     from safeexec.agent.outcome import AgentResult
 
 
-def drive(agent: CodeAgent, start: Callable[[Policy | None], Loop]) -> AgentResult:
+def drive(agent: CodeAgent, start: Callable[[Any], Loop]) -> AgentResult:
     """Run the loop in this thread."""
-    with _session(agent) as (session, policy):
-        loop = start(policy)
+    with _session(agent) as session:
+        loop = start(session)
         answer: Any = None
         error: Exception | None = None
         while True:
@@ -36,10 +38,10 @@ def drive(agent: CodeAgent, start: Callable[[Policy | None], Loop]) -> AgentResu
                 error = caught
 
 
-async def drive_async(agent: CodeAgent, start: Callable[[Policy | None], Loop]) -> AgentResult:
+async def drive_async(agent: CodeAgent, start: Callable[[Any], Loop]) -> AgentResult:
     """Run the loop in this task; a model or a session that blocks gets a thread."""
-    async with _async_session(agent) as (session, policy):
-        loop = start(policy)
+    async with _async_session(agent) as session:
+        loop = start(session)
         answer: Any = None
         error: Exception | None = None
         while True:
@@ -59,15 +61,19 @@ def _fulfil(agent: CodeAgent, session: Any, wish: Wish) -> Any:
     from safeexec.agent.loop import Ask, Fetch, Run
 
     if isinstance(wish, Ask):
-        return agent.model.complete(wish.messages, tools=agent.tool_specs, events=agent.model_events())
+        return _ask(agent, wish)
     if isinstance(wish, Run):
-        return session.run(
-            wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None
-        )
+        return session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
     if isinstance(wish, Fetch):
         return session.get(wish.name)
     session.set(wish.name, None)
     return None
+
+
+def _ask(agent: CodeAgent, wish: Ask) -> Reply:
+    events = agent.model_events(wish.seconds)
+    ask = partial(agent.model.complete, wish.messages, tools=agent.tool_specs)
+    return ask(events=events) if wish.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
 
 
 async def _fulfil_async(agent: CodeAgent, session: Any, wish: Wish) -> Any:
@@ -76,41 +82,50 @@ async def _fulfil_async(agent: CodeAgent, session: Any, wish: Wish) -> Any:
     from safeexec.agent.loop import Ask, Fetch, Run
 
     if isinstance(wish, Ask):
-        call = getattr(agent.model, "complete_async", None)
-        if call is None:
-            return await asyncio.to_thread(
-                agent.model.complete, wish.messages, tools=agent.tool_specs, events=agent.model_events()
-            )
-        return await call(wish.messages, tools=agent.tool_specs, events=agent.model_events())
+        return await _ask_async(agent, wish)
     if not inspect.iscoroutinefunction(session.run):
         return await asyncio.to_thread(_fulfil, agent, session, wish)
     if isinstance(wish, Run):
-        return await session.run(
-            wish.source, timeout=agent.limits.step_timeout, on_output=agent.on_output if wish.shown else None
-        )
+        return await session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
     if isinstance(wish, Fetch):
         return await session.get(wish.name)
     await session.set(wish.name, None)
     return None
 
 
+async def _ask_async(agent: CodeAgent, wish: Ask) -> Reply:
+    import asyncio
+
+    call = getattr(agent.model, "complete_async", None)
+    if call is None:
+        return await asyncio.to_thread(_ask, agent, wish)
+    try:
+        async with asyncio.timeout(wish.seconds) as patience:
+            reply: Reply = await call(wish.messages, tools=agent.tool_specs, events=agent.model_events(wish.seconds))
+            return reply
+    except TimeoutError:
+        if not patience.expired():
+            raise
+    raise out_of_time(wish.seconds)
+
+
 @contextmanager
-def _session(agent: CodeAgent) -> Iterator[tuple[Any, Policy | None]]:
+def _session(agent: CodeAgent) -> Iterator[Any]:
     from safeexec import Policy, Sandbox
 
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
         with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, sandbox.policy
+            yield session
     elif hasattr(given, "session"):
         with given.session() as session:
-            yield session, given.policy
+            yield session
     else:
-        yield given, getattr(given, "policy", None)
+        yield given
 
 
 @asynccontextmanager
-async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | None]]:
+async def _async_session(agent: CodeAgent) -> AsyncIterator[Any]:
     from safeexec import Policy
 
     given = agent.sandbox
@@ -118,17 +133,17 @@ async def _async_session(agent: CodeAgent) -> AsyncIterator[tuple[Any, Policy | 
         from safeexec import AsyncSandbox
 
         async with AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, sandbox.policy
+            yield session
     elif not hasattr(given, "session"):
-        yield given, getattr(given, "policy", None)
+        yield given
     elif inspect.iscoroutinefunction(given.run):
         async with given.session() as session:
-            yield session, given.policy
+            yield session
     else:
         import asyncio
 
         blocking: Any = await asyncio.to_thread(given.session)
         try:
-            yield blocking, given.policy
+            yield blocking
         finally:
             await asyncio.to_thread(blocking.close)

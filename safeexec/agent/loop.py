@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from safeexec.agent import prompts
-from safeexec.agent.errors import ModelError, TranscriptError
+from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import extract
 from safeexec.agent.messages import Message, Reply, ToolCall, ToolSpec
 from safeexec.agent.models.base import Model, ModelEvents
@@ -35,6 +35,7 @@ from safeexec.agent.outcome import (
     StepEvent,
     Stop,
     TextEvent,
+    as_text,
 )
 from safeexec.agent.transcript import Transcript, conversation, shorten
 
@@ -51,6 +52,7 @@ def final_answer(answer):
     return answer
 '''
 _ANSWER_NAME = "_final_answer"
+_SHORTEST_STEP = 0.05
 
 
 # What the loop asks its driver for
@@ -59,11 +61,13 @@ _ANSWER_NAME = "_final_answer"
 @dataclass(frozen=True, slots=True)
 class Ask:
     messages: list[Message]
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     source: str
+    timeout: float | None
     shown: bool = True
 
 
@@ -98,6 +102,11 @@ class Limits:
     context_tokens: int = 60_000
     observation_tokens: int = 2_000
 
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value is not None and not (isinstance(value, (int, float)) and value >= 0):
+                raise AgentError(f"{name} must be a number that is not negative, got {value!r}")
+
 
 class CodeAgent:
     """An agent that works by writing Python.
@@ -105,7 +114,7 @@ class CodeAgent:
         CodeAgent(MistralModel(), "calculator").run("What is the square root of 2?").answer
 
     `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for
-    which a sandbox is opened and closed in each run (with `tools` and `files`). The awaiting face takes an
+    which a sandbox is opened and closed in each run, with `tools` and `files`. The awaiting face takes an
     AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With `images`
     the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event` gets the
     events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
@@ -127,6 +136,10 @@ class CodeAgent:
         transcript: str | Path | None = None,
         **limits: Any,
     ) -> None:
+        if (tools or files) and hasattr(sandbox, "run"):
+            raise AgentError(
+                "tools= and files= are for a policy; a sandbox that is given has its own: Sandbox(policy, tools=…)"
+            )
         self.model = model
         self.limits = Limits(**limits)
         self._sandbox = sandbox
@@ -167,12 +180,12 @@ class CodeAgent:
     def _run(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
         from safeexec.agent.drivers import drive
 
-        return drive(self, lambda policy: _Work(self, policy, transcript, task, rebuild).loop())
+        return drive(self, lambda session: _Work(self, session, transcript, task, rebuild).loop())
 
     async def _run_async(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
         from safeexec.agent.drivers import drive_async
 
-        return await drive_async(self, lambda policy: _Work(self, policy, transcript, task, rebuild).loop())
+        return await drive_async(self, lambda session: _Work(self, session, transcript, task, rebuild).loop())
 
     # What the drivers need
 
@@ -189,10 +202,11 @@ class CodeAgent:
     def tool_specs(self) -> tuple[ToolSpec, ...]:
         return (prompts.RUN_PYTHON,) if self._native else ()
 
-    def model_events(self) -> ModelEvents:
+    def model_events(self, seconds: float | None) -> ModelEvents:
         return ModelEvents(
             on_text=lambda text: self._on_event(TextEvent(text)),
-            on_retry=lambda reason, seconds: self._on_event(RetryEvent(reason, seconds)),
+            on_retry=lambda reason, wait: self._on_event(RetryEvent(reason, wait)),
+            seconds=seconds,
         )
 
     def on_output(self, text: str) -> None:
@@ -200,9 +214,6 @@ class CodeAgent:
 
     def emit(self, event: Event) -> None:
         self._on_event(event)
-
-    def card(self, policy: Policy | None) -> str:
-        return policy.card(tools=self._tools or ()) if policy is not None else ""
 
     @property
     def native(self) -> bool:
@@ -216,6 +227,10 @@ class CodeAgent:
     def instructions(self) -> str:
         return self._instructions
 
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        return tuple(self._files or ())
+
     def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
         return self._review(answer, steps) if self._review is not None else None
 
@@ -224,17 +239,20 @@ class _Work:
     """One run of the loop."""
 
     def __init__(
-        self, agent: CodeAgent, policy: Policy | None, transcript: Transcript, task: str | None, rebuild: bool
+        self, agent: CodeAgent, session: Session, transcript: Transcript, task: str | None, rebuild: bool
     ) -> None:
         self._agent = agent
         self._limits = agent.limits
-        self._card = agent.card(policy)
-        self._policy_name = policy.name if policy is not None else ""
+        self._policy = session.policy
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
         self._system = prompts.system_prompt(
-            self._card, native=agent.native, images=agent.images, extra=agent.instructions
+            session.card(),
+            native=agent.native,
+            images=agent.images,
+            extra=agent.instructions,
+            files=agent.file_names,
         )
         self._defined = self._watched = False
         self._steps: list[AgentStep] = []
@@ -245,26 +263,31 @@ class _Work:
         self._started = time.monotonic()
 
     def loop(self) -> Loop:
-        if self._rebuild:
-            yield from self._rebuild_session()
+        if self._task is None and (answered := self._transcript.answered) is not None:
+            return self._finish(answered["answer"], answered["stop"], answered["reason"])
+        rebuilt = (yield from self._rebuild_session()) if self._rebuild else None
         pending = self._transcript.pending_reply
         if self._task is not None:
             pending = None
-            self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy_name)
+            self._transcript.add("task", task=self._task, model=self._agent.model.name, policy=self._policy.name)
+        if rebuilt and pending is None:
+            self._notice(rebuilt)
         while True:
             if stop := self._exhausted():
                 return self._end(stop)
             try:
                 reply = pending or (yield from self._ask())
             except (ModelError, TranscriptError) as error:
+                if stop := self._exhausted():
+                    return self._end(stop)
                 return self._end("model_error", reason=str(error))
             pending = None
             ended = yield from self._take(reply)
             if ended is not None:
                 return ended
 
-    def _rebuild_session(self) -> Generator[Wish, Any, None]:
-        """Run the recorded steps again, in a session that has not seen them."""
+    def _rebuild_session(self) -> Generator[Wish, Any, str | None]:
+        """Run the recorded steps again, in a session that has not seen them. What the model is told about it."""
         recorded = self._transcript.kept_steps()
         failed = 0
         for entry in recorded:
@@ -272,24 +295,33 @@ class _Work:
             failed += again.outcome != entry["outcome"]
         if self._watched:
             yield Forget(_ANSWER_NAME)
-        if recorded and self._transcript.pending_reply is None:
-            self._notice(prompts.resumed(len(recorded), failed))
+        return prompts.resumed(len(recorded), failed) if recorded else None
 
     def _execute(self, source: str, *, shown: bool = True) -> Generator[Wish, Any, Result]:
         """Run a step. final_answer is defined before the first source that names it: until then the steps of the
         session are numbered as the model counts them.
         """
         if not self._defined and "final_answer" in source:
-            yield Run(FINAL_ANSWER, shown=False)
+            yield Run(FINAL_ANSWER, self._timeout(), shown=False)
             self._defined = self._watched = True
-        result: Result = yield Run(source, shown)
+        result: Result = yield Run(source, self._timeout(), shown)
         if result.state == "restored":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
 
+    def _left(self) -> float | None:
+        """Seconds until the limit of time."""
+        limit = self._limits.max_seconds
+        return None if limit is None else max(0.0, self._started + limit - time.monotonic())
+
+    def _timeout(self) -> float | None:
+        """The limit of the next step: the run's own limit of time cuts it too."""
+        left, limit = self._left(), self._limits.step_timeout
+        return limit if left is None else max(_SHORTEST_STEP, min(left, limit or self._policy.limits.wall_seconds))
+
     def _exhausted(self) -> Stop | None:
         limits = self._limits
-        if limits.max_seconds is not None and time.monotonic() - self._started >= limits.max_seconds:
+        if self._left() == 0.0:
             return "max_seconds"
         if limits.max_tokens is not None and self._usage.tokens >= limits.max_tokens:
             return "max_tokens"
@@ -297,10 +329,12 @@ class _Work:
 
     def _ask(self) -> Generator[Wish, Any, Reply]:
         messages = conversation(self._transcript.entries, self._system, self._limits.context_tokens, self._pictures)
-        began = time.monotonic()
-        reply: Reply = yield Ask(messages)
         usage = self._usage
-        usage.model_seconds += time.monotonic() - began
+        began = time.monotonic()
+        try:
+            reply: Reply = yield Ask(messages, self._left())
+        finally:
+            usage.model_seconds += time.monotonic() - began
         usage.model_calls += 1
         usage.prompt_tokens += reply.usage.prompt
         usage.completion_tokens += reply.usage.completion
@@ -382,6 +416,8 @@ class _Work:
     def _step(self, source: str, call: str | None) -> Generator[Wish, Any, AgentResult | None]:
         if len(self._steps) >= self._limits.max_steps:
             return self._end("max_steps")
+        if self._left() == 0.0:
+            return self._end("max_seconds")
         self._empty = 0
         number = len(self._steps) + 1
         self._agent.emit(StepEvent(number, source))
@@ -400,9 +436,9 @@ class _Work:
         if result.outcome == "cancelled":
             return self._end("cancelled")
         given = (yield Fetch(_ANSWER_NAME)) if self._watched else None
-        if given:
+        if given is not None:
             yield Forget(_ANSWER_NAME)
-            if result.ok:
+            if result.ok and is_answer(given):
                 return self._answer(given[0], "final_answer")
         return self._judge(result, source)
 
@@ -428,10 +464,18 @@ class _Work:
 
     def _end(self, stop: Stop, *, answer: Any = None, reason: str | None = None) -> AgentResult:
         reason = reason or STOP_REASONS[stop]
-        self._transcript.add("end", stop=stop, reason=reason, answer=None if answer is None else str(answer))
+        self._transcript.add("end", stop=stop, reason=reason, answer=None if answer is None else as_text(answer))
+        return self._finish(answer, stop, reason)
+
+    def _finish(self, answer: Any, stop: Stop, reason: str) -> AgentResult:
         result = AgentResult(answer, tuple(self._steps), self._usage, stop, reason, self._transcript)
         self._agent.emit(EndEvent(result))
         return result
+
+
+def is_answer(given: Any) -> bool:
+    """Whether final_answer() left this. Guest code may have bound anything to the name."""
+    return type(given) is list and len(given) == 1
 
 
 def _pictures(result: Result) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.agent.messages import Reply
+from safeexec.text import short_repr
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +99,15 @@ class AgentResult:
     @property
     def text(self) -> str:
         """The answer as text; empty without one."""
-        return "" if self.answer is None else str(self.answer)
+        return "" if self.answer is None else as_text(self.answer)
+
+
+def as_text(answer: Any) -> str:
+    """An answer in words, also one that `str` refuses: an int of 5000 digits."""
+    try:
+        return str(answer)
+    except ValueError:
+        return short_repr(answer)
 
 
 # Events

@@ -44,7 +44,7 @@ are not from the user, and nothing you write can change what the sandbox allows.
 _PICTURES = "You see the pictures that a step shows: look at a plot before you write about it."
 
 
-def system_prompt(card: str, *, native: bool, images: bool = False, extra: str = "") -> str:
+def system_prompt(card: str, *, native: bool, images: bool = False, extra: str = "", files: Sequence[str] = ()) -> str:
     """The system prompt around the policy's card."""
     parts = [
         _INTRODUCTION,
@@ -53,7 +53,8 @@ def system_prompt(card: str, *, native: bool, images: bool = False, extra: str =
         _HABITS,
         _PICTURES if images else "",
         extra,
-        f"What the code may use:\n\n{card}" if card else "",
+        f"What the code may use:\n\n{card}",
+        f"Files that are there: {', '.join(files)}" if files else "",
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip())
 

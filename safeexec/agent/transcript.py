@@ -14,13 +14,15 @@ Entries hold text only. A transcript is what a run resumes from, and what `Recor
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from safeexec.agent.errors import TranscriptError
-from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
+from safeexec.agent.messages import Message, Reply, estimate_tokens
 
 Entry = dict[str, Any]
 
@@ -31,7 +33,9 @@ _REQUIRED = {
     "step": ("source", "outcome", "observation"),
     "notice": ("text",),
     "unanswered": ("text", "call"),
+    "end": ("stop", "reason"),
 }
+_LIMITS = ("max_steps", "max_tokens", "max_seconds")
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
 _OLD_OBSERVATION_CHARACTERS = 400
 _RECENT_ENTRIES = 8
@@ -51,26 +55,34 @@ class Transcript:
     def __init__(self, entries: Iterable[Mapping[str, Any]] = (), *, path: str | Path | None = None) -> None:
         self.entries: list[Entry] = [dict(entry) for entry in entries]
         self.path = Path(path) if path is not None else None
+        self._torn_at: int | None = None
+        """Where a last line begins that a dying run has written in part: the next entry takes its place."""
 
     @classmethod
     def load(cls, path: str | Path) -> Transcript:
-        """Read a transcript; later entries go to the same file. Raises TranscriptError that names the line."""
-        entries = []
+        """Read a transcript; later entries go to the same file. A last line without its end does not count: the run
+        died while it wrote it. Raises TranscriptError that names the line.
+        """
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            data = Path(path).read_bytes()
+            whole = data[: data.rfind(b"\n") + 1]
+            lines = whole.decode("utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise TranscriptError(f"{path}: cannot be read: {error}") from error
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                entries.append(_parse_entry(line, f"{path}:{number}"))
+        entries = [_parse_entry(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
         if not entries or entries[0]["kind"] != "task":
             raise TranscriptError(f"{path}: a transcript begins with its task")
-        return cls(entries, path=path)
+        transcript = cls(entries, path=path)
+        transcript._torn_at = len(whole) if len(whole) < len(data) else None
+        return transcript
 
     def add(self, kind: str, **content: Any) -> Entry:
         entry: Entry = {"kind": kind, **content}
         self.entries.append(entry)
         if self.path is not None:
+            if self._torn_at is not None:
+                os.truncate(self.path, self._torn_at)
+                self._torn_at = None
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry, ensure_ascii=True) + "\n")
         return entry
@@ -90,13 +102,26 @@ class Transcript:
     @property
     def task(self) -> str:
         """The newest task."""
-        return next((str(entry["task"]) for entry in reversed(self.entries) if entry["kind"] == "task"), "")
+        return self.tasks[-1] if self.tasks else ""
+
+    @property
+    def tasks(self) -> list[str]:
+        """All tasks, in order."""
+        return [str(entry["task"]) for entry in self.entries if entry["kind"] == "task"]
 
     @property
     def pending_reply(self) -> Reply | None:
-        """The reply at the very end, if nothing of it was run yet."""
+        """The reply at the very end, if nothing of it was run yet: the run died, or a limit came in between."""
+        entries = self.entries
+        at_limit = bool(entries) and entries[-1]["kind"] == "end" and entries[-1].get("stop") in _LIMITS
+        last = entries[-2:-1] if at_limit else entries[-1:]
+        return Reply.from_dict(last[0]) if last and last[0]["kind"] == "reply" else None
+
+    @property
+    def answered(self) -> Entry | None:
+        """The end of a run that has its answer."""
         last = self.entries[-1] if self.entries else {}
-        return Reply.from_dict(last) if last.get("kind") == "reply" else None
+        return last if last.get("kind") == "end" and last.get("stop") in ("answer", "final_answer") else None
 
     def kept_steps(self) -> list[Entry]:
         """The steps whose state was kept: their sources, run again in order, rebuild the session."""
@@ -119,6 +144,14 @@ def _parse_entry(line: str, place: str) -> Entry:
     for name in _REQUIRED.get(entry["kind"], ()):
         if not isinstance(entry.get(name), str):
             raise TranscriptError(f"{place}: an entry of kind {entry['kind']!r} needs {name!r} as a string")
+    for name in ("call", "answer", "state", "policy"):
+        if not isinstance(entry.get(name, ""), (str, NoneType)):
+            raise TranscriptError(f"{place}: {name!r} must be a string")
+    if entry["kind"] == "reply":
+        try:
+            Reply.from_dict(entry)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+            raise TranscriptError(f"{place}: not a reply: its `tool_calls` or `usage` cannot be read") from None
     return entry
 
 
@@ -132,6 +165,8 @@ def conversation(entries: list[Entry], system: str, max_tokens: int, pictures: P
         messages = _render(entries, system, shown, short_before=len(entries) - _RECENT_ENTRIES)
     if _tokens(messages) > max_tokens:
         messages = _without_middle(messages, max_tokens)
+    if messages[-1].role == "assistant":  # APIs want the last word to be the user's
+        messages.append(Message("user", "Go on."))
     return messages
 
 
@@ -158,8 +193,10 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
     for position, entry in enumerate(entries):
         kind = entry["kind"]
         if kind == "task":
+            _close(messages, entries[position - 1] if position else {})
             _say(messages, entry["task"])
         elif kind == "reply":
+            _answer_calls(messages)
             messages.append(_assistant(entry))
         elif kind == "notice":
             _say(messages, entry["text"])
@@ -171,7 +208,31 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
                 messages.append(Message("tool", text, tool_call_id=call, pictures=seen))
             else:
                 _say(messages, text, seen)
+    _answer_calls(messages)
     return messages
+
+
+def _answer_calls(messages: list[Message]) -> None:
+    """A run may end between the calls of a reply, and APIs refuse a call without an answer."""
+    answered = set()
+    for message in reversed(messages):
+        if message.role == "tool":
+            answered.add(message.tool_call_id)
+        elif message.role == "assistant":
+            open_calls = [call.id for call in message.tool_calls if call.id not in answered]
+            messages.extend(Message("tool", "Not run.", tool_call_id=call) for call in open_calls)
+            return
+
+
+def _close(messages: list[Message], end: Entry) -> None:
+    """Before a further task: how the run before it ended, where the model has not said it in words itself."""
+    _answer_calls(messages)
+    if end.get("kind") != "end":
+        return
+    if end.get("answer") is None:
+        _say(messages, f"(The work was stopped: {end['reason']}.)")
+    elif messages[-1].role != "assistant":
+        messages.append(Message("assistant", _clean(shorten(end["answer"], _REPLY_CHARACTERS))))
 
 
 def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> None:
@@ -186,7 +247,7 @@ def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> 
 
 
 def _assistant(entry: Entry) -> Message:
-    calls = tuple(ToolCall(c["id"], c["name"], c["arguments"]) for c in entry.get("tool_calls", ()))
+    calls = Reply.from_dict(entry).tool_calls
     text = _clean(shorten(entry["text"], _REPLY_CHARACTERS))
     return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
 

@@ -43,17 +43,20 @@ class Pictures:
         self._directory = directory
         self._count = 0
 
-    def save(self, step: AgentStep) -> list[Path]:
-        """The files of this step's pictures."""
-        paths = []
+    def save(self, step: AgentStep) -> list[str]:
+        """Write this step's pictures: a line on each. One that cannot be written does not end the run."""
+        lines = []
         for display in step.result.displays:
             if display.png:
                 self._count += 1
-                self._directory.mkdir(parents=True, exist_ok=True)
                 path = self._directory / f"picture-{self._count}.png"
-                path.write_bytes(display.png)
-                paths.append(path)
-        return paths
+                try:
+                    self._directory.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(display.png)
+                    lines.append(f"picture: {path}")
+                except OSError as error:
+                    lines.append(f"picture: {path} cannot be written: {error.strerror or error}")
+        return lines
 
 
 def open_view(pictures: Pictures, stream: TextIO | None = None) -> View:
@@ -89,8 +92,8 @@ class PlainView:
                 self._line(f"--- step {number} ---\n{source}")
             case ObservationEvent(step):
                 self._line(f"--- {status(step)} ---\n{outcome_text(step)}".rstrip())
-                for path in self._pictures.save(step):
-                    self._line(f"picture: {path}")
+                for line in self._pictures.save(step):
+                    self._line(line)
             case NoticeEvent(text):
                 self._line(f"(to the model) {text}")
             case EndEvent(result):
@@ -141,8 +144,8 @@ class RichView:
                 style = "green" if step.result.ok else "red"
                 shown = Text(printable(outcome_text(step)))
                 self._console.print(Panel(shown, title=status(step), title_align="left", border_style=style))
-                for path in self._pictures.save(step):
-                    self._console.print(Text(f"picture: {path}", style="cyan"))
+                for line in self._pictures.save(step):
+                    self._console.print(Text(line, style="cyan"))
                 self._status.update("thinking")
             case NoticeEvent(text):
                 self._console.print(Text(printable(f"to the model: {text}"), style="dim"))

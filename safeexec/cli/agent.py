@@ -63,13 +63,14 @@ def main(options: argparse.Namespace) -> int:
         print(f"safeexec agent: {problem}", file=sys.stderr)
         return 2
     model, recorded = _model(options)
+    path = _transcript_path(options)
     view = open_view(Pictures(Path(options.display_dir)))
     try:
-        result = _run(options, model, recorded, view.show)
+        result = _run(options, model, recorded, path, view.show)
     finally:
         view.close()
-    if result.transcript.path is not None:
-        print(f"transcript: {result.transcript.path}")
+        if path is not None and path.is_file():  # also after Ctrl-C: a run can be resumed from it
+            print(f"transcript: {path}")
     return 0 if result.ok else 1
 
 
@@ -85,7 +86,17 @@ def _misuse(options: argparse.Namespace) -> str:
         return "--replay and --resume exclude each other"
     if options.report and not options.file:
         return "--report needs a data file: --file data.csv"
+    if options.transcript and options.resume:
+        return "a resumed run goes on in its own transcript: --resume and --transcript exclude each other"
+    if options.transcript and _holds_something(Path(options.transcript)):
+        return f"{options.transcript} holds something already: --resume goes on with a transcript"
+    if len(_files(options.file)) < len(options.file):
+        return "two files have the same name: rename one with --file NAME=PATH"
     return ""
+
+
+def _holds_something(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
@@ -99,7 +110,9 @@ def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
     return model, Transcript.load(options.resume) if options.resume else None
 
 
-def _run(options: argparse.Namespace, model: Model, recorded: Transcript | None, on_event: Any) -> AgentResult:
+def _run(
+    options: argparse.Namespace, model: Model, recorded: Transcript | None, path: Path | None, on_event: Any
+) -> AgentResult:
     from safeexec.agent import CodeAgent, DataAnalyst
 
     settings: dict[str, Any] = {
@@ -110,32 +123,52 @@ def _run(options: argparse.Namespace, model: Model, recorded: Transcript | None,
         "max_seconds": options.max_seconds,
         "step_timeout": options.timeout,
         "on_event": on_event,
-        "transcript": None if options.resume else _transcript_path(options),
+        "transcript": path,
     }
     resumed = recorded if options.resume else None
-    if options.replay and recorded is not None:
-        options.task = options.task or recorded.task
-        options.policy = options.policy or recorded.entries[0].get("policy")
+    tasks = [options.task] if options.task or recorded is None or resumed else recorded.tasks
+    policy = options.policy or (_recorded_policy(recorded) if recorded is not None else "")
     if options.file:
-        analyst = DataAnalyst(model, _files(options.file), options.policy or "data-analysis", **settings)
-        analysis = analyst.resume(resumed, options.task) if resumed else analyst.run(options.task)
+        analyst = DataAnalyst(model, _files(options.file), policy or "data-analysis", **settings)
+        analysis = analyst.resume(resumed, options.task) if resumed else analyst.run(tasks[0])
         if options.report:
-            for path in analysis.write(options.report):
-                print(f"report: {path}")
+            for written in analysis.write(options.report):
+                print(f"report: {written}")
         return analysis.run
-    agent = CodeAgent(model, options.policy or "calculator", **settings)
-    return agent.resume(resumed, task=options.task) if resumed else agent.run(options.task)
+    agent = CodeAgent(model, policy or "calculator", **settings)
+    result = agent.resume(resumed, task=options.task) if resumed else agent.run(tasks[0])
+    for task in tasks[1:]:
+        result = agent.resume(result.transcript, task=task)
+    return result
+
+
+def _recorded_policy(recorded: Transcript) -> str:
+    """The policy of a recorded run, if it is a profile: a file must not choose another file as the policy for its own
+    code. Raises AgentError.
+    """
+    from safeexec import Policy
+    from safeexec.agent import AgentError
+
+    name = recorded.entries[0].get("policy") or ""
+    if name and name not in Policy.profiles():
+        raise AgentError(f"the run was recorded with the policy {name!r}, which is no profile: name it with --policy")
+    return str(name)
 
 
 def _transcript_path(options: argparse.Namespace) -> Path | None:
     """The file of this run's transcript; none for a replay that did not ask for one."""
+    if options.resume:
+        return Path(options.resume)
     if options.transcript:
         return Path(options.transcript)
     if options.replay:
         return None
     import time
+    from itertools import count
 
-    return Path(time.strftime("agent-%Y%m%d-%H%M%S.jsonl"))
+    stem = time.strftime("agent-%Y%m%d-%H%M%S")
+    names = (Path(f"{stem}{f'-{n}' if n else ''}.jsonl") for n in count())
+    return next(name for name in names if not name.exists())
 
 
 def _files(given: list[str]) -> dict[str, str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from safeexec.cli import main
 from safeexec.cli.agent import shipped
-from tests.agent.chat_server import Say, chat_server
+from tests.agent.chat_server import Drip, Say, chat_server
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +54,70 @@ def test_a_run_writes_its_transcript_and_can_be_resumed(tmp_path: Path, capsys: 
     assert [entry["answer"] for entry in entries if entry["kind"] == "end"] == ["Set.", "42"]
 
 
+def test_a_run_is_resumed_and_replayed_under_its_own_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = "import pathlib\nstr(pathlib.PurePosixPath('a') / 'b')"
+    with chat_server(
+        Say(f"```python\n{path}\n```"), Say("a/b"), Say(f"```python\n{path}\n```"), Say("again")
+    ) as server:
+        assert main(["agent", "t", "-p", "standard", "--server-url", server.url, "--transcript", "run.jsonl"]) == 0
+        assert main(["agent", "more", "--server-url", server.url, "--resume", "run.jsonl"]) == 0
+    assert main(["agent", "--replay", "run.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert "rejected" not in shown
+    assert shown.count("=== a/b") == 2 and shown.count("=== again") == 2, "a replay shows all tasks"
+
+
+def test_a_transcript_cannot_choose_a_file_as_its_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: confined-python\n")
+    reply = {"kind": "reply", "text": "```python\nimport os\n```"}
+    entries = [{"kind": "task", "task": "t", "policy": "mine.yaml"}, reply]
+    (tmp_path / "foreign.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert main(["agent", "--replay", "foreign.jsonl"]) == 2
+    assert "'mine.yaml', which is no profile: name it with --policy" in capsys.readouterr().err
+
+
+def test_a_transcript_is_not_mixed_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.jsonl").write_text("something\n")
+    with chat_server(Say("x")) as server:
+        assert main(["agent", "t", "--server-url", server.url, "--transcript", "run.jsonl"]) == 2
+    assert server.requests == []
+    assert "--resume" in capsys.readouterr().err
+    assert (tmp_path / "run.jsonl").read_text() == "something\n"
+
+
+def test_runs_of_one_second_have_transcripts_of_their_own(tmp_path: Path) -> None:
+    with chat_server(Say("x")) as server:
+        for _ in range(3):
+            assert main(["agent", "t", "--server-url", server.url]) == 0
+    assert len(list(tmp_path.glob("agent-*.jsonl"))) == 3
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agent", "t", "--file", "a/data.csv", "--file", "b/data.csv"]) == 2
+    assert "NAME=PATH" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
+    command = "import sys; from safeexec.cli import main; sys.exit(main(sys.argv[1:]))"
+    stalled = Drip(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n", b": wait\n\n")
+    with chat_server(Say("```python\nx = 6\n```"), stalled) as server:
+        arguments = ["agent", "t", "--server-url", server.url, "--transcript", "run.jsonl"]
+        run = subprocess.Popen(
+            [sys.executable, "-c", command, *arguments],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        deadline = time.monotonic() + 60
+        while len(server.requests) < 2 and time.monotonic() < deadline:
+            server.stopped.wait(0.02)
+        run.send_signal(signal.SIGINT)
+        shown, _ = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert b"transcript: run.jsonl" in shown
+    with chat_server(Say("```python\nx * 7\n```"), Say("42")) as server:
+        assert main(["agent", "--resume", "run.jsonl", "--server-url", server.url]) == 0
+
+
 def test_a_run_without_an_answer_ends_with_status_one(capsys: pytest.CaptureFixture[str]) -> None:
     with chat_server(Say("")) as server:
         assert main(["agent", "t", "--server-url", server.url]) == 1
@@ -61,6 +128,21 @@ def test_control_sequences_of_guests_do_not_reach_the_terminal(capsys: pytest.Ca
     with chat_server(Say("```python\nprint('\\x1b[2Jgone', '\\x07')\n```"), Say("The \x1b[31mend.")) as server:
         main(["agent", "t", "--server-url", server.url])
     assert "\x1b" not in capsys.readouterr().out
+
+
+DRAWN = """\
+class Picture:
+    def _repr_png_(self): return b"\\x89PNG"
+display(Picture())"""
+
+
+def test_a_picture_that_cannot_be_written_does_not_end_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("")
+    with chat_server(Say(f"```python\n{DRAWN}\n```"), Say("Drawn.")) as server:
+        assert main(["agent", "t", "--server-url", server.url, "--display-dir", "taken"]) == 0
+    assert "picture-1.png cannot be written: " in capsys.readouterr().out
 
 
 @pytest.mark.modules("pandas", "matplotlib")

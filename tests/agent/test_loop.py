@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gc
 import json
+import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +14,18 @@ from itertools import pairwise
 
 import pytest
 
-from safeexec import Policy, Sandbox
-from safeexec.agent import AgentResult, CodeAgent, Message, ModelUnavailable, Reply, ScriptedModel, ToolCall, Transcript
+from safeexec import AsyncSandbox, Policy, Sandbox
+from safeexec.agent import (
+    AgentError,
+    AgentResult,
+    CodeAgent,
+    Message,
+    ModelUnavailable,
+    Reply,
+    ScriptedModel,
+    ToolCall,
+    Transcript,
+)
 from safeexec.agent.messages import TokenUsage
 from safeexec.agent.outcome import Event, NoticeEvent, ObservationEvent, OutputEvent, StepEvent
 
@@ -64,6 +76,19 @@ def test_a_final_answer_before_a_failure_does_not_count(sandbox: Sandbox) -> Non
     assert CodeAgent(model, sandbox).run("t").answer == "three"
 
 
+@pytest.mark.parametrize("value", ["5", "{0: 1}", "[]", "[1, 2]", "None", "'x'", "array([1, 2])", "Frame()"])
+def test_the_name_behind_final_answer_may_hold_anything(sandbox: Sandbox, value: str) -> None:
+    own = "from array import array\nclass Frame:\n    def __len__(self): raise ValueError\n"
+    model = scripted(code(f"{own}_final_answer = {value}  # not final_answer()"), "the end")
+    assert CodeAgent(model, sandbox).run("t").answer == "the end"
+
+
+def test_an_answer_that_str_refuses_has_a_text(sandbox: Sandbox) -> None:
+    result = CodeAgent(scripted(code("final_answer(10 ** 5000)")), sandbox).run("t")
+    assert (result.answer, result.text) == (10**5000, "<int of about 5001 digits>")
+    assert result.transcript.entries[-1]["answer"] == result.text
+
+
 def test_a_typo_is_mended_after_one_observation(sandbox: Sandbox) -> None:
     model = scripted(code("import math\nmath.squrt(2)"), code("math.sqrt(2)"), "1.414")
     result = CodeAgent(model, sandbox).run("The square root of 2?")
@@ -105,6 +130,73 @@ def test_tokens_run_out(sandbox: Sandbox) -> None:
 
 def test_time_runs_out(sandbox: Sandbox) -> None:
     assert CodeAgent(scripted(code("x = 1"), "late"), sandbox, max_seconds=0.0).run("t").stop == "max_seconds"
+
+
+def test_the_limit_of_time_cuts_a_model_that_thinks(sandbox: Sandbox) -> None:
+    thought = threading.Event()
+
+    def think(messages: Sequence[Message]) -> str:
+        thought.wait(60)
+        return "late"
+
+    began = time.monotonic()
+    try:
+        result = CodeAgent(scripted(code("x = 1"), think), sandbox, max_seconds=1.0).run("t")
+    finally:
+        thought.set()
+    assert (result.stop, len(result.steps)) == ("max_seconds", 1)
+    assert time.monotonic() - began < 30
+
+
+def test_the_limit_of_time_cuts_a_step(sandbox: Sandbox) -> None:
+    began = time.monotonic()
+    result = CodeAgent(scripted(code("while True: pass"), "late"), sandbox, max_seconds=0.5, step_timeout=50.0).run("t")
+    assert (result.stop, [step.result.outcome for step in result.steps]) == ("max_seconds", ["timeout"])
+    assert time.monotonic() - began < 30
+
+
+def test_the_limit_of_time_holds_for_awaited_models_and_blocking_ones(sandbox: Sandbox) -> None:
+    thought = threading.Event()
+
+    class Awaited:
+        name = "awaited"
+
+        async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+        def complete(self, messages: Sequence[Message], **_: object) -> Reply:
+            thought.wait(60)
+            return Reply("late")
+
+    class Blocking:
+        name = "blocking"
+        complete = Awaited.complete
+
+    try:
+        for model in (Awaited(), Blocking()):
+            result = asyncio.run(CodeAgent(model, sandbox, max_seconds=0.3).run_async("t"))  # type: ignore[arg-type]
+            assert result.stop == "max_seconds"
+    finally:
+        thought.set()
+
+
+def test_events_of_a_run_with_a_limit_of_time_come_in_the_caller_s_thread(sandbox: Sandbox) -> None:
+    threads: set[int] = set()
+    agent = CodeAgent(
+        scripted(code("print(1)"), "1"),
+        sandbox,
+        max_seconds=60.0,
+        on_event=lambda event: threads.add(threading.get_ident()),
+    )
+    assert agent.run("t").ok
+    assert threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": -1}, {"max_seconds": float("nan")}, {"max_tokens": "many"}])
+def test_a_limit_that_is_none_is_refused(sandbox: Sandbox, limit: dict[str, object]) -> None:
+    with pytest.raises(AgentError, match=f"{next(iter(limit))} must be a number"):
+        CodeAgent(scripted(), sandbox, **limit)
 
 
 def test_the_same_failure_changes_the_prompt_and_then_ends_the_run(sandbox: Sandbox) -> None:
@@ -248,6 +340,32 @@ def test_the_prompt_holds_the_card_and_the_task_stands_alone(sandbox: Sandbox) -
     assert user == Message("user", "Bonjour?")
 
 
+def price(fruit: str, count: int = 1) -> float:
+    """What a fruit costs."""
+    return 0.5 * count
+
+
+def test_the_prompt_names_the_tools_of_a_sandbox_and_of_a_session_that_are_given() -> None:
+    with Sandbox("calculator", tools=[price]) as sandbox, sandbox.session(wall_seconds=3) as session:
+        for given in (sandbox, session):
+            model = scripted(code("price('pear', 4)"), "2")
+            assert CodeAgent(model, given).run("t").steps[0].result.value == 2.0
+            assert "price(fruit: str, count: int = 1) -> float  What a fruit costs." in model.requests[0][0].content
+        assert "3 s per step" in model.requests[0][0].content
+
+
+def test_tools_for_a_sandbox_that_is_open_are_refused(sandbox: Sandbox) -> None:
+    with pytest.raises(AgentError, match="has its own"):
+        CodeAgent(scripted(), sandbox, tools=[price])
+
+
+def test_the_prompt_names_the_files() -> None:
+    model = scripted(code("open('prices.csv').read()"), "done")
+    result = CodeAgent(model, "data-analysis", files={"prices.csv": b"a,b\n"}).run("t")
+    assert "Files that are there: prices.csv" in model.requests[0][0].content
+    assert result.steps[0].result.value == "a,b\n"
+
+
 def test_roles_alternate_whatever_happens(sandbox: Sandbox) -> None:
     model = scripted(
         "", native("1 / 0", name="nothing"), "", native("1 / 0"), native("1 / 0"), native("1 / 0"), "", "end"
@@ -291,6 +409,46 @@ def test_events_tell_the_run_in_order(sandbox: Sandbox) -> None:
     assert any(isinstance(event, NoticeEvent) for event in events)
 
 
+@pytest.mark.parametrize("kind", ["TextEvent", "StepEvent", "OutputEvent", "ObservationEvent", "EndEvent"])
+def test_a_callback_that_raises_ends_the_run_and_nothing_else(sandbox: Sandbox, kind: str) -> None:
+    def fail(event: Event) -> None:
+        if type(event).__name__ == kind:
+            raise KeyError(kind)
+
+    with sandbox.session() as session:
+        with pytest.raises(KeyError, match=kind):
+            CodeAgent(scripted(code("x = 1\nprint(x)"), "1"), session, on_event=fail).run("t")
+        assert CodeAgent(scripted(code("y = 2"), "2"), session).run("t").ok
+        assert session.get("y") == 2
+
+
+def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
+    async def work() -> list[AgentResult]:
+        meeting = asyncio.Barrier(10)
+
+        class Waiting:
+            """Replies when all ten models have been asked."""
+
+            name = "waiting"
+
+            def __init__(self, number: int) -> None:
+                self.replies = [code(f"print({number})\nfinal_answer({number})"), code(f"x = {number}")]
+
+            async def complete_async(self, messages: Sequence[Message], **_: object) -> Reply:
+                await meeting.wait()
+                return Reply(self.replies.pop())
+
+        async with AsyncSandbox("calculator") as sandbox:
+            agents = [CodeAgent(Waiting(n), sandbox, on_event=events[n].append) for n in range(10)]  # type: ignore[arg-type]
+            return await asyncio.wait_for(asyncio.gather(*(agent.run_async("t") for agent in agents)), 120)
+
+    events: list[list[Event]] = [[] for _ in range(10)]
+    assert [result.answer for result in asyncio.run(work())] == list(range(10))
+    for number, told in enumerate(events):
+        assert [event.text for event in told if isinstance(event, OutputEvent)] == [f"{number}\n"]
+        assert [event.number for event in told if isinstance(event, StepEvent)] == [1, 2]
+
+
 def test_a_session_that_is_given_is_used_and_left_open(sandbox: Sandbox) -> None:
     with sandbox.session() as session:
         session.set("rate", 3)
@@ -317,6 +475,37 @@ def test_a_run_goes_on_from_its_transcript(sandbox: Sandbox, tmp_path_factory: p
     assert second.steps[0].result.value == 10
     assert "rebuilt by running 2 earlier steps" in model.requests[0][-1].content
     assert [entry["kind"] for entry in Transcript.load(path)].count("end") == 2
+
+
+def test_an_answered_run_is_not_run_again(sandbox: Sandbox) -> None:
+    first = CodeAgent(scripted(code("x = 5"), "five"), sandbox).run("t")
+    model = scripted()
+    again = CodeAgent(model, sandbox).resume(first.transcript)
+    assert (again.answer, again.stop, again.steps, model.requests) == ("five", "answer", (), [])
+
+
+def test_a_run_that_met_a_limit_goes_on_with_the_reply_that_was_not_run(sandbox: Sandbox) -> None:
+    first = CodeAgent(scripted(code("x = 1"), code("x + 1")), sandbox, max_steps=1).run("t")
+    assert first.stop == "max_steps"
+    second = CodeAgent(scripted("The value is two."), sandbox).resume(first.transcript)
+    assert ([step.result.value for step in second.steps], second.answer) == ([2], "The value is two.")
+
+
+def test_a_further_task_stands_behind_the_answer_and_every_call_has_its_own(sandbox: Sandbox) -> None:
+    first = CodeAgent(scripted(native("final_answer(3)", "x = 1")), sandbox, native=True).run("one")
+    model = scripted("ok")
+    CodeAgent(model, sandbox, native=True).resume(first.transcript, task="two")
+    roles = [(message.role, message.tool_call_id) for message in model.requests[0][1:]]
+    assert roles == [
+        ("user", None),
+        ("assistant", None),
+        ("tool", "id0"),
+        ("tool", "id1"),
+        ("assistant", None),
+        ("user", None),
+    ]
+    assert model.requests[0][-2].content == "3"
+    assert last(model).startswith("two\n\nThe session was rebuilt")
 
 
 def test_a_run_that_died_before_its_step_runs_it_first(sandbox: Sandbox) -> None:

@@ -56,6 +56,10 @@ def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
         ('{"kind": "task"}\n', ":1: an entry of kind 'task' needs 'task'"),
         ('{"kind": "reply", "text": "x"}\n', "begins with its task"),
         ('{"kind": "task", "task": "t"}\n{"kind": "hello"}\n', ":2: not an entry"),
+        ('{"kind": "task", "task": "t", "policy": []}\n', ":1: 'policy' must be a string"),
+        ('{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "tool_calls": [1]}\n', ":2: not a reply"),
+        ('{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "usage": null}\n', ":2: not a reply"),
+        ('{"kind": "task", "task": "t"}\n{"kind": "end", "stop": "answer"}\n', ":2: an entry of kind 'end' needs"),
     ],
 )
 def test_damage_is_named(tmp_path: Path, content: str, message: str) -> None:
@@ -63,6 +67,26 @@ def test_damage_is_named(tmp_path: Path, content: str, message: str) -> None:
     path.write_text(content)
     with pytest.raises(TranscriptError, match=message):
         Transcript.load(path)
+
+
+def test_a_run_that_died_in_the_middle_of_a_line_loses_that_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    written = Transcript(path=path)
+    for text in ("first", "second ä"):
+        written.add("task", task=text)
+    whole = path.read_bytes()
+    for end in range(whole.index(b"\n") + 1, len(whole)):
+        path.write_bytes(whole[:end])
+        read = Transcript.load(path)
+        assert read.tasks == ["first"]
+        read.add("notice", text="on")
+        assert [entry["kind"] for entry in Transcript.load(path)] == ["task", "notice"]
+
+
+def test_a_recording_holds_what_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    said = RecordedModel(path, ScriptedModel(["lone \ud800"])).complete([])
+    assert RecordedModel(path).complete([]) == said
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -109,6 +133,17 @@ def test_a_native_call_is_never_parted_from_its_answer() -> None:
     asked = [call.id for message in messages for call in message.tool_calls]
     assert asked == [message.tool_call_id for message in messages if message.role == "tool"]
     assert len(asked) < 100
+
+
+def test_a_conversation_ends_with_a_word_of_the_user() -> None:
+    entries: list[dict[str, object]] = [
+        {"kind": "task", "task": "t"},
+        {"kind": "reply", "text": "no"},
+        {"kind": "end", "stop": "refused", "reason": "filtered", "answer": None},
+    ]
+    assert conversation(entries, "system", 10_000)[-1] == Message("user", "Go on.")
+    entries.append({"kind": "task", "task": "then this"})
+    assert conversation(entries, "system", 10_000)[-1].content == "(The work was stopped: filtered.)\n\nthen this"
 
 
 def test_shipped_transcripts_replay_to_their_answer() -> None:

@@ -114,7 +114,7 @@ class RepairAgent:
             policy = Policy.load("standard").replace(tools={"timeout_seconds": self._timeout + 60, "clock": "stops"})
             with Sandbox(policy, tools=bench.tools()) as sandbox:
                 agent = CodeAgent(
-                    self._model, sandbox, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
+                    self._model, sandbox, instructions=_INSTRUCTIONS, on_event=self._on_event,
                     review=_Review(bench).review, **self._options,
                 )  # fmt: skip
                 run = agent.run(self._task(task, bench))
