@@ -303,8 +303,10 @@ def outcome_of(error: BaseException) -> Any:
     """The outcome word for an exception that the guest did not catch."""
     if isinstance(error, MemoryError):
         return "memory"
-    from safeexec.child.violations import explain
+    from safeexec.child.violations import explain, is_out_of_memory
 
+    if is_out_of_memory(error):
+        return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
     return "violation" if explain(error) is not None else "error"
 

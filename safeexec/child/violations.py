@@ -17,7 +17,16 @@ from safeexec.syscalls.numbers import names
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
 
-__all__ = ["configure", "explain", "in_workspace", "remember_refused", "remember_workspace", "rule_of", "syscall_of"]
+__all__ = [
+    "configure",
+    "explain",
+    "in_workspace",
+    "is_out_of_memory",
+    "remember_refused",
+    "remember_workspace",
+    "rule_of",
+    "syscall_of",
+]
 
 _UNKNOWN_ERROR = re.compile(r"Unknown error (3\d{3}|40[0-8]\d|409[0-5])\b")
 _NO_THREAD = "can't start new thread"
@@ -42,7 +51,7 @@ _HINTS = {
 }
 
 _rules: dict[str, str] = {}
-_state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None, "tried": None}
+_state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None, "mappings": None, "tried": None}
 
 # Python's names for calls that a reader would not know by the kernel's
 _SPOKEN = {
@@ -62,6 +71,7 @@ def configure(plan: ChildConfinement) -> None:
     _rules.update(plan.rules)
     _state["files"] = plan.files
     _state["threads"] = "some" if plan.threads else None
+    _state["mappings"] = "files" if plan.executable_mappings else None
 
 
 def remember_workspace(path: str | None) -> None:
@@ -102,7 +112,7 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
         return call, f"{subject} is refused by {rule_of(group)}", _HINTS[group]
     if _state["threads"] is None and _is(error, RuntimeError) and _NO_THREAD in _text(error):
         return "clone", f"a new thread is refused by {rule_of('threads')}", _HINTS["threads"]
-    if _is(error, ImportError, OSError) and _NO_MAPPING in _text(error):
+    if _state["mappings"] is None and _mapping_failed(error):
         library = _text(error).partition(":")[0]
         message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
         return "mmap", message, "Only what was imported before the session began can be used: import something else."
@@ -112,6 +122,15 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
     if type.__getattribute__(type(error), "__module__") not in _NO_LIBRARY and _DENIED.search(_text(error)):
         return _explain_path(_path_in(_text(error)))
     return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a library could not be loaded although the policy lets it: what it maps counts as memory."""
+    return _state["mappings"] is not None and _mapping_failed(error)
+
+
+def _mapping_failed(error: BaseException) -> bool:
+    return _is(error, ImportError, OSError) and _NO_MAPPING in _text(error)
 
 
 def _explain_path(path: str | None) -> tuple[str, str, str] | None:

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from safeexec import Policy
+from safeexec.cli.common import read_source
 from safeexec.text import printable
 
 if TYPE_CHECKING:
@@ -138,19 +139,19 @@ def _why_program(policy: Policy, args: argparse.Namespace) -> int:
     from safeexec import PolicyError
 
     try:
-        if args.program == "-":
-            source = sys.stdin.read()
-        else:
-            with open(args.program, encoding="utf-8") as file:
-                source = file.read()
-    except (OSError, UnicodeDecodeError) as error:
+        source = read_source(args.program)
+    except OSError as error:
         raise PolicyError(f"the program {args.program} cannot be read: {error}") from None
     found = policy.needs(source)
     if args.json:
         _print_json(found)
         return 1 if found.refused else 0
-    for need in found.needs:
+    for need in found.refused:
         print(f"line {need.line}: {need.answer}")
+    if allowed := [f"{need.answer.name} (line {need.line})" for need in found.needs if need.answer.allowed]:
+        print(f"{policy.name} allows {', '.join(allowed)}")
+    if not found.refused:
+        print(f"{policy.name} refuses nothing of it")
     if found.grant:
         print(f"\n# the smallest policy that allows it:\n{found.grant}", end="")
     for need in found.impossible:

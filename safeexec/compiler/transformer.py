@@ -129,7 +129,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         if not self._denied:
             return
         for tree in trees:
-            self._bound.update(_bound_names(tree))
+            self._bound.update(bound_names(tree))
         for node in self._denied:
             if node.id in names.RESERVED or (node.id not in self._bound and node.id not in self.known_names):
                 self.refuse("builtin", node.id, node)
@@ -410,7 +410,7 @@ def _catches_import_errors(handler: ast.ExceptHandler) -> bool:
     return any(isinstance(kind, ast.Name) and kind.id in names.IMPORT_FALLBACKS for kind in kinds)
 
 
-def _bound_names(tree: ast.AST) -> set[str]:
+def bound_names(tree: ast.AST) -> set[str]:
     """Every name that the program binds anywhere: to shadow a builtin is ordinary."""
     found: set[str] = set()
     for node in ast.walk(tree):

@@ -179,7 +179,8 @@ class SandboxCore:
 
             programs = executables(policy.danger_allow_commands)
         fonts = None
-        if "matplotlib" in policy.imports or policy.language.mode == "python":
+        draws = any(name.partition(".")[0] == "matplotlib" for name in policy.imports)
+        if draws or policy.language.mode == "python":
             from safeexec.host.fonts import font_cache
 
             fonts = font_cache()
@@ -242,8 +243,9 @@ class SandboxCore:
         if self.policy.language.mode == "python":
             return ()
         imports = self.policy.imports
+        tops = {name.partition(".")[0] for name in imports}
         wanted = [name for name in imports if name.partition(".")[0] in sys.stdlib_module_names]
-        wanted += [name for name in DATA_PRELOAD if name.partition(".")[0] in imports]
+        wanted += [name for name in DATA_PRELOAD if name.partition(".")[0] in tops]
         return tuple(wanted)
 
     def close(self) -> Core[None]:

@@ -7,6 +7,7 @@ modules the facades' own `access` is asked; for system calls the table that a ch
 from __future__ import annotations
 
 import builtins
+import errno
 import re
 import sys
 from functools import lru_cache
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from safeexec.errors import PolicyError
-from safeexec.policy.syntax import construct_of
+from safeexec.policy.syntax import NEWER, construct_of
 
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic
     from safeexec.policy.model import Policy
     from safeexec.protocol.plan import LanguagePlan
+    from safeexec.syscalls import Rule
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "name"]
 
@@ -35,6 +37,12 @@ ABBREVIATIONS = {
 }
 """Names that programs give to modules by habit."""
 
+_KINDS: dict[str, Kind] = {
+    "module": "module",
+    "attribute": "attribute",
+    "builtin": "builtin",
+    "construct": "construct",
+}
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
 _PROBE = "probe"
 
@@ -77,12 +85,16 @@ class Judge:
     def why(self, name: str) -> Answer:
         """The answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import os``)."""
         word = _plain(name)
-        called = word.endswith("()")
-        word = word.removesuffix("()")
-        if _is_builtin(word):
+        called = word.endswith(")")
+        word = word.partition("(")[0] if called else word
+        if (imported := _imported(word)) is not None:
+            return self.imported(imported)
+        if is_builtin(word):
             return self._program(word, "builtin", word)
         if word.startswith("syscall:") or (called and _is_system_call(word)):
             return self._system_call(word.removeprefix("syscall:"))
+        if word in NEWER:
+            return self._newer(word, NEWER[word])
         construct = construct_of(word)
         if construct is not None and word not in sys.stdlib_module_names:
             return self._construct(word, *construct)
@@ -104,6 +116,31 @@ class Judge:
         if word.startswith("_"):
             return self._attribute(word)
         return self._unknown(word)
+
+    def imported(self, name: str) -> Answer:
+        """The answer for what an import statement names: a module, or a name in one."""
+        if not _DOTTED.match(name):
+            raise PolicyError(f"{name!r} is no name that can be imported")
+        return self._dotted(name)
+
+    def about(self, objection: Diagnostic) -> Answer:
+        """The answer for what the compiler objects to in a program."""
+        from safeexec.compiler.diagnostics import MESSAGES
+
+        name, kind = objection.name, objection.kind
+        answer = None
+        if kind == "module" or "." in name:
+            answer = self._dotted(name)
+        elif kind == "attribute":
+            answer = self._attribute(name)
+        elif kind == "construct" and (construct := construct_of(name)):
+            answer = self._construct(name, *construct)
+        if answer is not None and not answer.allowed:
+            return answer
+        # Not the name alone is refused, but what the program does with it.
+        reason = "" if objection.message == MESSAGES[kind].format(name) else objection.message
+        shown = f".{name}" if kind == "attribute" and "." not in name else name
+        return self._answer(shown, _KINDS[kind], False, objection.rule, reason, objection.hint or "")
 
     def compile(self, source: str) -> list[Diagnostic]:
         """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython."""
@@ -133,6 +170,12 @@ class Judge:
         if construct in self.plan.refused_constructs and answer.allowed:
             raise AssertionError(f"the compiler accepts {source!r}, but {construct} is refused")
         return msgspec.structs.replace(answer, name=name)
+
+    def _newer(self, name: str, construct: str) -> Answer:
+        """A construct that the Python which runs here does not have."""
+        allowed = construct not in self.plan.refused_constructs
+        reason = f"Python {sys.version_info.major}.{sys.version_info.minor} has no such syntax"
+        return self._answer(name, "construct", allowed, self.policy.origin(f"language.constructs.{construct}"), reason)
 
     def _attribute(self, name: str) -> Answer:
         from safeexec.compiler.names import GUARDED
@@ -189,7 +232,8 @@ class Judge:
         from safeexec.compiler.hints.modules import MODULES
 
         dotted = f"{module}.{path[0]}"
-        return self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
+        answer = self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
+        return msgspec.structs.replace(answer, name=name)
 
     def _access(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str) -> Answer:
         instead = ""
@@ -208,10 +252,13 @@ class Judge:
             raise PolicyError(f"this machine has no system call {name!r}")
         from safeexec.policy.kernel import rules
 
-        allowed, always, group = _kernel_verdict(self.policy, name)
+        rule, group = _kernel_rule(self.policy, name)
+        allowed = bool(rule.alternatives)
         written = rules(self.policy)
-        reason = "" if always else "only with the arguments that ordinary programs use"
-        if not allowed:
+        reason = "" if () in rule.alternatives else "the arguments must be those that ordinary programs use"
+        if not allowed and rule.error is not None:
+            reason = f"the kernel filter answers {errno.errorcode[rule.error]}, on which libraries take another call"
+        elif not allowed:
             reason = f"the kernel filter keeps out the group {group!r}"
         elif group == "files":
             reason = "the kernel allows the paths of the workspace and of the installed libraries only"
@@ -219,10 +266,11 @@ class Judge:
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""
-        from safeexec.policy.mistakes import nearest
+        from safeexec.compiler.hints.matching import TYPING_ERRORS, nearest
 
-        known = {*dir(builtins), *self.plan.imports}
-        reason = f"Python has no module or builtin of this name{nearest(name, known)}; a program may use it as its own"
+        near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        reason = f"Python has no module or builtin of this name{meant}; a program may use it as its own"
         answer = self._program(name, "name", name)
         return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
 
@@ -244,10 +292,11 @@ class Judge:
         return tuple(files[: files.index(file) + 1]) if file in files else ()
 
 
-def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
-    """(allowed, with any arguments, group) of a system call, from the table that a child of this policy installs."""
+def _kernel_rule(policy: Policy, name: str) -> tuple[Rule, str]:
+    """The rule for a system call, from the table that a child of this policy installs, and the call's group."""
     from safeexec.policy.kernel import file_calls
     from safeexec.protocol.confinement import ChildConfinement
+    from safeexec.syscalls import refuse
     from safeexec.syscalls.table import group_of, rules_for
 
     limits = policy.limits_plan()
@@ -263,9 +312,7 @@ def _kernel_verdict(policy: Policy, name: str) -> tuple[bool, bool, str]:
         files=file_calls(policy),
         landlock=6,
     )
-    rule = rules_for(confinement).get(name)
-    alternatives = rule.alternatives if rule is not None else ()
-    return bool(alternatives), () in alternatives, group_of(name)
+    return rules_for(confinement).get(name, refuse()), group_of(name)
 
 
 def _is_system_call(name: str) -> bool:
@@ -274,18 +321,26 @@ def _is_system_call(name: str) -> bool:
     return name in numbers()
 
 
-def _plain(name: str) -> str:
-    """``import numpy as np`` → numpy, ``from math import pi`` → math.pi, ``@property`` → property, ``x._y`` → ._y."""
-    text = " ".join(name.split()).strip("`")
+def _imported(text: str) -> str | None:
+    """``import numpy as np`` → numpy, ``from math import pi`` → math.pi; None for what is no import statement."""
     if match := re.fullmatch(r"from (\S+) import (\S+)(?: as \w+)?", text):
-        return f"{match[1]}.{match[2]}"
-    text = re.sub(r"^import (?=\w)", "", text) if text != "import" else text
+        return match[1] if match[2] == "*" else f"{match[1]}.{match[2]}"
+    match = re.fullmatch(r"import ([\w.]+)(?: as \w+)?", text)
+    return match[1] if match else None
+
+
+def _plain(name: str) -> str:
+    """``pd.DataFrame as Frame`` → pd.DataFrame, ``@property`` → property, ``x._y`` → ._y, without quotes and blanks."""
+    text = " ".join(name.split()).strip("`")
+    if _imported(text) is not None:
+        return text
     text = re.sub(r"(?<=\w) as \w+$", "", text)
     text = re.sub(r"^(\?|self|cls|x|obj)\.", ".", text)
     return text[1:] if re.match(r"@\w", text) else text
 
 
-def _is_builtin(name: str) -> bool:
+def is_builtin(name: str) -> bool:
+    """Whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
     from safeexec.policy.checks import BUILTINS
 
     return name in BUILTINS and name not in (

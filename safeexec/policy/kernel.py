@@ -6,6 +6,7 @@ The host builds its confinement plan from this, and `why` answers from it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,17 +33,32 @@ def rules(policy: Policy) -> dict[str, str]:
     return {"profile": f"the kernel confinement of profile {policy.name}"} | written
 
 
-def wants(module: str) -> tuple[str, object] | None:
-    """The setting that a module's usual work needs, and the value that gives it; None if it needs nothing.
+WANTED: dict[str, tuple[str, object]] = {
+    **dict.fromkeys(
+        ("threading.Thread", "threading.Timer", "concurrent.futures.ThreadPoolExecutor", "asyncio.to_thread"),
+        ("limits.threads", 16),
+    ),
+    **dict.fromkeys(
+        ("asyncio.run", "asyncio.Runner", "asyncio.new_event_loop", "asyncio.get_event_loop"),
+        ("socketpair", True),
+    ),
+}
+"""Name of a module → the setting without which the kernel keeps it from working, and a value that lets it work."""
+
+
+def wanted(module: str, names: Container[str]) -> dict[str, object]:
+    """The settings without which names of a module do not work, with the values that let them.
 
     The standard library is imported before the first child; other libraries map extension modules when they are used.
     """
-    top = module.partition(".")[0]
-    if top in ("threading", "concurrent"):
-        return "limits.threads", 16
-    if top == "asyncio":
-        return "socketpair", True
-    return None if top in sys.stdlib_module_names else ("danger_allow_executable_mappings", True)
+    if module.partition(".")[0] not in sys.stdlib_module_names:
+        return {"danger_allow_executable_mappings": True}
+    found: dict[str, object] = {}
+    for dotted, (setting, value) in WANTED.items():
+        owner, _, leaf = dotted.rpartition(".")
+        if f"{owner}.".startswith(f"{module}.") and leaf in names:
+            found.setdefault(setting, value)
+    return found
 
 
 def file_calls(policy: Policy) -> Files:

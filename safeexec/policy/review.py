@@ -9,7 +9,7 @@ from operator import attrgetter
 import msgspec
 
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
-from safeexec.policy.kernel import wants
+from safeexec.policy.kernel import wanted
 from safeexec.policy.mistakes import nearest
 from safeexec.policy.model import Policy
 
@@ -73,13 +73,12 @@ def _judged(policy: Policy, module: str, name: str, *, taken: bool) -> tuple[str
 def _settings(policy: Policy) -> Iterator[Finding]:
     """Modules that are open while the kernel keeps out what most of their work needs."""
     seen: set[str] = set()
-    for module in policy.imports:
-        wanted = wants(module)
-        if wanted is None or attrgetter(wanted[0])(policy) or wanted[0] in seen:
-            continue
-        seen.add(wanted[0])
-        text = f"most of its work needs `{wanted[0]}: {str(wanted[1]).lower()}`"
-        yield Finding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
+    for module, chosen in policy.imports.items():
+        for setting, value in wanted(module, chosen).items():
+            if not attrgetter(setting)(policy) and setting not in seen:
+                seen.add(setting)
+                text = f"most of its work needs `{setting}: {str(value).lower()}`"
+                yield Finding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
 
 
 def _attributes(policy: Policy) -> Iterator[Finding]:

@@ -70,6 +70,12 @@ WORDS: dict[str, tuple[str, str]] = {
     "=": ("assignment", "x = 1"),
     "@": ("decorator", "@d\ndef f(): pass"),
     "import *": ("star-import", "from math import *"),
+    "star import": ("star-import", "from math import *"),
+    "type alias": ("type-alias", "type X = 1"),
+    "list comprehension": ("comprehension", "[1 for x in y]"),
+    "set comprehension": ("comprehension", "{1 for x in y}"),
+    "dict comprehension": ("comprehension", "{1: 1 for x in y}"),
+    "generator expression": ("comprehension", "(1 for x in y)"),
     "generator": ("yield", "def f(): yield"),
 }
 """Keyword or other spelling → (construct, sample); an empty construct is one that no policy can refuse."""
@@ -188,6 +194,13 @@ if sys.version_info >= (3, 12):
     NODES["TypeVar"] = ("function", "def f[T](): pass")
     NODES["TypeVarTuple"] = ("function", "def f[*T](): pass")
     NODES["ParamSpec"] = ("function", "def f[**T](): pass")
+
+
+NEWER: dict[str, str] = {}
+"""Other spellings of constructs that only later versions of Python have → the construct."""
+if sys.version_info < (3, 12):
+    NEWER |= dict.fromkeys(("type-alias", "type alias", "TypeAlias"), "type-alias")
+    del WORDS["type alias"]
 
 
 def construct_of(word: str) -> tuple[str, str] | None:

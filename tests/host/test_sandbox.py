@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import PolicyError, Sandbox, SandboxClosed, ToolError
+from safeexec import Policy, PolicyError, Sandbox, SandboxClosed, ToolError
 from tests.footprint import footprint, leaks
 
 
@@ -123,3 +123,30 @@ def test_a_fork_of_the_host_is_told_to_open_its_own(sandbox: Sandbox) -> None:
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
     assert sandbox.run("1 + 1").value == 2
+
+
+def test_a_library_that_does_not_fit_into_memory_is_no_refusal() -> None:
+    """The loader says the same of a mapping that the filter keeps out; the policy tells which it is."""
+    pytest.importorskip("PIL", reason="pillow is not installed")
+    policy = Policy.load("calculator").replace(
+        memory_mb=16, danger_allow_executable_mappings=True, imports={"PIL": "all"}
+    )
+    with Sandbox(policy) as sandbox:
+        result = sandbox.run("data = bytes(9 << 20)\nfrom PIL import Image")
+        assert result.outcome == "memory"
+        assert result.error is not None
+        assert result.error.rule is None
+        assert "memory" in (result.error.hint or "")
+        assert sandbox.run("from PIL import Image").ok
+
+
+def test_a_policy_may_name_only_parts_of_a_large_library() -> None:
+    """They are imported ahead, and matplotlib finds its fonts, as if the whole library were named."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    imports = {"matplotlib.pyplot": ["subplots", "close"]}
+    policy = Policy.load("calculator").replace(danger_allow_executable_mappings=True, imports=imports)
+    with Sandbox(policy) as sandbox:
+        source = (
+            "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.set_title('a')\nfigure.canvas.draw()"
+        )
+        assert sandbox.run(source, timeout=30).check().ok

@@ -130,7 +130,17 @@ def test_why_of_a_program(capsys, tmp_path):
     assert status == 1
     assert "line 2: html.escape (module): refused by calculator.yaml:" in out
     assert out.endswith("extends: calculator\nimports:\n  html: [escape]\n")
-    assert run(capsys, "policy", "why", "--program", str(path), "-p", "standard")[0] == 0
+    status, out, _ = run(capsys, "policy", "why", "--program", str(path), "-p", "standard")
+    assert (status, out) == (
+        0,
+        "standard allows html.escape (line 2), print (line 2)\nstandard refuses nothing of it\n",
+    )
+    path.write_bytes(b"\xef\xbb\xbfimport os\r\nos.system('ls')\r\n")
+    status, out, _ = run(capsys, "policy", "why", "--program", str(path))
+    assert (status, out.splitlines()[-1]) == (
+        1,
+        "# no policy can allow os.system (line 2): it starts programs or reaches other processes",
+    )
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,7 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
     from safeexec.compiler.hints.advice import choose, provided
     from safeexec.compiler.hints.attributes import MODULE_ATTRIBUTES
     from safeexec.compiler.hints.libraries import REMOVED
+    from safeexec.facades.tables import judge
 
     full = f"{module}.{name}"
     if own := plan.hints.get(full):
@@ -170,6 +171,8 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return text
     if full in plan.imports:
         return f"Import it first: `import {full}`."
+    if judge(module, name).tag:
+        return None  # it is what the program means, and refused for what it does
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     found = nearest(name, provided(module, names, plan), 2)
     if found:

@@ -259,7 +259,6 @@ MODULES: dict[str, Advice] = {
     **dict.fromkeys(
         (
             "cffi",
-            "mmap",
             "fcntl",
             "resource",
             "pwd",
@@ -466,12 +465,15 @@ MODULES: dict[str, Advice] = {
         ),
         ("", "There are no signals here; the host ends a step that takes too long by itself."),
     ),
-    "ctypes": (
+    **dict.fromkeys(
+        ("ctypes", "mmap"),
         (
-            "import:struct",
-            "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
+            (
+                "import:struct",
+                "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
+            ),
+            ("", "Memory and C libraries are out of reach: use `bytes` and plain Python instead."),
         ),
-        ("", "Memory and C libraries are out of reach: use `bytes` and plain Python instead."),
     ),
     "locale": (("", "Format numbers with `f'{x:,.2f}'` and dates with `strftime`; there is no locale to set."),),
     **dict.fromkeys(
