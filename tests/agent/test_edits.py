@@ -84,6 +84,45 @@ def test_new_and_deleted_files_are_told_by_dev_null() -> None:
     assert [(file.old, file.new) for file in files] == [(None, "new.py"), ("old.py", None)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "hunk"),
+    [
+        ("a\nb", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"),
+        ("a\nb\n", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file\n"),
+        ("a\nb", "c\nb", "@@ -1,2 +1,2 @@\n-a\n+c\n b\n\\ No newline at end of file\n"),
+        ("a\n", "a\nb\n", "@@ -90,0 +91 @@\n+b\n"),
+        ("a\n\nb\n", "c\n\nb\n", "@@ -1,3 +1,3 @@\n-a\n+c\n\n b\n\n"),
+        ("", "x", "@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"),
+        ("", "x\n", "@@ -1 +1 @@\n+x\n"),
+    ],
+)
+def test_ends_of_files_are_as_the_diff_says(before: str, after: str, hunk: str) -> None:
+    assert apply(before, f"--- a/f\n+++ b/f\n{hunk}") == after
+
+
+def test_empty_lines_between_the_parts_of_a_diff_are_none_of_its_lines() -> None:
+    part = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-a\n+b\n\n"
+    assert [apply_hunks("a\n", file.hunks, "f") for file in parse_diff(part.format("f") + part.format("g"))] == [
+        "b\n"
+    ] * 2
+
+
+def test_a_hunk_that_fits_at_several_places_goes_where_the_diff_says_or_nowhere() -> None:
+    text = "def one():\n    return 1\n\n\ndef two():\n    return 1\n"
+    change = "--- a/f\n+++ b/f\n@@ -{} +1 @@\n-    return 1\n+    return 2\n"
+    assert apply(text, change.format(6)) == text[:-2] + "2\n"
+    with pytest.raises(RepairError, match=r"2 times \(lines 2, 6\), and not at line 4"):
+        apply(text, change.format(4))
+
+
+def test_many_hunks_for_many_lines_are_refused_before_they_take_hours() -> None:
+    diff = "--- a/f\n+++ b/f\n" + "@@ -1 +1 @@\n-a\n+b\n" * 1000
+    with pytest.raises(RepairError, match="send the diff in parts"):
+        apply("x\n" * 30_000, diff)
+    with pytest.raises(RepairError, match="too often"):
+        apply("a\n" * 30_000, "--- a/f\n+++ b/f\n@@ -1 +1 @@\n" + "-a\n" * 1000 + "-b\n")
+
+
 LINES = st.lists(st.sampled_from(["a", "b", "c", "  d", ""]), max_size=30)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,6 +147,8 @@ CHEATS = {
         "PermissionError: delete src/shop/pricing.py: needs the approval",
     ),
     "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: change"),
+    "in place of pytest": ("write_file('src/pytest.py', 'x')", "instead of the installed module 'pytest'"),
+    "a package in place of another": ("write_file('src/json/__init__.py', 'x')", "the installed module 'json'"),
 }
 
 
@@ -183,15 +186,17 @@ verify('Cheat')"""
 
 
 def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
-    write = "write_file('tests/test_pricing.py', 'def test_nothing():\\n    pass\\n')\nverify('Fewer tests')"
+    tests = "from shop.pricing import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
     result = repair(
         shop,
-        write,
+        "write_file('tests/test_pricing.py', 'def test_nothing():\\n    pass\\n')\nverify('None that passed')",
+        f"write_file('tests/test_pricing.py', {tests!r})\nverify('Fewer tests')",
         "delete_file('tests/test_pricing.py')\nprint(verify('None'))",
         editable=("tests/",),
         approval=lambda a, t: True,
     )
-    assert not any(commit.message == "None" for commit in result.commits)
+    assert [commit.message for commit in result.commits] == ["Fewer tests"]
+    assert "test_double" in result.rolled_back[0]
     assert result.touched_tests == ("tests/test_pricing.py: edited",)
 
 
@@ -201,6 +206,157 @@ def test_the_end_of_the_interpreter_does_not_pass_for_a_repair(shop: Path) -> No
         result = repair(shop, source)
         assert not result.ok
         assert result.commits == ()
+
+
+FORGERIES = {
+    "skip": "import pytest\ndef buggy_discount(p, r): pytest.skip('later')\ndef double(a): return 2 * a\n",
+    "xfail": "import pytest\ndef buggy_discount(p, r): pytest.xfail('later')\ndef double(a): return 2 * a\n",
+    "skip the file": "import pytest\npytest.skip('later', allow_module_level=True)\n",
+    "print and exit": "print('3 passed in 0.1s')\nraise SystemExit(0)\n",
+    "exit of pytest": "import pytest\npytest.exit('3 passed in 0.1s', returncode=0)\n",
+    "skip of unittest": "import unittest\ndef buggy_discount(p, r): raise unittest.SkipTest\ndef double(a): pass\n",
+}
+
+
+@pytest.mark.parametrize("source", FORGERIES.values(), ids=FORGERIES)
+@pytest.mark.parametrize(
+    "verify", [["pytest", "-q"], ["python", "-m", "unittest", "discover", "tests"]], ids=["pytest", "unittest"]
+)
+def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
+    shop: Path, source: str, verify: list[str]
+) -> None:
+    (shop / "tests/test_unit.py").write_text(
+        "import unittest\nfrom shop.pricing import buggy_discount\n\nclass T(unittest.TestCase):\n"
+        "    def test_half(self):\n        self.assertEqual(buggy_discount(50, 0.5), 25)\n"
+    )
+    result = repair(shop, f"write_file('src/shop/pricing.py', {source!r})\nprint(verify('Quiet'))", verify=verify)
+    assert not result.ok
+    assert (result.commits, result.diff) == ((), "")
+
+
+def test_what_serves_the_tests_instead_of_mending_the_code_is_reported(shop: Path) -> None:
+    source = (
+        "class Any(float):\n    def __eq__(self, other):\n        return True\n\n\n"
+        "def buggy_discount(price, rate):\n    return Any()\n\n\ndef double(amount):\n    return 2 * amount\n"
+    )
+    result = repair(shop, f"write_file('src/shop/pricing.py', {source!r})\nprint(verify('Equal to all'))")
+    assert result.ok
+    assert result.warnings == (
+        "src/shop/pricing.py: defines what counts as equal or true: +    def __eq__(self, other):",
+    )
+
+
+def test_an_honest_repair_has_no_warnings(shop: Path) -> None:
+    assert repair(shop, GOOD).warnings == ()
+
+
+def test_approved_risks_are_reported(shop: Path) -> None:
+    result = repair(
+        shop,
+        "write_file('src/conftest.py', '')\nwrite_file('src/json.py', 'from _json import *')\n" + GOOD,
+        approval=lambda action, diff: True,
+    )
+    assert result.warnings[:2] == (
+        "src/conftest.py: added; it decides what the verification runs",
+        "src/json.py: added; it is imported instead of the installed module 'json'",
+    )
+
+
+def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> None:
+    (shop / "check.py").write_text("import shop.pricing as p\nassert p.buggy_discount(100, 0.8) == 80\n")
+    result = repair(shop, "write_file('check.py', '')\nverify('Fewer')", editable=(".",), verify=["python", "check.py"])
+    assert result.warnings == ("check.py: edited; it decides what the verification runs",)
+    ending = "write_file('src/shop/pricing.py', 'raise SystemExit(0)')\nverify('Quiet')"
+    result = repair(shop, ending, verify=["python", "check.py"])
+    assert "src/shop/pricing.py: ended the verification by SystemExit" in result.warnings
+
+
+@pytest.mark.parametrize("answer", [None, "not today", 1, object()])
+def test_only_true_approves(shop: Path, answer: object) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def approval(action: str, diff: str) -> object:
+        asked.append((action, diff))
+        return answer
+
+    result = repair(shop, "delete_file('src/shop/pricing.py')", approval=approval)
+    assert result.diff == ""
+    assert asked[0][0] == "delete src/shop/pricing.py"
+    assert "-    return price - rate\n" in asked[0][1], "the diff that it would make"
+    assert ("not today" if answer == "not today" else "was not approved") in result.run.steps[0].observation
+
+
+def test_a_person_who_cannot_be_asked_has_not_approved(shop: Path) -> None:
+    def approval(action: str, diff: str) -> bool:
+        raise OSError("no terminal")
+
+    result = repair(shop, "delete_file('src/shop/pricing.py')", approval=approval)
+    assert "OSError: no terminal" in result.run.steps[0].observation
+    assert result.diff == ""
+
+
+def test_apply_needs_the_copy_no_more(shop: Path) -> None:
+    result = repair(shop, GOOD)
+    result.close()
+    assert result.apply() == ["src/shop/pricing.py"]
+    assert (shop / "src/shop/pricing.py").read_text() == PRICING.replace("price - rate", "price * rate")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"verify": ["python", "-m", "no_such_module"]}, "no module 'no_such_module'"),
+        ({"verify": ["python", "no_such.py"]}, r"no file 'no_such\.py'"),
+        ({"verify": ["no-such-program"]}, "no program 'no-such-program'"),
+        ({"verify": "pytest -q"}, "must be a list"),
+        ({"editable": "src/"}, "must be a list"),
+        ({"editable": ()}, "names no path"),
+    ],
+)
+def test_what_cannot_be_worked_with_is_said_at_once(shop: Path, options: dict[str, object], problem: str) -> None:
+    with pytest.raises(RepairError, match=problem):
+        repair(shop, **{"editable": ("src/",), **options})  # type: ignore[arg-type]
+
+
+def dirty(shop: Path) -> None:
+    source = shop / "src/shop/pricing.py"
+    source.write_text(source.read_text() + "# not committed\n")
+    (shop / "src/shop/extra.py").write_text("# untracked\n")
+
+
+def conflict(shop: Path) -> None:
+    for branch, text in (("one", "1"), ("two", "2")):
+        git(shop, "checkout", "-q", "-b", branch, "base")
+        (shop / "notes").write_text(text)
+        git(shop, "add", "notes")
+        git(shop, "commit", "-q", "-m", branch)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(shop, "merge", "one")
+    (shop / "src/shop/extra.py").write_text("# untracked\n")
+
+
+def unborn(shop: Path) -> None:
+    git(shop, "update-ref", "-d", "HEAD")
+    (shop / "src/shop/extra.py").write_text("# untracked\n")
+
+
+@pytest.mark.parametrize("prepare", [dirty, conflict, unborn])
+def test_a_commit_is_the_patch_alone_in_whatever_state_the_repository_is(
+    shop: Path, prepare: Callable[[Path], None]
+) -> None:
+    git(shop, "init", "-q")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-q", "-m", "as it was")
+    git(shop, "tag", "base")
+    prepare(shop)
+    delete = "delete_file('src/shop/extra.py')\nwrite_file('src/[a-z]*.py', '')\n"
+    result = repair(shop, delete + GOOD, approval=lambda action, diff: True)
+    (commit,) = result.commits
+    assert commit.files == ("src/[a-z]*.py", "src/shop/extra.py", "src/shop/pricing.py")
+    shown = git(result.directory, "show", "--format=", "--no-renames", "--numstat", commit.id)
+    assert shown.split("\n") == [
+        "0\t0\tsrc/[a-z]*.py", "0\t1\tsrc/shop/extra.py", "1\t1\tsrc/shop/pricing.py", "",
+    ]  # fmt: skip
 
 
 def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
@@ -246,6 +402,27 @@ def test_the_judgement_of_verdicts() -> None:
     assert Verdict(True, "", passed=2).worse_than(passing) == "2 tests pass, 3 did before"
     assert Verdict(False, "", ended="timeout").worse_than(two_fail)
     assert Verdict(True, "").worse_than(passing), "a run that counts no tests any more"
+
+
+def test_the_judgement_of_tests_one_by_one() -> None:
+    def verdict(ok: bool = False, **outcomes: str) -> Verdict:
+        tests = {name.replace("__", "::"): outcome for name, outcome in outcomes.items()}
+        failing = frozenset(test for test, outcome in tests.items() if outcome == "failed")
+        return Verdict(ok, "", failing, sum(outcome == "passed" for outcome in tests.values()), outcomes=tests)
+
+    before = verdict(a__x="failed", a__y="passed", b="failed")
+    assert not verdict(a__x="failed", a__y="passed", b__z="failed").worse_than(before), "the file is imported now"
+    assert not verdict(a__x="passed", a__y="passed", b__z="passed", c="failed").worse_than(before), (
+        "c did not run before"
+    )
+    assert "before: a::y" in verdict(a__x="passed", a__y="failed", b="failed").worse_than(before)
+    assert "before: a" in verdict(a="failed", b="failed").worse_than(before)
+    assert "end any more: a::x" in verdict(True, a__y="passed", b__z="passed").worse_than(before)
+    assert "end any more: a::x" in verdict(True, a__x="skipped", a__y="passed", b__z="passed").worse_than(before)
+    assert not verdict(True, a__y="passed").worse_than(before, may_lose_failing=True)
+    assert "end any more: a::y" in verdict(True, a__x="passed").worse_than(before, may_lose_failing=True)
+    cases = Verdict(False, "", outcomes={"a::x[1]": "failed"}, failing=frozenset({"a::x[1]"}), passed=0)
+    assert not Verdict(True, "", outcomes={"a::x[2]": "passed"}, passed=1).worse_than(cases), "other parameters"
 
 
 def test_a_long_log_is_cut_to_what_matters() -> None:
@@ -317,8 +494,14 @@ def submodule(shop: Path, mark: str) -> None:
     git(shop, "commit", "-q", "-m", "with a submodule")
 
 
+def linked_repository(shop: Path, mark: str) -> None:
+    shutil.move(shop / ".git", f"{mark}.git")
+    (shop / ".git").symlink_to(f"{mark}.git")
+
+
 @pytest.mark.parametrize(
-    "prepare", [elsewhere, of_a_worktree, filtered, promised, linked_log, linked_objects, submodule]
+    "prepare",
+    [elsewhere, of_a_worktree, filtered, promised, linked_log, linked_objects, submodule, linked_repository],
 )
 def test_a_repository_that_leads_git_elsewhere_is_left_to_the_journal(
     shop: Path, tmp_path: Path, prepare: Callable[[Path, str], None]
@@ -332,5 +515,64 @@ def test_a_repository_that_leads_git_elsewhere_is_left_to_the_journal(
     mark = str(tmp_path / "mark")
     prepare(shop, mark)
     log = open_log(shop)
-    log.commit("message", ["src/shop/pricing.py"], "")
+    log.commit("message", {"src/shop/pricing.py": (b"", b"x")}, "")
     assert isinstance(log, Journal) and not os.path.lexists(mark)
+
+
+def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verdict:
+    (shop / "tests/test_pricing.py").write_text(tests)
+    for name, text in files.items():
+        (shop / name.replace("_ini", ".ini")).write_text(text)
+    return Verifier(list(argv) or ["pytest", "-q"], timeout=timeout).run(
+        WorkingCopy(shop, shop.parent / "copy", ["src"])
+    )
+
+
+def test_failing_tests_are_known_where_the_log_does_not_name_them(shop: Path) -> None:
+    verdict = verified(
+        shop, "def test_a():\n    assert 0\n", pytest_ini="[pytest]\naddopts = --tb=no --no-summary -qq\n"
+    )
+    assert verdict.failing == {"tests/test_pricing.py::test_a"}
+
+
+def test_a_verification_that_hangs_names_the_test(shop: Path) -> None:
+    verdict = verified(shop, "def test_a():\n    pass\n\ndef test_hangs():\n    while True: pass\n", timeout=3)
+    assert (verdict.ended, verdict.passed) == ("timeout", 1)
+    assert "limit of 3 s" in verdict.log
+    assert "The last test that began is tests/test_pricing.py::test_hangs." in verdict.log
+
+
+def test_tests_may_fork(shop: Path) -> None:
+    verdict = verified(
+        shop,
+        "import os\n\ndef test_fork():\n    child = os.fork()\n    if not child:\n"
+        "        import pytest, sys\n        pytest.main(['-q', sys.argv[0]])\n        os._exit(0)\n"
+        "    os.waitpid(child, 0)\n",
+    )
+    assert verdict.ended == "exit", verdict.log
+
+
+def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
+    verdict = verified(shop, "import subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n")
+    assert "refused by the sandbox: no network, no other program" in verdict.log
+
+
+def test_the_log_of_a_script_shows_its_lines_and_not_those_that_ran_it(shop: Path) -> None:
+    verdict = verified(shop, "x = 1\nassert x == 2, 'not two'\n", "python", "tests/test_pricing.py")
+    assert 'File "tests/test_pricing.py", line 2' in verdict.log and "not two" in verdict.log
+    assert "<step" not in verdict.log and "runpy" not in verdict.log
+
+
+def test_options_of_python_and_this_python_by_its_path_are_the_same_verification(shop: Path) -> None:
+    for argv in (
+        [sys.executable, "-m", "pytest", "-q"],
+        ["python", "-c", "import shop.pricing as p; assert p.double(2) == 4"],
+    ):
+        assert verified(shop, "import shop.pricing\n\ndef test_a(): pass\n", *argv).ok
+        shutil.rmtree(shop.parent / "copy")
+
+
+def test_no_test_at_all_is_no_success(shop: Path) -> None:
+    verdict = verified(shop, "raise SystemExit(0)\n", "python", "-m", "unittest", "tests.test_pricing")
+    assert not verdict.ok
+    assert "No test ran." in verdict.log

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event
@@ -41,8 +42,12 @@ class RepairResult:
         self.files = tuple(bench.copy.changed)
         self.touched_tests: tuple[str, ...] = tuple(bench.touched_tests)
         """Tests that the patch itself edited or deleted."""
+        self.warnings: tuple[str, ...] = tuple(bench.warnings())
+        """What a person should look at before `apply`: changed tests and configuration, and lines of the patch that
+        know of the test framework, end the program or change what counts as equal.
+        """
         self.directory = directory
-        """The repaired copy; it lives as long as this object."""
+        """The repaired copy; it lives as long as this object. `apply` does not need it."""
         self._copy = bench.copy
         self._cleanup = weakref.finalize(self, shutil.rmtree, directory.parent, True)
 
@@ -59,8 +64,8 @@ class RepairResult:
         return self.run.text
 
     def apply(self) -> list[str]:
-        """Write the changed files to the original tree; their paths. Raises RepairError if one was changed there
-        meanwhile.
+        """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
+        was changed there meanwhile or cannot be written.
         """
         return self._copy.apply(self.files)
 
@@ -72,11 +77,13 @@ class RepairResult:
 class RepairAgent:
     """Repairs a repository until its verification passes.
 
-        result = RepairAgent(MistralModel(), "project", verify=["pytest", "-q"], editable=["src/"]).run("The discount
-        is wrong.") print(result.diff) result.apply()
+        result = RepairAgent(MistralModel(), "project", verify=["pytest", "-q"]).run("The discount is wrong.")
+        print(result.diff, *result.warnings)
+        result.apply()
 
-    `verify` is the only command that runs, `editable` the only paths that change. `approval(action, text)` is asked
-    before high-risk changes (deleting files, changing tests or what configures them); without it they are refused.
+    `verify` is the only command that runs, `editable` the only paths that change. `approval(action, diff)` is asked
+    before high-risk changes (deleting files, changing tests or what configures them, standing in for an installed
+    module): True allows, a text is the reason why not; without it they are refused.
     `timeout` in seconds and `memory_mb` in MiB hold for one verification. Other keywords are those of `CodeAgent`.
     Raises RepairError for a repository or a command that cannot be worked with.
     """
@@ -97,13 +104,15 @@ class RepairAgent:
         self._model = model
         self._repository = Path(repository)
         self._verifier = Verifier(verify, timeout=timeout, memory_mb=memory_mb)
+        if isinstance(editable, str):
+            raise RepairError("editable must be a list of paths")
         self._editable = tuple(editable)
         self._approval = approval
         self._timeout = timeout
         self._on_event = on_event
         self._options = {"max_steps": 30, **options}
 
-    def run(self, task: str = "The verification fails. Repair the code.") -> RepairResult:
+    def run(self, task: str = "Repair the code, so that the verification passes.") -> RepairResult:
         """Work until the verification passes and the model says so, or a limit is reached."""
         from safeexec import Policy, Sandbox
 

@@ -12,6 +12,8 @@ from safeexec.agent.errors import RepairError
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _GIT_NOISE = ("diff --git", "index ", "new file mode", "deleted file mode", "old mode", "new mode", "similarity index")
+_COMPARED = 400
+_MAX_WORK = 20_000_000
 _NEVER = ("rename from", "rename to", "copy from", "copy to", "Binary files", "GIT binary patch")
 
 
@@ -46,15 +48,18 @@ def _nearest(text: str, search: str) -> str:
     wanted, lines = search.strip("\n").split("\n"), text.split("\n")
     anchor = max(wanted, key=lambda line: len(line.strip()))
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(anchor.strip())
-    best, place = 0.0, 0
+    matcher.set_seq2(anchor.strip()[:_COMPARED])
+    best, place, compared = 0.0, 0, 0
     for number, line in enumerate(lines[:20_000]):
-        matcher.set_seq1(line.strip()[:400])
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
-            best, place = ratio, number
+        matcher.set_seq1(line.strip()[:_COMPARED])
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and compared < 500:
+            compared += 1  # up to a millisecond each
+            if (ratio := matcher.ratio()) > best:
+                best, place = ratio, number
     if best < 0.5:
         return " Nothing in the file is like it; read the file again."
     first = max(0, place - wanted.index(anchor))
+    wanted = wanted[:40]
     shown = numbered(lines, first, first + len(wanted))
     found = "\n".join(lines[first : first + len(wanted)])
     only_blanks = " Only white space differs." if found.split() == search.split() else ""
@@ -74,12 +79,39 @@ def numbered(lines: list[str], first: int, last: int) -> str:
 @dataclass(slots=True)
 class Hunk:
     """One hunk: the lines that must stand there and those that replace them; `line` is where the diff says it is,
-    from 1.
+    from 1. `bare`: the sides whose last line has no line feed, of " ", "-", "+".
     """
 
     line: int
     old: list[str] = field(default_factory=list)
     new: list[str] = field(default_factory=list)
+    bare: str = ""
+    _last: str = ""
+    _empty: int = 0
+
+    def add(self, line: str) -> None:
+        """Take a line of the diff; an empty one is an empty line of context."""
+        mark, content = line[:1] or " ", line[1:]
+        self._empty = 0 if line else self._empty + 1
+        if mark == "\\":  # "\ No newline at end of file" is said of the line before
+            self.bare += self._last
+            return
+        if mark in " -":
+            self.old.append(content)
+        if mark in " +":
+            self.new.append(content)
+        self._last = mark
+
+    def close(self) -> None:
+        """The end of the hunk. Empty lines at its end are those between two parts of the diff. Lines are what line
+        feeds separate: a side that ends with one has one more line, an empty one.
+        """
+        if self._empty:
+            del self.old[-self._empty :], self.new[-self._empty :]
+        if self.bare == "-":
+            self.new.append("")
+        elif self.bare == "+":
+            self.old.append("")
 
 
 @dataclass(slots=True)
@@ -109,9 +141,8 @@ def parse_diff(diff: str) -> list[FileDiff]:
         if line.startswith("--- ") and following.startswith("+++ "):
             files.append(FileDiff(_path_of(line), _path_of(following)))
             hunk = None
-            position += 2
-            continue
-        if match := _HUNK.match(line):
+            position += 1
+        elif match := _HUNK.match(line):
             if not files:
                 raise RepairError(
                     f"line {number} of the diff: a hunk before any file; begin with '--- a/path' and '+++ b/path'"
@@ -125,6 +156,8 @@ def parse_diff(diff: str) -> list[FileDiff]:
         elif hunk is not None and not line.startswith(_GIT_NOISE):
             _add_line(hunk, line, number)
         position += 1
+    for part in (part for file in files for part in file.hunks):
+        part.close()
     if not any(file.hunks for file in files):
         raise RepairError(
             "the diff has no hunk; expected '--- a/path', '+++ b/path', '@@ -1,3 +1,3 @@' "
@@ -148,27 +181,23 @@ def _path_of(header: str) -> str | None:
 
 
 def _add_line(hunk: Hunk, line: str, number: int) -> None:
-    mark, content = line[:1] or " ", line[1:]
-    if mark == "\\":
-        return  # "\ No newline at end of file"
-    if mark not in " -+":
+    if line[:1] not in " -+\\":
         raise RepairError(
-            f"line {number} of the diff begins with {mark!r}; inside a hunk each line begins with ' ', '-' or '+'"
+            f"line {number} of the diff begins with {line[:1]!r}; inside a hunk each line begins with ' ', '-' or '+'"
         )
-    if mark in " -":
-        hunk.old.append(content)
-    if mark in " +":
-        hunk.new.append(content)
+    hunk.add(line)
 
 
 def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
-    """`text` with all hunks applied. Each is looked for from where the diff says outwards; its lines must match
-    exactly.
+    """`text` with all hunks applied. The lines of each must stand there exactly: where the diff says, moved as the
+    hunk before was, or else at one place alone.
     """
     lines = text.split("\n")
+    if len(lines) * len(hunks) > _MAX_WORK:
+        raise RepairError(f"{path}: {len(hunks)} hunks are too many for {len(lines)} lines; send the diff in parts")
     shift = 0
     for number, hunk in enumerate(hunks, 1):
-        place = _place_of(lines, hunk, hunk.line - 1 + shift)
+        place = _place_of(lines, hunk, hunk.line - 1 + shift, f"{path}: hunk {number}")
         if place is None:
             wanted = "\n".join(hunk.old)
             raise RepairError(
@@ -180,13 +209,23 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
     return "\n".join(lines)
 
 
-def _place_of(lines: list[str], hunk: Hunk, expected: int) -> int | None:
-    """Where the old lines of a hunk stand, nearest to where the diff says (lines from 0); None where they do not."""
-    if not hunk.old:  # "@@ -N,0": behind line N
-        return min(max(expected + 1, 0), len(lines))
+def _place_of(lines: list[str], hunk: Hunk, expected: int, name: str) -> int | None:
+    """Where the old lines of a hunk stand (lines from 0); None where they do not. Raises RepairError where they stand
+    at several places, none of them the expected one.
+    """
+    if not hunk.old:  # "@@ -N,0": behind line N, and before the end of the last line
+        return min(max(expected + 1, 0), len(lines) - (lines[-1] == ""))
+    if lines.count(hunk.old[0]) * len(hunk.old) > _MAX_WORK:
+        raise RepairError(f"{name}: its first line stands there too often; begin it with another one")
     places = [
         place
         for place, line in enumerate(lines)
         if line == hunk.old[0] and lines[place : place + len(hunk.old)] == hunk.old
     ]
-    return min(places, key=lambda place: abs(place - expected), default=None)
+    if expected in places or len(places) < 2:
+        return expected if expected in places else places[0] if places else None
+    shown = ", ".join(str(place + 1) for place in places[:10])
+    raise RepairError(
+        f"{name}: its lines stand there {len(places)} times (lines {shown}), and not at line {expected + 1}, where the "
+        "diff says; correct the line number, or take more lines around it"
+    )

@@ -4,34 +4,25 @@ risks.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterator
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import apply_hunks, numbered, parse_diff, replace_passage
-from safeexec.agent.repair.patches import Log, RepairCommit
+from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
+from safeexec.agent.repair.patches import Journal, Log, RepairCommit
+from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.verification import Verdict, Verifier
+from safeexec.agent.transcript import shorten
 
-Approval = Callable[[str, str], bool]
-"""Sees an action in words and the diff it would make; True lets it happen."""
+Approval = Callable[[str, str], bool | str]
+"""Sees an action in words and the diff it would make. True, and nothing else, lets it happen; a text is the reason why
+not.
+"""
 
-_CONFIGURATION = frozenset(
-    {
-        "conftest.py",
-        "setup.py",
-        "setup.cfg",
-        "pyproject.toml",
-        "tox.ini",
-        "noxfile.py",
-        "pytest.ini",
-        "sitecustomize.py",
-        "makefile",
-    }
-)
 _MAX_LISTED = 500
 _MAX_FOUND = 100
+_MAX_SHOWN = 20_000
 
 
 class Bench:
@@ -45,7 +36,10 @@ class Bench:
         self._verifier = verifier
         self._log = log
         self._approval = approval
+        self._notes: list[str] = []
         self.first = self.last = verifier.run(copy)
+        if self.first.ended == "missing":
+            raise RepairError(f"verify: {self.first.log}")
 
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
@@ -65,26 +59,27 @@ class Bench:
 
     def list_files(self, directory: str = ".") -> list[str]:
         """Paths of the files below a directory."""
-        prefix = "" if directory.strip("/") in ("", ".") else directory.strip("/") + "/"
-        found = [path for path in self.copy.files() if path.startswith(prefix)]
+        found = list(self._below(directory))
         if len(found) > _MAX_LISTED:
             return [*found[:_MAX_LISTED], f"... and {len(found) - _MAX_LISTED} more: name a directory"]
         return found
+
+    def _below(self, directory: str) -> Iterator[str]:
+        prefix = directory.removeprefix("./").strip("/")
+        prefix = f"{prefix}/" if prefix not in ("", ".") else ""
+        return (path for path in self.copy.files() if path.startswith(prefix))
 
     def search(self, pattern: str, directory: str = ".") -> list[str]:
         """Lines that hold the text `pattern`, as 'path:line: text'. Plain text, not a regular expression."""
         if not pattern:
             raise ValueError("the pattern is empty")
-        prefix = "" if directory.strip("/") in ("", ".") else directory.strip("/") + "/"
         found = []
-        for path in self.copy.files():
-            if not path.startswith(prefix):
+        for path in self._below(directory):
+            data = self.copy.read_bytes(path) or b""
+            form = form_of(data)
+            if form is None:
                 continue
-            try:
-                lines = self.copy.read(path).split("\n")
-            except RepairError:
-                continue
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(form.decode(data).split("\n"), 1):
                 if pattern in line:
                     found.append(f"{path}:{number}: {line.strip()[:200]}")
                     if len(found) == _MAX_FOUND:
@@ -115,12 +110,13 @@ class Bench:
         for file in parse_diff(diff):
             if file.old is not None and file.new is not None and file.old != file.new:
                 raise RepairError(f"{file.old}: a diff cannot rename files; delete one and write the other")
-            before = "" if file.old is None else changes.get(file.path) or self.copy.read(file.path)
             if file.old is None and self.copy.read_bytes(file.path) is not None:
                 raise RepairError(f"{file.path}: exists already; the diff says it is new")
-            after = apply_hunks(before, file.hunks, file.path)
-            if file.old is None and after and not after.endswith("\n"):
-                after += "\n"
+            if file.path in changes:
+                raise RepairError(f"{file.path}: stands in the diff twice; put all its hunks behind one header")
+            after = apply_hunks("" if file.old is None else self.copy.read(file.path), file.hunks, file.path)
+            if file.new is None and after:
+                raise RepairError(f"{file.path}: the diff deletes the file, but not all of its lines")
             changes[file.path] = None if file.new is None else after
         return self._change(changes)
 
@@ -130,7 +126,8 @@ class Bench:
 
     def delete_file(self, path: str) -> str:
         """Delete a file. Has to be approved."""
-        self.copy.read(path)
+        if not self._exists(path):
+            self.copy.read(path)  # says what is there instead
         return self._change({path: None})
 
     def undo(self) -> str:
@@ -139,31 +136,37 @@ class Bench:
         return f"undone: {', '.join(undone)}" if undone else "there was nothing to undo"
 
     def _change(self, changes: dict[str, str | None]) -> str:
-        for path, text in changes.items():
-            self.copy.check_editable(path)
-            self._ask(path, text)
-        for path, text in changes.items():
-            self.copy.write(path, text)
-        diff = self.copy.diff(changes, since_commit=True)
-        return f"changed; now call verify()\n{diff}" if diff else "that is how it was already: nothing has changed"
+        diff = self.copy.preview(changes)
+        for action in filter(None, map(self._risk, changes, changes.values())):
+            self._ask(action, diff)
+        self.copy.write_all(changes)
+        if not diff:
+            return "that is how it was already: nothing has changed"
+        return f"changed; now call verify()\n{shorten(diff, _MAX_SHOWN)}".encode("utf-8", "replace").decode()
 
-    def _ask(self, path: str, text: str | None) -> None:
-        """High-risk changes need a person: deleting, tests, and what decides how tests run."""
-        name = PurePosixPath(path).name.lower()
+    def _risk(self, path: str, text: str | None) -> str:
+        """What makes a change one for a person: deleting, tests, and what decides how tests run; empty for others."""
         if text is None:
-            action = f"delete {path}"
-        elif is_test(path):
-            action = f"change the test {path}"
-        elif name in _CONFIGURATION:
-            action = f"change {path}, which decides what the verification runs"
-        else:
-            return
+            return f"delete {path}"
+        if is_test(path):
+            return f"change the test {path}"
+        if is_configuration(path):
+            return f"change {path}, which decides what the verification runs"
+        module = stands_in(path, self._exists) if not self._exists(path) else ""
+        return f"add {path}, which would be imported instead of the installed module {module!r}" if module else ""
+
+    def _exists(self, path: str) -> bool:
+        return self.copy.read_bytes(path) is not None
+
+    def _ask(self, action: str, diff: str) -> None:
         if self._approval is None:
             raise PermissionError(
                 f"{action}: needs the approval of a person, and nobody is there to ask; mend the code itself"
             )
-        if not self._approval(action, text if text is not None else ""):
-            raise PermissionError(f"{action}: was not approved; find another way")
+        answer = self._approval(action, diff)
+        if answer is not True:
+            reason = answer if isinstance(answer, str) else "was not approved"
+            raise PermissionError(f"{action}: {reason}; find another way")
 
     # Judging
 
@@ -179,7 +182,8 @@ class Bench:
         if not pending:
             self.last = verdict
             return head
-        if reason := verdict.worse_than(self.last):
+        approved = any(is_test(path) or is_configuration(path) for path in pending)
+        if reason := verdict.worse_than(self.last, may_lose_failing=approved):
             self.copy.roll_back()
             self.rolled_back.append(reason)
             files = ", ".join(pending)
@@ -188,11 +192,22 @@ class Bench:
             )
         if not verdict.ok and not verdict.better_than(self.last):
             return f"{head} No better than before: the changes are kept, but not committed; undo() drops them."
-        commit = self._log.commit(_subject(message, pending), pending, self.copy.diff(since_commit=True))
+        commit = self._commit(_subject(message, pending), pending)
+        if verdict.exit_at in pending:
+            self._notes.append(f"{verdict.exit_at}: ended the verification by SystemExit")
         self.copy.accept()
         self.commits.append(commit)
         self.last = verdict
         return f"{head} COMMITTED: {commit.message}."
+
+    def _commit(self, message: str, files: list[str]) -> RepairCommit:
+        changes, diff = self.copy.steps(files), self.copy.diff(since_commit=True)
+        try:
+            return self._log.commit(message, changes, diff)
+        except RepairError as error:
+            self._notes.append(f"from {message!r} on there are no commits of git: {error}")
+            self._log = Journal()
+            return self._log.commit(message, changes, diff)
 
     def settle(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""
@@ -204,18 +219,31 @@ class Bench:
     def touched_tests(self) -> list[str]:
         """Tests that the commits edited or deleted, in words."""
         return [
-            f"{path}: {'deleted' if self.copy.read_bytes(path) is None else 'edited'}"
+            f"{path}: {self._how(path)}"
             for path in self.copy.changed
             if is_test(path) and self.copy.was(path) is not None
         ]
 
+    def warnings(self) -> list[str]:
+        """What a person should look at before the changes are applied."""
+        found = []
+        for path in self.copy.changed:
+            how = self._how(path)
+            if is_configuration(path) or is_named(path, self._verifier.argv):
+                found.append(f"{path}: {how}; it decides what the verification runs")
+            elif is_test(path):
+                found.append(f"{path}: {how}; it is a test")
+            else:
+                module = stands_in(path, self._exists) if how == "added" else ""
+                if module:
+                    found.append(f"{path}: added; it is imported instead of the installed module {module!r}")
+                found += suspicions(path, self.copy.diff([path]))
+        return [*found, *self._notes]
 
-def is_test(path: str) -> bool:
-    """Whether a path looks like a test: its name, or a directory of tests."""
-    parts = PurePosixPath(path.lower()).parts
-    return bool(re.match(r"(?:test_.*|.*_test|tests?|conftest)\.py$", parts[-1])) or any(
-        p in ("test", "tests", "testing") for p in parts[:-1]
-    )
+    def _how(self, path: str) -> str:
+        if self.copy.was(path) is None:
+            return "added"
+        return "edited" if self._exists(path) else "deleted"
 
 
 def _subject(message: str, files: list[str]) -> str:

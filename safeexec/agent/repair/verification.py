@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import tarfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from safeexec.agent.errors import RepairError
+from safeexec.agent.repair.witness import MAX_CALLS, SOURCE, Witness
 
 if TYPE_CHECKING:
+    from safeexec import Policy
     from safeexec.agent.repair.copies import WorkingCopy
 
 _ARCHIVE = "tree.tar"
 _TREE = "tree"
 
 _PROGRAM = """\
-import os, runpy, sys, tarfile
+import importlib.util, os, runpy, sys, tarfile, traceback
+__file__ = sys._getframe().f_code.co_filename
 with tarfile.open({archive!r}) as archive:
     archive.extractall({tree!r}, filter="data")
 os.remove({archive!r})
@@ -32,19 +36,35 @@ os.chdir({tree!r})
 os.environ.update(HOME=os.getcwd(), NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
 sys.dont_write_bytecode = True
 sys.argv = {argv!r}
-sys.path[:0] = [path for path in map(os.path.abspath, {paths!r}) if os.path.isdir(path)]
+{witness}sys.path[:0] = [path for path in map(os.path.abspath, {paths!r}) if os.path.isdir(path)]
 try:
-    {run}
-    status = 0
+    status, place = {missing!r}, ""
+    if {known}:
+        {run}
+        status = 0
 except SystemExit as end:
     status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    if end.code is not None and not isinstance(end.code, int):
+        print(end.code, file=sys.stderr)
+    frame = end.__traceback__
+    while frame.tb_next is not None:
+        frame = frame.tb_next
+    place = os.path.relpath(frame.tb_frame.f_code.co_filename)
+except MemoryError:
+    raise
+except BaseException as error:
+    status, frame = 1, error.__traceback__
+    while frame is not None and frame.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
+        frame = frame.tb_next
+    traceback.print_exception(error.with_traceback(frame))
 sys.stdout.flush()
 sys.stderr.flush()
-int(status)
+[status if isinstance(status, str) else int(status), place]
 """
 
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S+ \(\S+\))", re.MULTILINE)
+_REFUSED = re.compile(r"Unknown error 3\d{3}")
 _COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)")
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
@@ -53,35 +73,60 @@ _TELLING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verification said. `failing` names tests where the log names them; `passed` counts them, None where it
-    is not said.
-    """
+    """What a verification said. `failing` names tests, and `passed` counts them, None where it is not said."""
 
     ok: bool
     log: str
     failing: frozenset[str] = frozenset()
     passed: int | None = None
     ended: str = "exit"
-    """`exit`, or the outcome that ended it: `timeout`, `memory`, `crashed` …"""
+    """`exit`, or the outcome that ended it: `timeout`, `memory`, `crashed` …; `missing`: there is no such command."""
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    """Tests by name: `passed`, `failed`, `skipped`, `xfailed`. Empty where no witness told of them."""
+    exit_at: str = ""
+    """The file that ended the program by SystemExit, if one did."""
 
-    def worse_than(self, before: Verdict) -> str:
-        """Why this is worse than `before`; empty where it is not."""
+    def worse_than(self, before: Verdict, *, may_lose_failing: bool = False) -> str:
+        """Why this is worse than `before`; empty where it is not. `may_lose_failing`: tests that failed need not run
+        any more.
+        """
         if before.ok and not self.ok:
             return "the verification passed before and fails now"
         if before.ended == "exit" and self.ended != "exit":
             return f"the verification does not come to its end any more ({self.ended})"
-        known = before.passed is not None or bool(before.failing)
-        if known and (new := sorted(test for test in self.failing if not before.fails(test))):
+        if before.outcomes and not self.outcomes:
+            return "the verification does not say any more which tests ran"
+        if new := sorted(self._newly_failing(before)):
             return f"tests fail that did not before: {', '.join(new[:10])}"
+        if self.ended != "exit":
+            return ""  # neither came to its end: how far they came says nothing
+        if lost := sorted(self._lost(before, may_lose_failing)):
+            return f"tests that ran before do not run to their end any more: {', '.join(lost[:10])}"
         if before.passed is not None and self.passed is None:
             return "the verification does not say any more how many tests pass"
         if before.passed is not None and self.passed is not None and self.passed < before.passed:
             return f"{self.passed} tests pass, {before.passed} did before"
         return ""
 
-    def fails(self, test: str) -> bool:
-        """Whether a test failed here, or its whole file did, as when it cannot be imported."""
-        return test in self.failing or test.partition("::")[0] in self.failing
+    def _newly_failing(self, before: Verdict) -> set[str]:
+        if before.outcomes:
+            good = _wholes(test for test, outcome in before.outcomes.items() if outcome != "failed")
+            return {test for test in self.failing if test in good and test not in before.failing}
+        if before.passed is None and not before.failing:
+            return set()
+        return {test for test in self.failing if _wholes([test]).isdisjoint(before.failing)}
+
+    def _lost(self, before: Verdict, may_lose_failing: bool) -> set[str]:
+        """Tests that passed or failed before, and now are skipped, expected to fail, or gone."""
+        ran = {test for test, outcome in self.outcomes.items() if outcome in _RAN}
+        there = _wholes(ran)
+        return {
+            test
+            for test, outcome in before.outcomes.items()
+            if outcome in _RAN[:1 if may_lose_failing else 2] and test not in ran
+            # A case of a parametrized test may have another name now, a file that could not be imported has tests.
+            and (test in self.outcomes or there.isdisjoint((test, test.partition("[")[0])))
+        }  # fmt: skip
 
     def better_than(self, before: Verdict) -> bool:
         if self.ok != before.ok:
@@ -93,6 +138,23 @@ class Verdict:
             return f"ended by {self.ended}"
         passed = f", {self.passed} passed" if self.passed is not None else ""
         return ("passes" if self.ok else f"fails, {len(self.failing) or 'unknown'} failing") + passed
+
+
+_RAN = ("passed", "failed")
+
+
+def _wholes(tests: Iterable[str]) -> set[str]:
+    """The tests, and what they are part of: function, class, module, file."""
+    found = set()
+    for test in tests:
+        found.add(test)
+        name = test.partition("[")[0]
+        separator = "::" if "::" in name else "."
+        while name and separator in name:
+            found.add(name)
+            name = name.rpartition(separator)[0]
+        found.add(name)
+    return found
 
 
 class Verifier:
@@ -117,61 +179,110 @@ class Verifier:
         """One run. What the code under test does wrong is in the verdict."""
         from safeexec import Policy, Sandbox
 
-        policy = Policy.load("confined-python").replace(checkpoints="off", **self._limits)
+        policy = Policy.load("confined-python").replace(
+            checkpoints="off", tools={"max_calls": MAX_CALLS}, **self._limits
+        )
         program = _python_program(self.argv)
         if program is None:
             return self._command(policy, copy)
-        with Sandbox(policy, files={_ARCHIVE: _archive(copy)}, spare=0) as sandbox:
+        witness = Witness()
+        with Sandbox(policy, files={_ARCHIVE: _archive(copy)}, tools=[witness.witness], spare=0) as sandbox:
             result = sandbox.run(program, timeout=self._timeout)
-        log = result.stdout + result.stderr
-        if result.ok:
-            return _read_log(result.value == 0, log, self._log_characters)
-        error = result.error
+        log, error = result.stdout + result.stderr, result.error
+        if result.ok and isinstance(result.value, list):
+            status, place = result.value
+            if isinstance(status, str):
+                return Verdict(False, status, ended="missing")
+            return self._read(status == 0, log, witness.outcomes, exit_at=str(place))
         if result.outcome == "error":
-            log += f"\n{error.traceback if error else ''}"
-            return _read_log(False, log, self._log_characters)
-        log += f"\n{error.type}: {error.message}" if error else ""
-        return Verdict(False, digest(log, self._log_characters), ended=result.outcome)
+            return self._read(False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
+        running = f"The last test that began is {witness.running}." if witness.running else ""
+        log += f"\n{error.type}: {error.message}\n{running}" if error else ""
+        return self._read(False, log, witness.outcomes, ended=result.outcome)
 
-    def _command(self, policy: Any, copy: WorkingCopy) -> Verdict:
+    def _command(self, policy: Policy, copy: WorkingCopy) -> Verdict:
         import tempfile
 
-        from safeexec import Sandbox
+        from safeexec import PolicyError, Sandbox
 
         with tempfile.TemporaryDirectory(prefix="safeexec-verify-") as directory:
             with tarfile.open(fileobj=io.BytesIO(_archive(copy))) as archive:
                 archive.extractall(directory, filter="data")
-            with Sandbox(policy.replace(danger_allow_commands=[self.argv[0]])) as sandbox:
-                command: Any = getattr(sandbox, "command", None)
-                if command is None:
-                    raise RepairError(
-                        f"{self.argv[0]}: only Python commands can be verified here "
-                        "(pytest …, python -m …, python script.py)"
-                    )
-                done = command(self.argv, cwd=directory, timeout=self._timeout)
+            try:
+                with Sandbox(policy.replace(danger_allow_commands=[self.argv[0]])) as sandbox:
+                    done = sandbox.command(self.argv, cwd=directory, timeout=self._timeout)
+            except PolicyError as error:
+                raise RepairError(f"verify: {error}") from error
         log = f"{done.stdout}{done.stderr}"
-        if getattr(done, "outcome", "ok") not in ("ok", "error"):
-            return Verdict(False, digest(log, self._log_characters), ended=done.outcome)
-        return _read_log(done.returncode == 0, log, self._log_characters)
+        if done.outcome in ("ok", "error"):
+            return self._read(done.ok, log, {})
+        return self._read(False, f"{log}\n{done.message}", {}, ended=done.outcome)
+
+    def _read(
+        self, ok: bool, log: str, outcomes: Mapping[str, str], *, ended: str = "exit", exit_at: str = ""
+    ) -> Verdict:
+        """The verdict of a run, from what the witness told; without one from the log."""
+        log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
+        if ok and not outcomes and _runs_tests(self.argv):
+            ok = False
+            log += "\nNo test ran."
+        short = digest(log, self._log_characters)
+        if outcomes:
+            failing = frozenset(test for test, outcome in outcomes.items() if outcome == "failed")
+            passed: int | None = sum(outcome == "passed" for outcome in outcomes.values())
+        elif ended == "exit":
+            failing = frozenset(_FAILED_TEST.findall(log)) | frozenset(_UNITTEST.findall(log))
+            last = next((line for line in reversed(log.splitlines()) if _COUNTS.search(line)), "")
+            counts = {word: int(number) for number, word in _COUNTS.findall(last)}
+            passed = counts.get("passed", 0) if counts else None
+        else:
+            failing, passed = frozenset(), None
+        return Verdict(ok, short, failing, passed, ended, outcomes, exit_at)
+
+
+def _python_command(argv: list[str]) -> list[str] | None:
+    """The arguments behind `python`; None for another program."""
+    name, rest = Path(argv[0]).name, argv[1:]
+    if argv[0] not in (name, sys.executable):
+        return None
+    if name in ("pytest", "py.test"):
+        return ["-m", "pytest", *rest]
+    return rest if re.fullmatch(r"python(3(\.\d+)?)?", name) else None
+
+
+def _runs_tests(argv: list[str]) -> bool:
+    command = _python_command(argv) or []
+    return command[:1] == ["-m"] and command[1:2] in (["pytest"], ["unittest"])
 
 
 def _python_program(argv: list[str]) -> str | None:
-    """The step that runs a Python command in its own session; None for another program."""
-    name = Path(argv[0]).name if argv[0] == Path(argv[0]).name else argv[0]
-    rest = argv[1:]
+    """The step that runs a Python command in its own session; None for another program, or another use of Python."""
+    command = _python_command(argv)
     paths = [".", "src"]  # an editable install points to the original tree, which is not there for the verification
-    if name in ("pytest", "py.test"):
-        run, shown = "runpy.run_module('pytest', run_name='__main__', alter_sys=True)", ["pytest", *rest]
-    elif name in ("python", "python3") and len(rest) >= 2 and rest[0] == "-m":
-        run, shown = f"runpy.run_module({rest[1]!r}, run_name='__main__', alter_sys=True)", rest[1:]
-    elif name in ("python", "python3") and rest and not rest[0].startswith("-"):
-        run, shown = f"runpy.run_path({rest[0]!r}, run_name='__main__')", rest
-        paths.insert(0, str(Path(rest[0]).parent))
-    else:
+    if command is None or len(command) < (2 if command[:1] in (["-m"], ["-c"]) else 1):
         return None
-    if shown[0] == "pytest":
-        shown = [*shown, "-p", "no:cacheprovider"]
-    return _PROGRAM.format(archive=_ARCHIVE, tree=_TREE, argv=shown, run=run, paths=paths)
+    match command:
+        case ["-m", module, *rest]:
+            run = f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+            known = f"importlib.util.find_spec({module.partition('.')[0]!r})"
+            missing = f"there is no module {module!r}, neither in the repository nor installed"
+            # Before the caller's own arguments: behind "--" it would be a file.
+            shown = [module, "-p", "no:cacheprovider", *rest] if module == "pytest" else [module, *rest]
+        case ["-c", source, *rest]:
+            run = f"exec(compile({source!r}, '<string>', 'exec'), {{'__name__': '__main__'}})"
+            known, missing = "True", ""
+            shown = ["-c", *rest]
+        case [script, *_] if not script.startswith("-"):
+            run = f"runpy.run_path({script!r}, run_name='__main__')"
+            known = f"os.path.exists({script!r})"
+            missing = f"there is no file {script!r} in the repository"
+            shown = command
+            paths.insert(0, str(Path(script).parent))
+        case _:
+            return None
+    return _PROGRAM.format(
+        archive=_ARCHIVE, tree=_TREE, argv=shown, witness=SOURCE, run=run, known=known, missing=missing, paths=paths
+    )
 
 
 def _archive(copy: WorkingCopy) -> bytes:
@@ -180,8 +291,7 @@ def _archive(copy: WorkingCopy) -> bytes:
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path in copy.files():
-            source = copy.root / path
+        for path, source in copy.visible():  # guests make no links
             info = tarfile.TarInfo(path)
             data = source.read_bytes()
             info.size, info.mode, info.mtime = (
@@ -191,13 +301,6 @@ def _archive(copy: WorkingCopy) -> bytes:
             )
             archive.addfile(info, io.BytesIO(data))
     return buffer.getvalue()
-
-
-def _read_log(ok: bool, log: str, characters: int) -> Verdict:
-    failing = frozenset(_FAILED_TEST.findall(log)) | frozenset(_UNITTEST.findall(log))
-    last = next((line for line in reversed(log.splitlines()) if _COUNTS.search(line)), "")
-    counts = {word: int(number) for number, word in _COUNTS.findall(last)}
-    return Verdict(ok, digest(log, characters), failing, counts.get("passed", 0) if counts else None)
 
 
 def digest(log: str, characters: int) -> str:

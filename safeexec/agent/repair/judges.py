@@ -1,0 +1,97 @@
+"""What judges the code: tests, and what decides how they run. A patch that changes it needs a person, and one that
+serves it instead of mending the code is reported. Pure.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
+
+_CONFIGURATION = frozenset(
+    {
+        "conftest.py",
+        "setup.py",
+        "setup.cfg",
+        "pyproject.toml",
+        "tox.ini",
+        "noxfile.py",
+        "pytest.ini",
+        ".pytest.ini",
+        "pytest.toml",
+        ".pytest.toml",
+        ".coveragerc",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "makefile",
+    }
+)
+_TEST_NAME = re.compile(r"(?:test_.*|.*_test|tests?|conftest)\.py")
+_TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
+
+_ADDED = (
+    (re.compile(r"\b_?pytest\b|\bunittest\b|\bPYTEST_|\bdoctest\b"), "names the test framework"),
+    (re.compile(r"\bsys\.exit\b|\bos\._exit\b|\bSystemExit\b|\bos\.abort\b|\batexit\b"), "ends the program"),
+    (re.compile(r"\bsys\.(?:modules|argv|settrace|setprofile|_getframe)\b|\binspect\.|\bgc\."), "looks at its caller"),
+    (re.compile(r"\bdef __(?:eq|ne|bool|instancecheck)__\b"), "defines what counts as equal or true"),
+)
+_REMOVED = (
+    (re.compile(r"^\s*(?:assert\b|self\.assert|def test_)"), "removes an assertion"),
+    (re.compile(r"^\s*>>> "), "changes a doctest"),
+)
+
+
+def is_test(path: str) -> bool:
+    """Whether a path looks like a test: its name, or a directory of tests."""
+    *directories, name = PurePosixPath(path.lower()).parts
+    return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
+
+
+def is_configuration(path: str) -> bool:
+    """Whether a file decides, by its name, what a verification runs."""
+    return PurePosixPath(path).name.lower() in _CONFIGURATION
+
+
+def is_named(path: str, argv: Sequence[str]) -> bool:
+    """Whether the command of the verification names a file, or its module."""
+    named = {str(PurePosixPath(word.partition("::")[0])) for word in argv}
+    named |= {f"{word.replace('.', '/')}{end}" for word in argv for end in (".py", "/__main__.py")}
+    return path in named or path.removeprefix("src/") in named
+
+
+def stands_in(path: str, exists: Callable[[str], bool]) -> str:
+    """The installed module that a new file would be imported instead of; empty where there is none."""
+    place = PurePosixPath(path)
+    if place.suffix != ".py":
+        return ""
+    if place.name == "__init__.py":
+        place = place.parent
+    in_package = str(place.parent) not in (".", "src") and exists(f"{place.parent}/__init__.py")
+    return place.stem if not in_package and _installed(place.stem) else ""
+
+
+def _installed(module: str) -> bool:
+    if module in sys.stdlib_module_names:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return True
+
+
+def suspicions(path: str, diff: str) -> Iterator[str]:
+    """What a person should look at in the diff of a file that is no test."""
+    asked = ""
+    for line in diff.splitlines():
+        mark, text = line[:1], line[1:]
+        if line.startswith(("+++ ", "--- ")):
+            continue
+        for pattern, what in _ADDED if mark == "+" else _REMOVED if mark == "-" else ():
+            if pattern.search(text):
+                yield f"{path}: {what}: {line.strip()[:100]}"
+        if mark == "-" and asked and text.strip() and not text.lstrip().startswith(">>>"):
+            yield f"{path}: changes what a doctest expects: {line.strip()[:100]}"
+        if mark in " -":
+            asked = text if text.lstrip().startswith((">>> ", "... ")) else ""

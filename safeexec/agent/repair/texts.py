@@ -1,0 +1,61 @@
+"""A file's text as a model edits it, and back to the bytes it came from: encoding, byte order mark and line ends stay
+as they were. Pure.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import tokenize
+from dataclasses import dataclass
+
+_CHARSETS = ("iso8859", "cp", "koi8", "mac", "shift_jis", "euc", "gb", "big5")
+"""Declared encodings that are believed; other codecs of Python are no charsets, and some cost quadratic time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """How a text stands in its file."""
+
+    encoding: str = "utf-8"
+    mark: bytes = b""
+    newline: str = "\n"
+
+    def decode(self, data: bytes) -> str:
+        text = data[len(self.mark) :].decode(self.encoding)
+        return text.replace("\r\n", "\n") if self.newline == "\r\n" else text
+
+    def encode(self, text: str) -> bytes:
+        """Raises UnicodeEncodeError for a character that the encoding has not."""
+        if self.newline == "\r\n":
+            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+        return self.mark + text.encode(self.encoding)
+
+
+def form_of(data: bytes) -> TextForm | None:
+    """The form of a file's bytes; None for what is no text. Where line ends are mixed they stay as they are."""
+    if b"\0" in data:
+        return None
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    ends = data.count(b"\r\n")
+    newline = "\r\n" if ends and ends == data.count(b"\n") == data.count(b"\r") else "\n"
+    return TextForm(_encoding(data), mark, newline)
+
+
+def _encoding(data: bytes) -> str:
+    """UTF-8, or what the source declares, or Latin-1: each byte is a character there, so every text comes back."""
+    for encoding in ("utf-8", _declared(data)):
+        try:
+            if data.decode(encoding).encode(encoding) == data:
+                return encoding
+        except UnicodeError:
+            continue
+    return "latin-1"
+
+
+def _declared(data: bytes) -> str:
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        return encoding if codecs.lookup(encoding).name.startswith(_CHARSETS) else "latin-1"
+    except (SyntaxError, LookupError):
+        return "latin-1"

@@ -1,0 +1,90 @@
+"""What a verification says about single tests, not by its log, which the code under test can write too: pytest and
+unittest tell the host of each test as it begins and ends.
+
+The code under test shares a process with them, so a program that sets out to forge this can. It has to be written for
+that, and shows in the diff.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SOURCE = """\
+import functools, types, unittest
+
+def _watch(tell):
+    home = os.getpid()
+
+    def told(test, outcome):
+        if os.getpid() != home:
+            return  # a fork of the tests' own
+        try:
+            tell(str(test)[:500], outcome)
+        except Exception:
+            pass  # what is not told counts as not run
+
+    def begin(nodeid, location):
+        told(nodeid, "begun")
+
+    def ended(report):
+        expected = hasattr(report, "wasxfail")
+        if report.outcome == "failed":
+            told(report.nodeid, "failed")
+        elif report.outcome == "skipped":
+            told(report.nodeid, "xfailed" if expected else "skipped")
+        elif report.outcome == "passed" and report.when == "call":
+            told(report.nodeid, "passed")
+
+    def collected(report):
+        if report.outcome in ("failed", "skipped"):
+            told(report.nodeid, report.outcome)
+
+    plugin = types.ModuleType("safeexec_witness", "PYTEST_DONT_REWRITE")
+    plugin.pytest_runtest_logstart = begin
+    plugin.pytest_runtest_logreport = ended
+    plugin.pytest_collectreport = collected
+    sys.modules[plugin.__name__] = plugin
+    os.environ["PYTEST_PLUGINS"] = plugin.__name__
+
+    def wrap(name, outcome):
+        plain = getattr(unittest.TestResult, name)
+        @functools.wraps(plain)
+        def method(self, test, *rest):
+            told(test.id(), outcome)
+            return plain(self, test, *rest)
+        setattr(unittest.TestResult, name, method)
+
+    for name, outcome in (
+        ("startTest", "begun"), ("addSuccess", "passed"), ("addFailure", "failed"), ("addError", "failed"),
+        ("addSkip", "skipped"), ("addExpectedFailure", "xfailed"), ("addUnexpectedSuccess", "failed"),
+    ):
+        wrap(name, outcome)
+    plain = unittest.TestResult.addSubTest
+    def subtest(self, test, part, error):
+        if error is not None:
+            told(test.id(), "failed")
+        return plain(self, test, part, error)
+    unittest.TestResult.addSubTest = subtest
+
+_watch(witness)
+"""
+"""Runs in the verification's process before the command. Needs `os` and `sys`."""
+
+MAX_CALLS = 200_000
+
+
+@dataclass(slots=True)
+class Witness:
+    """The host's side: the tests by name, in order, and how they ended."""
+
+    outcomes: dict[str, str] = field(default_factory=dict)
+    running: str = ""
+    """The test that had begun last."""
+
+    def witness(self, test: str, outcome: str) -> None:
+        """The tool that the verification's process calls."""
+        test = test.removeprefix("unittest.loader._FailedTest.")  # a module that cannot be imported
+        if outcome == "begun":
+            self.running = test
+        elif outcome in ("passed", "failed", "skipped", "xfailed") and self.outcomes.get(test) != "failed":
+            self.outcomes[test] = outcome
