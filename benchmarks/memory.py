@@ -3,20 +3,25 @@
     python -m benchmarks.memory [--quick]
 
 Counted is private memory (USS of /proc/PID/smaps_rollup), which only the user who owns a process, or root, may read;
-children that gave up their rights are not readable to an ordinary user, and this script says so.
+children that gave up their rights are not readable to an ordinary user, and this script says so. A session has two
+processes, the one that runs and its checkpoint: what they share with each other and with nobody else is in neither's
+USS, and a row of its own counts it.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import struct
 import time
+from collections import Counter
 from contextlib import ExitStack
 
 import psutil
 
 from benchmarks.common import Table, options
 from safeexec import Sandbox
+from safeexec.host.runner import SETTLE_SECONDS
 
 
 def private(processes: set[psutil.Process]) -> float:
@@ -40,6 +45,35 @@ def settled(known: set[psutil.Process]) -> float:
     return now
 
 
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PRESENT, _OF_A_FILE, _FRAME = 1 << 63, 1 << 61, (1 << 55) - 1
+"""Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst)."""
+
+
+def frames(pid: int) -> set[int]:
+    """The page frames of a process that no file backs. Zeros to a reader without CAP_SYS_ADMIN."""
+    found: set[int] = set()
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/pagemap", "rb", buffering=0) as pagemap:
+        for line in maps:
+            first, last = (int(part, 16) // _PAGE for part in line.split(None, 1)[0].split("-"))
+            pagemap.seek(first * 8)
+            entries = pagemap.read((last - first) * 8)
+            for (entry,) in struct.iter_unpack("=Q", entries):
+                if entry & _PRESENT and not entry & _OF_A_FILE:
+                    found.add(entry & _FRAME)
+    return found
+
+
+def own(sessions: list[list[psutil.Process]], others: set[psutil.Process]) -> float:
+    """MB per session that its processes share with nobody, each frame counted once."""
+    held = [Counter(frame for process in session for frame in frames(process.pid)) for session in sessions]
+    everywhere = Counter(frame for process in others for frame in frames(process.pid))
+    for session in held:
+        everywhere.update(session)
+    only = sum(1 for session in held for frame, count in session.items() if everywhere[frame] == count)
+    return only * _PAGE / 1e6 / len(sessions)
+
+
 def bare_child() -> int:
     """A fork of this process that does nothing until it is killed."""
     pid = os.fork()
@@ -50,7 +84,7 @@ def bare_child() -> int:
 
 
 def idle_sessions(policy: str, count: int) -> None:
-    table = Table(f"{count} idle sessions of {policy}, each after one step")
+    table = Table(f"private memory of each of {count} sessions of {policy}, after one step")
     known = below()
     bare = [bare_child() for _ in range(count)]
     floor = settled(known) / count
@@ -63,7 +97,15 @@ def idle_sessions(policy: str, count: int) -> None:
             known = below()
             for _ in range(count):
                 stack.enter_context(sandbox.session(checkpoints=checkpoints)).run("x = 1").check()
-            table.row(f"private memory per session, {what}", settled(known) / count, floor, "a bare fork", unit="MB")
+            if checkpoints == "idle":
+                table.row(f"{what}, at once", settled(known) / count, floor, "a bare fork", unit="MB")
+                time.sleep(SETTLE_SECONDS + 1.0)
+            table.row(f"{what}, at rest", settled(known) / count, floor, "a bare fork", unit="MB")
+            leaders: dict[int, list[psutil.Process]] = {}
+            for process in below() - known:
+                leaders.setdefault(os.getsid(process.pid), []).append(process)
+            shared = own(list(leaders.values()), known | {psutil.Process()})
+            table.row(f"{what}, and shared among its processes", shared, floor, "a bare fork", unit="MB")
 
 
 def parked(megabytes: int) -> None:

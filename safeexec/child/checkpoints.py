@@ -75,9 +75,9 @@ class Thawed(NamedTuple):
 class Checkpoints:
     """Makes checkpoints of this process and, in the copies, waits to be thawed."""
 
-    def __init__(self, *, files: bool) -> None:
-        """`files`: whether the guest can have files open."""
-        self._files = files
+    def __init__(self) -> None:
+        self.files = False
+        """Whether the guest can have files open."""
         self._automatic: list[tuple[int, Leash]] = []
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -92,7 +92,7 @@ class Checkpoints:
         if automatic:
             self._make_room(step, hurry)
         self._settle_heap()
-        files = OpenFiles() if self._files else None
+        files = OpenFiles() if self.files else None
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
         # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.

@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 CANNOT_EXECUTE = 126
 
 
-def run_command(request: m.RunCommand, control: int, stdout: int, stderr: int, lockdown: Lockdown) -> NoReturn:
-    """Lock this fork of the zygote down, run the program, report, and end with everything that it left running."""
+def run_command(
+    request: m.RunCommand, control: int, stdout: int, stderr: int, kept: int, lockdown: Lockdown
+) -> NoReturn:
+    """Lock this fork of the zygote down, run the program, report, and end with everything that it left running.
+
+    `kept`: the descriptor that the lockdown keeps, which becomes that of the control socket.
+    """
     os.setsid()
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    os.close(stdout)
-    os.close(stderr)
-    link = Link(control)
-    os.set_inheritable(control, False)
+    os.dup2(control, kept, inheritable=False)
+    link = Link(kept)
     os.chdir(request.directory)
-    lockdown.apply(workspace=request.home, keep_fds=(control,))
+    lockdown.apply(workspace=request.home)
     # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     link.send(m.Ready())

@@ -87,9 +87,13 @@ class Link:
         """Whether nothing arrives for that long."""
         return not self._queue and not select.select([self.socket], [], [], seconds)[0]
 
+    def fileno(self) -> int:
+        """The socket's descriptor."""
+        return self.socket.fileno()
+
     def descriptors(self) -> list[int]:
         """The socket's, and those that nobody has taken."""
-        return [self.socket.fileno(), *self.fds]
+        return [self.fileno(), *self.fds]
 
     def take_fd(self) -> int | None:
         """The oldest descriptor that the host sent and nobody has taken."""

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 
 from safeexec.child import violations
 from safeexec.linux import capabilities, landlock, namespaces, processes, rlimits, seccomp
-from safeexec.linux.libc import libc
+from safeexec.linux.libc import Call, libc, make
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
 from safeexec.syscalls.table import OWN_PID, rules_for
 
@@ -38,8 +38,11 @@ class Lockdown:
 
     __slots__ = (
         "_address_space",
+        "_calls",
         "_filter",
         "_gid",
+        "_keep",
+        "_maps_user",
         "_parent",
         "_paths",
         "_pid_offsets",
@@ -49,22 +52,25 @@ class Lockdown:
         "plan",
     )
 
-    def __init__(self, plan: ChildConfinement) -> None:
+    def __init__(self, plan: ChildConfinement, keep_fds: Iterable[int]) -> None:
         self.plan = plan
         self._uid, self._gid = os.getuid(), os.getgid()
         self._parent = os.getpid()
+        self._keep = (0, 1, 2, *keep_fds)
+        # Only who creates files needs a name in its user namespace (EOVERFLOW), which otherwise only counts processes.
+        self._maps_user = plan.user_namespace and plan.files == "write"
         self._filter, self._pid_offsets = _compile(plan)
         self._paths = [_rule(descriptor, rights) for descriptor, rights in _open_paths(plan)] if plan.landlock else []
         self._ruleset = self._shared_ruleset()
         self.mechanisms = _describe(plan)
-        self._address_space = 0
         self.measure()
 
     @classmethod
-    def prepare(cls, plan: ChildConfinement) -> Lockdown:
+    def prepare(cls, plan: ChildConfinement, keep_fds: Iterable[int] = ()) -> Lockdown:
         """In the zygote, after `zygote.confine.enter` and the imports. Sets what children simply inherit.
 
-        Raises OSError, KeyError (a machine without a system call table).
+        `keep_fds`: the descriptors that children keep besides the standard streams. Raises OSError, KeyError (a
+        machine without a system call table).
         """
         if plan.threads:
             # Each malloc arena of a thread reserves 64 MiB of address space, which RLIMIT_AS counts.
@@ -72,46 +78,56 @@ class Lockdown:
         violations.configure(plan)
         seccomp.set_no_new_privs()
         rlimits.set_limits(_inherited_limits(plan))
-        return cls(plan)
+        return cls(plan, keep_fds)
 
     def measure(self) -> None:
         """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
         self._address_space = rlimits.address_space()
+        self._calls = self._sequence(self._ruleset)
 
-    def apply(
-        self, *, workspace: str | None = None, keep_fds: Iterable[int] = (), lowered: Iterable[tuple[int, int]] = ()
-    ) -> list[Mechanism]:
-        """In the child: give everything up but standard streams, `keep_fds` and `workspace`. Raises OSError.
+    def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> list[Mechanism]:
+        """In the child: give everything up but the kept descriptors and `workspace`. Raises OSError.
 
         `lowered`: resource limits of this child alone, and by how much each is less than the plan's.
         The child is the leader of its session and process group already (setsid); afterwards it cannot become one.
         """
-        plan = self.plan
-        violations.remember_workspace(workspace)
-        if plan.user_namespace:
+        self._name_own_pid()
+        calls = self._calls
+        if lowered or self._ruleset < 0 or workspace is not None:
+            violations.remember_workspace(workspace)
+            calls = self._sequence(self._own_ruleset(workspace), lowered)
+        if self._maps_user:
             self._enter_user_namespace()
-        capabilities.drop_all()
-        if plan.landlock:
-            self._restrict_files(workspace)
-        processes.close_all_but((0, 1, 2, *keep_fds))
-        processes.set_dumpable(False)
-        processes.set_death_signal()
+        make(calls)
+        processes.close_all_but(self._keep)
         if os.getppid() != self._parent:
             os._exit(0)
-        limits = [(resource.RLIMIT_AS, self._address_space + plan.memory_bytes)]
-        if plan.processes is not None:
-            limits.append((resource.RLIMIT_NPROC, plan.processes))
-        rlimits.set_limits(limits)
-        rlimits.set_limits([(number, max(0, resource.getrlimit(number)[1] - less)) for number, less in lowered])
-        self._name_own_pid()
-        seccomp.install(self._filter)
         return self.mechanisms
 
+    def _sequence(self, ruleset: int, lowered: Iterable[tuple[int, int]] = ()) -> list[Call]:
+        """What `apply` does, in its order."""
+        plan = self.plan
+        calls = []
+        if plan.user_namespace and not self._maps_user:
+            calls.append(namespaces.unsharing(("user",)))
+        calls.append(capabilities.dropping_all())
+        if plan.landlock:
+            calls.append(landlock.restricting_self(ruleset))
+        calls += [processes.setting_dumpable(False), processes.setting_death_signal()]
+        calls += [rlimits.setting_limit(number, value) for number, value in self._limits(lowered)]
+        return [*calls, seccomp.installing(self._filter)]
+
+    def _limits(self, lowered: Iterable[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+        """The limits that a child sets itself: what the zygote could not live with, and what is `lowered`."""
+        limits = {resource.RLIMIT_AS: self._address_space + self.plan.memory_bytes}
+        if self.plan.processes is not None:
+            limits[resource.RLIMIT_NPROC] = self.plan.processes
+        for number, less in lowered:
+            limits[number] = max(0, limits.get(number, resource.getrlimit(number)[1]) - less)
+        return limits.items()
+
     def _enter_user_namespace(self) -> None:
-        """A user namespace counts its processes by itself. Only who creates files needs a name in it (EOVERFLOW)."""
-        if self.plan.files != "write":
-            namespaces.unshare(("user",))
-            return
+        """A user namespace with a name in it."""
         processes.set_dumpable(True)
         namespaces.unshare(("user",))
         namespaces.map_user(self._uid, self._gid, deny_setgroups=not self.plan.setgroups_denied)
@@ -130,11 +146,11 @@ class Lockdown:
     def _is_individual(self) -> bool:
         return self.plan.files == "write" or (self.plan.proc == "/proc/self" and self.plan.files != "none")
 
-    def _restrict_files(self, workspace: str | None) -> None:
+    def _own_ruleset(self, workspace: str | None) -> int:
+        """The ruleset of a child with files of its own; any other takes the zygote's as it is."""
         rights = _WORKSPACE_RIGHTS[self.plan.files]
-        if self._ruleset >= 0 and workspace is None:
-            landlock.restrict_self(self._ruleset)
-            return
+        if not self.plan.landlock or (self._ruleset >= 0 and workspace is None):
+            return self._ruleset
         ruleset = landlock.Ruleset(self.plan.landlock)
         for rule in self._paths:
             ruleset.add_packed(rule)
@@ -142,7 +158,7 @@ class Lockdown:
             _add_proc(ruleset, self.plan.proc)
         if workspace is not None and rights:
             ruleset.add_directory(workspace, rights)
-        landlock.restrict_self(ruleset.descriptor)
+        return ruleset.descriptor
 
     def _name_own_pid(self) -> None:
         pid = struct.pack("=I", os.getpid())

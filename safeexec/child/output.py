@@ -17,9 +17,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from safeexec.linux.libc import libc
+from safeexec.linux.libc import libc, syscall
 from safeexec.protocol.printed import EMPTY_BYTES, FILE_BYTES, PYTHON_BYTES, RAW_BYTES, mark
 
+_MAP_FIXED = 0x10
 _LINE_BUFFERED = 1  # _IOLBF of <stdio.h>
 _c_stdout = ctypes.c_void_p.in_dll(libc, "stdout")
 _flush_c = libc.fflush
@@ -29,48 +30,47 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 """Types whose `str` runs no code of the guest: several of them may be joined before the first one is written."""
 
 
-def _map(size: int, offset: int) -> mmap.mmap:
-    """A shared mapping of the file behind descriptor 1.
+def _memory(size: int) -> tuple[mmap.mmap, int]:
+    """A mapping that `_put_behind` gives a file, and its address."""
+    memory = mmap.mmap(-1, size)
+    return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
-    Before 3.13 every `mmap` keeps a descriptor, the lowest that is free, and closes it in the end. Nobody uses it, and
-    a guest would find the file behind it: it becomes one of standard input.
-    """
-    if sys.version_info >= (3, 13):
-        return mmap.mmap(1, size, offset=offset, trackfd=False)
-    kept = os.dup(1)
-    os.close(kept)
-    made = mmap.mmap(1, size, offset=offset)
-    os.dup2(0, kept, inheritable=False)
-    return made
+
+def _put_behind(address: int, size: int, offset: int) -> None:
+    """Let the mapping at `address` show the file behind descriptor 1. Raises OSError."""
+    flags = mmap.MAP_SHARED | _MAP_FIXED
+    syscall("mmap", address, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, 1, offset)
 
 
 class Log:
     """Where the text of standard output goes: into the mapping, past its end or after a fork to descriptor 1."""
 
-    __slots__ = ("_file", "_map", "_raw", "_second", "memory", "put", "watched")
+    __slots__ = ("_file", "_map", "_mapped_at", "_raw", "_second", "_second_at", "memory", "put", "watched")
 
     def __init__(self) -> None:
         self._raw = 0
         self._file: tuple[int, int] | None = None
-        self._map: mmap.mmap | None = None
+        """The file in the mappings, while there is one."""
+        self._map, self._mapped_at = _memory(PYTHON_BYTES)
+        self._second, self._second_at = _memory(RAW_BYTES)
         self.direct()
 
     def attach(self) -> None:
         """Map the file behind descriptor 1 and begin at its start; one of another kind is written to directly."""
-        self._map = None
+        self._file = None
         try:
             info = os.fstat(1)
             if info.st_size >= FILE_BYTES:
-                self._second = _map(RAW_BYTES, PYTHON_BYTES)
-                self._map = _map(PYTHON_BYTES, 0)
+                _put_behind(self._second_at, RAW_BYTES, PYTHON_BYTES)
+                _put_behind(self._mapped_at, PYTHON_BYTES, 0)
                 self._file = (info.st_dev, info.st_ino)
-        except (OSError, ValueError):
+        except OSError:
             pass
         self.rewind()
 
     def rewind(self) -> None:
         """A step begins: the host has emptied the file."""
-        if self._map is None:
+        if self._file is None:
             self.direct()
             return
         self._raw = 0
@@ -81,7 +81,7 @@ class Log:
 
     def finish(self) -> None:
         """A step ends. The host takes NULs for memory that nobody wrote to: those that were printed are fenced in."""
-        if self._map is None or not (size := self._map.tell()):
+        if self._file is None or not (size := self._map.tell()):
             return
         if not self._map[size - 1]:
             self.put(mark(self._raw))
@@ -102,7 +102,7 @@ class Log:
             return
         if not same:
             self.direct()
-        elif self.put is _write and self._map is not None:
+        elif self.put is _write and self._file is not None:
             self.memory, self.watched, self.put = self._second, 0, self._map.write
             self.notice()
 

@@ -38,13 +38,13 @@ _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 class Server:
     """Serves one guest: requests of the host in, answers out, checkpoints in between."""
 
-    def __init__(self, link: Link, guest: Guest, tools: ToolCaller, *, idle: bool, files: bool) -> None:
+    def __init__(self, link: Link, guest: Guest, tools: ToolCaller) -> None:
         self.link = link
         self.guest = guest
         self.tools = tools
-        self.checkpoints = Checkpoints(files=files)
+        self.checkpoints = Checkpoints()
         self.plugin = Plugin(guest)
-        self._idle = idle
+        self._idle = False
         self._lane: int | None = None
         self._step = 0
         self._busy = False
@@ -68,9 +68,12 @@ class Server:
             m.SelfTest: self._self_test,
         }
 
-    def serve(self, *, rehearse: bool) -> NoReturn:
-        """Answer requests until the host closes the socket. `rehearse` first if none comes at once."""
-        if rehearse and self.link.quiet(QUIET_SECONDS):
+    def serve(self, spawn: m.Spawn) -> NoReturn:
+        """Say Ready, then answer requests until the host closes the socket. `rehearse` first if none comes at once."""
+        self._idle = spawn.idle
+        self.checkpoints.files = spawn.workspace is not None
+        self.link.send(m.Ready())
+        if spawn.rehearse and self.link.quiet(QUIET_SECONDS):
             self.rehearse()
         while True:
             answer = self._answer(self.link.receive())

@@ -26,7 +26,7 @@ class ToolCaller:
 
     __slots__ = ("_calls", "_limits", "_lock", "_open", "link", "names")
 
-    def __init__(self, link: Link | None, limits: LimitsPlan, names: Iterable[str]) -> None:
+    def __init__(self, link: Link, limits: LimitsPlan, names: Iterable[str]) -> None:
         self.link = link
         self.names = frozenset(names)
         self._limits = limits

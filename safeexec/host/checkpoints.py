@@ -152,6 +152,13 @@ class Checkpoints:
             del autos[:first]
             self._drop_base()
 
+    def renew(self, checkpoint: Checkpoint) -> None:
+        """`checkpoint` holds the same state as the newest automatic one, and takes its place."""
+        old, self.automatic[-1] = self.automatic[-1], checkpoint
+        checkpoint.tool_calls = old.tool_calls
+        checkpoint.created = old.created
+        old.release()
+
     def _drop_base(self) -> None:
         if self.base is not None and self.base.name is None:
             self.base.release()

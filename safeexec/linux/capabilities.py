@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from safeexec.linux.libc import address, prctl, syscall
+from safeexec.linux.libc import Call, address, make, prctl, prepared, syscall
 
-__all__ = ["drop_all", "drop_bounding_set", "effective", "lock_securebits"]
+__all__ = ["drop_all", "drop_bounding_set", "dropping_all", "effective", "lock_securebits"]
 
 _SETPCAP = 8
 
@@ -31,7 +31,12 @@ def effective() -> int:
 
 def drop_all() -> None:
     """Empty the effective, permitted and inheritable sets (and with them the ambient set). Raises OSError."""
-    syscall("capset", address(_header), address(_nothing))
+    make([dropping_all()])
+
+
+def dropping_all() -> Call:
+    """The call of `drop_all`."""
+    return prepared("capset", address(_header), address(_nothing))
 
 
 def drop_bounding_set() -> bool:

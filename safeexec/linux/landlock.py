@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from safeexec.linux.libc import address, call, raw_syscall
+from safeexec.linux.libc import Call, address, call, make, raw_syscall
 
 __all__ = [
     "FOR_FILES",
@@ -30,6 +30,7 @@ __all__ = [
     "handled_rights",
     "pack_rule",
     "restrict_self",
+    "restricting_self",
     "rights_for",
 ]
 
@@ -97,7 +98,12 @@ def pack_rule(descriptor: int, rights: int) -> PackedRule:
 
 def restrict_self(descriptor: int) -> None:
     """Restrict the calling thread by the ruleset of `descriptor`. Raises OSError."""
-    call(_RESTRICT_SELF, "landlock_restrict_self", descriptor)
+    make([restricting_self(descriptor)])
+
+
+def restricting_self(descriptor: int) -> Call:
+    """The call of `restrict_self`."""
+    return Call("landlock_restrict_self", (_RESTRICT_SELF, descriptor, 0, 0, 0, 0, 0))
 
 
 class Ruleset:

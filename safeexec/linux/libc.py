@@ -7,11 +7,25 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from safeexec.syscalls.numbers import numbers
 
-__all__ = ["AT_EMPTY_PATH", "AT_FDCWD", "address", "call", "check", "libc", "prctl", "raw_syscall", "syscall"]
+__all__ = [
+    "AT_EMPTY_PATH",
+    "AT_FDCWD",
+    "Call",
+    "address",
+    "call",
+    "check",
+    "libc",
+    "make",
+    "prctl",
+    "prepared",
+    "raw_syscall",
+    "syscall",
+]
 
 AT_FDCWD = -100
 AT_EMPTY_PATH = 0x1000
@@ -43,6 +57,29 @@ def call(number: int, what: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0,
 def syscall(name: str, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, f: int = 0) -> int:
     """System call `name`. Raises OSError (ENOSYS where the kernel or this machine's table lacks it)."""
     return check(raw_syscall(numbers().get(name, -1), a, b, c, d, e, f), name)
+
+
+class Call(NamedTuple):
+    """A system call made ready: making it touches these few objects and nothing else of Python's."""
+
+    what: str
+    """What an error names."""
+    words: tuple[int, ...]
+    """Its number and six arguments."""
+    memory: object = None
+    """What its arguments point to."""
+
+
+def prepared(name: str, *arguments: int, what: str | None = None, memory: object = None) -> Call:
+    """System call `name`, for `make`."""
+    return Call(what or name, (numbers().get(name, -1), *arguments, *[0] * (6 - len(arguments))), memory)
+
+
+def make(calls: Iterable[Call]) -> None:
+    """Make the calls in their order, up to the first that fails: that one raises OSError."""
+    for what, words, _ in calls:
+        if raw_syscall(*words) < 0:
+            check(-1, what)
 
 
 def prctl(option: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:

@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Iterable
 
-from safeexec.linux.libc import AT_FDCWD, address, check, libc, syscall
+from safeexec.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall
 
 __all__ = [
     "KINDS",
@@ -23,6 +23,7 @@ __all__ = [
     "seal_root",
     "set_flags",
     "unshare",
+    "unsharing",
 ]
 
 KINDS = {
@@ -49,10 +50,15 @@ _OLD_ROOT = "/.old"
 
 def unshare(kinds: Iterable[str]) -> None:
     """Move the calling process into new namespaces (pid: its next child). Raises OSError (EPERM, ENOSPC)."""
+    make([unsharing(kinds)])
+
+
+def unsharing(kinds: Iterable[str]) -> Call:
+    """The call of `unshare`."""
     flags = 0
     for kind in kinds:
         flags |= KINDS[kind]
-    syscall("unshare", flags)
+    return prepared("unshare", flags)
 
 
 def map_user(uid: int, gid: int, proc: str = "/proc", *, deny_setgroups: bool = True) -> None:

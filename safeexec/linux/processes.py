@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from safeexec.linux.libc import prctl, syscall
+from safeexec.linux.libc import Call, make, prctl, prepared, syscall
 
 __all__ = [
     "IDENTITY_SPACE",
@@ -54,6 +54,8 @@ __all__ = [
     "set_death_signal",
     "set_dumpable",
     "set_subreaper",
+    "setting_death_signal",
+    "setting_dumpable",
     "shared_memory",
 ]
 
@@ -187,7 +189,12 @@ def session_of(pid: int) -> int | None:
 
 def set_death_signal(number: int = signal.SIGKILL) -> None:
     """Send this process `number` when the thread that forked it ends. Cleared by a fork and by a change of user."""
-    prctl(_PR_SET_PDEATHSIG, number)
+    make([setting_death_signal(number)])
+
+
+def setting_death_signal(number: int = signal.SIGKILL) -> Call:
+    """The call of `set_death_signal`."""
+    return prepared("prctl", _PR_SET_PDEATHSIG, number, what="prctl(PR_SET_PDEATHSIG)")
 
 
 def set_subreaper() -> None:
@@ -197,7 +204,12 @@ def set_subreaper() -> None:
 
 def set_dumpable(on: bool) -> None:
     """Whether others of the same user may look into this process (ptrace, ``/proc/PID/mem``)."""
-    prctl(_PR_SET_DUMPABLE, int(on))
+    make([setting_dumpable(on)])
+
+
+def setting_dumpable(on: bool) -> Call:
+    """The call of `set_dumpable`."""
+    return prepared("prctl", _PR_SET_DUMPABLE, int(on), what="prctl(PR_SET_DUMPABLE)")
 
 
 def is_dumpable() -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import resource
+import struct
 from collections.abc import Iterable, Mapping
 
-__all__ = ["NAMES", "PAGE", "address_space", "set_limits"]
+from safeexec.linux.libc import Call, address, prepared
+
+__all__ = ["NAMES", "PAGE", "address_space", "set_limits", "setting_limit"]
 
 PAGE = resource.getpagesize()
 
@@ -31,3 +35,11 @@ def set_limits(limits: Mapping[int, int] | Iterable[tuple[int, int]]) -> None:
         except ValueError:  # the present hard limit is lower: it holds even better
             hard = resource.getrlimit(number)[1]
             resource.setrlimit(number, (hard, hard))
+
+
+def setting_limit(number: int, value: int) -> Call:
+    """The call that sets soft and hard limit of `number`, or the present hard limit again where that one is lower."""
+    hard = resource.getrlimit(number)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    limit = ctypes.create_string_buffer(struct.pack("=QQ", value, value), 16)
+    return prepared("prlimit64", 0, number, address(limit), memory=limit, what=f"setrlimit({number})")

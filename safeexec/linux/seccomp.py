@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from safeexec.linux import bpf
-from safeexec.linux.libc import address, prctl, syscall
+from safeexec.linux.libc import Call, address, make, prctl, prepared
 from safeexec.syscalls import NAMING_BASE, Check, Rule
 from safeexec.syscalls.numbers import machine, numbers
 
@@ -22,6 +22,7 @@ __all__ = [
     "KILL_PROCESS",
     "build",
     "install",
+    "installing",
     "prepare",
     "set_no_new_privs",
 ]
@@ -174,6 +175,11 @@ def set_no_new_privs() -> None:
     prctl(_SET_NO_NEW_PRIVS, 1)
 
 
-def install(prepared: Prepared, flags: int = 0) -> None:
+def install(program: Prepared, flags: int = 0) -> None:
     """Install the filter on the calling thread. `set_no_new_privs` comes first. Raises OSError (EACCES, EINVAL)."""
-    syscall("seccomp", _SET_MODE_FILTER, flags, address(prepared.program))
+    make([installing(program, flags)])
+
+
+def installing(program: Prepared, flags: int = 0) -> Call:
+    """The call of `install`."""
+    return prepared("seccomp", _SET_MODE_FILTER, flags, address(program.program), memory=program)

@@ -12,15 +12,15 @@ import msgspec
 
 from safeexec.child import refusals
 from safeexec.child.link import Link
+from safeexec.child.main import become_child
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules, warm
 
 if TYPE_CHECKING:
-    from safeexec.child.execute import Guest
     from safeexec.child.lockdown import Lockdown
-    from safeexec.child.tools import ToolCaller
+    from safeexec.child.serve import Server
     from safeexec.zygote.image import Image
 
 SPAWN_FDS = 3
@@ -39,16 +39,14 @@ class Zygote:
     def __init__(
         self,
         link: Link,
-        guest: Guest,
-        tools: ToolCaller,
+        server: Server,
         lockdown: Lockdown,
         command_lockdown: Lockdown | None,
         seed: int | None,
         image: Image | None,
     ) -> None:
         self.link = link
-        self.guest = guest
-        self.tools = tools
+        self.server = server
         self.lockdown = lockdown
         self.command_lockdown = command_lockdown
         self.seed = seed
@@ -63,7 +61,8 @@ class Zygote:
             while late and self.link.quiet(IDLE_SECONDS if len(late) < len(LATE) else FIRST_IDLE_SECONDS):
                 import_modules((late.pop(0),))
                 if not late:
-                    warm()
+                    warm(self.server)
+                    self.lockdown.measure()
             request = self.link.receive()
             fds = [self.link.take_fd() for _ in range(SPAWN_FDS)]
             control, stdout, stderr = (fd for fd in fds if fd is not None)
@@ -90,29 +89,31 @@ class Zygote:
             image.fill()
 
     def _become(self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int) -> NoReturn:
+        # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
+        host = os.dup(self.link.fileno())
         try:
             if isinstance(request, m.RunCommand):
                 from safeexec.child.command import run_command
 
                 assert self.command_lockdown is not None
-                run_command(request, control, stdout, stderr, self.command_lockdown)
-            from safeexec.child.main import become_child
-
+                run_command(request, control, stdout, stderr, self.link.fileno(), self.command_lockdown)
             library = self.image.library if self.image is not None else None
-            become_child(request, control, stdout, stderr, self.guest, self.tools, self.lockdown, self.seed, library)
+            become_child(request, control, stdout, stderr, self.server, self.lockdown, self.seed, library)
         except BaseException as error:
-            self._report(request.number, error)
+            _report(host, request.number, error)
         finally:
             os._exit(70)
 
-    def _report(self, number: int, error: BaseException) -> None:
-        import traceback
 
-        sys.stderr.write("".join(traceback.format_exception(error)))
-        try:
-            self.link.send(m.SpawnFailed(number, f"{type(error).__name__}: {error}"))
-        except OSError:
-            pass
+def _report(host: int, number: int, error: BaseException) -> None:
+    """Say on descriptor `host`, and in the log, why child `number` could not be made."""
+    import traceback
+
+    sys.stderr.write("".join(traceback.format_exception(error)))
+    try:
+        Link(host).send(m.SpawnFailed(number, f"{type(error).__name__}: {error}"))
+    except OSError:
+        pass
 
 
 def run(fd: int) -> NoReturn:
@@ -153,10 +154,11 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
 
         image = Image()
         image.library.serve_zones()
-    guest, tools = preload.build_guest(configure)
+    server = preload.build_server(configure, link.fileno())
     # The plan of the children comes last: it is the one by which this process explains refusals.
-    command = Lockdown.prepare(configure.command) if configure.command is not None else None
-    lockdown = Lockdown.prepare(configure.child)
+    command = Lockdown.prepare(configure.command, (link.fileno(),)) if configure.command is not None else None
+    kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
+    lockdown = Lockdown.prepare(configure.child, kept)
     refusals.watch(configure.child)
-    preload.settle(guest)
-    return Zygote(link, guest, tools, lockdown, command, configure.seed, image), [*mechanisms, *lockdown.mechanisms]
+    preload.settle(server)
+    return Zygote(link, server, lockdown, command, configure.seed, image), [*mechanisms, *lockdown.mechanisms]

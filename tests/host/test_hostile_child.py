@@ -11,13 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-import psutil
 import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
 from safeexec.errors import StateFileError
 from safeexec.host import state_file
-from tests.footprint import pause, settled
+from tests.footprint import pause
 
 pytestmark = pytest.mark.profile("confined-python")
 OpenSession = Callable[..., Session]
@@ -249,8 +248,8 @@ def spin(*_):
 signal.signal(signal.SIGALRM, spin)
 signal.setitimer(signal.ITIMER_REAL, 0.3)
 """,
-    "a copy that does not wait": OWN + HOLD_LANE.format(does=f"{PARK}\n    {SPINS}"),
 }
+COPY_THAT_SPINS = OWN + HOLD_LANE.format(does=f"{PARK}\n    {SPINS}")
 
 
 @pytest.mark.parametrize("source", LEFT_BEHIND.values(), ids=LEFT_BEHIND.keys())
@@ -260,13 +259,26 @@ def test_what_a_step_leaves_behind_is_ended_when_it_uses_too_much(open_session: 
     for _ in range(3):
         session.run("kept = 1").check()
     session.run(source).check()
-    settled()
-    before, deadline = set(psutil.Process().children(recursive=True)), monotonic() + SOON
-    while before <= set(psutil.Process().children(recursive=True)) and monotonic() < deadline:
+    deadline = monotonic() + SOON
+    while not session._core._told_next and monotonic() < deadline:
         pause()
     result = session.run("kept", timeout=SOON)
     assert result.value == 1 and result.notes and "between its steps" in result.notes[0], result
     assert not session.run("kept").notes
+
+
+def test_a_copy_that_does_not_wait_is_replaced(open_session: OpenSession) -> None:
+    """The session settles soon after the step, on a checkpoint made anew."""
+    session = open_session(memory_mb=200, cpu_seconds=1)
+    for _ in range(3):
+        session.run("kept = 1").check()
+    session.run(COPY_THAT_SPINS).check()
+    spins = session._core.checkpoints.automatic[-1]
+    deadline = monotonic() + SOON
+    while session._core.checkpoints.automatic[-1] is spins and monotonic() < deadline:
+        pause()
+    assert spins.channel is not None and spins.channel.pidfd < 0
+    assert session.run("kept", timeout=SOON).value == 1
 
 
 MANY_HOLES = """

@@ -173,7 +173,8 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
             image.library.serve_zones()
             while not image.complete:
                 image.fill()
-        lockdown = Lockdown.prepare(decided.child)
+        kept = () if image is None else (image.library.fd, image.library.bell)
+        lockdown = Lockdown.prepare(decided.child, kept)
         if job["strict"]:
             _kill_instead_of_naming(lockdown)
         mechanisms += lockdown.mechanisms
@@ -203,6 +204,7 @@ def _kill_instead_of_naming(lockdown: Any) -> None:
         for one in program
     ]
     lockdown._filter = seccomp.prepare(killing)
+    lockdown.measure()
 
 
 def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: int, host: int, library: Any) -> None:
@@ -214,7 +216,7 @@ def _child(job: dict[str, Any], lockdown: Any, workspace: str | None, output: in
         os.environ["HOME"] = workspace
     if library is not None:
         library.replace_files()
-    lockdown.apply(workspace=workspace, keep_fds=(library.fd, library.bell) if library is not None else ())
+    lockdown.apply(workspace=workspace)
     import traceback
 
     names = {
