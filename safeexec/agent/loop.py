@@ -349,7 +349,7 @@ class _Work:
         if reply.finish == "content_filter":
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
-            return (yield from self._take_calls(reply.tool_calls))
+            return (yield from self._take_calls(reply))
         found = extract(reply.text)
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.cut_off())
@@ -362,13 +362,13 @@ class _Work:
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
         return self._answer(_plain_answer(found.text), "answer")
 
-    def _take_calls(self, calls: tuple[ToolCall, ...]) -> Generator[Wish, Any, AgentResult | None]:
+    def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
         without knowing of it.
         """
         before = len(self._steps)
         failed = False
-        for call in calls:
+        for call in reply.tool_calls:
             code = _code_of(call)
             if failed:
                 self._unanswered(call, prompts.not_run())
@@ -376,7 +376,7 @@ class _Work:
                 self._unanswered(call, prompts.unknown_tool(shorten(call.name, 80)))
                 failed = True
             elif code is None:
-                self._unanswered(call, prompts.bad_arguments())
+                self._unanswered(call, prompts.cut_off() if reply.finish == "length" else prompts.bad_arguments())
                 failed = True
             else:
                 ended = yield from self._step(code, call.id)

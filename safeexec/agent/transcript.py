@@ -22,7 +22,7 @@ from types import NoneType
 from typing import Any
 
 from safeexec.agent.errors import TranscriptError
-from safeexec.agent.messages import Message, Reply, estimate_tokens
+from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
 
 Entry = dict[str, Any]
 
@@ -164,7 +164,8 @@ def conversation(entries: list[Entry], system: str, max_tokens: int, pictures: P
     if _tokens(messages) > max_tokens:
         messages = _render(entries, system, shown, short_before=len(entries) - _RECENT_ENTRIES)
     if _tokens(messages) > max_tokens:
-        messages = _without_middle(messages, max_tokens)
+        tasks = [entry["task"] for entry in entries if entry["kind"] == "task"]
+        messages = _without_middle(messages, max_tokens, _clean(tasks[-1]) if len(tasks) > 1 else "")
     if messages[-1].role == "assistant":  # APIs want the last word to be the user's
         messages.append(Message("user", "Go on."))
     return messages
@@ -247,13 +248,27 @@ def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> 
 
 
 def _assistant(entry: Entry) -> Message:
-    calls = Reply.from_dict(entry).tool_calls
+    calls = tuple(
+        ToolCall(call.id, call.name or "unnamed", _arguments(call.arguments))
+        for call in Reply.from_dict(entry).tool_calls
+    )
     text = _clean(shorten(entry["text"], _REPLY_CHARACTERS))
     return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
 
 
-def _without_middle(messages: list[Message], max_tokens: int) -> list[Message]:
-    """System, task and the newest messages; the cut is before a reply, so that no tool message loses its call."""
+def _arguments(text: str) -> str:
+    """Arguments as an API takes them back: a JSON object, and no megabytes of it."""
+    try:
+        known = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        known = False
+    if known and len(text) <= _REPLY_CHARACTERS:
+        return _clean(text)
+    return json.dumps({"code": _clean(shorten(text, _REPLY_CHARACTERS))})
+
+
+def _without_middle(messages: list[Message], max_tokens: int, task: str) -> list[Message]:
+    """System, tasks and the newest messages; the cut is before a reply, so that no tool message loses its call."""
     head = messages[:2]
     room = max_tokens - _tokens(head)
     start = len(messages)
@@ -265,11 +280,10 @@ def _without_middle(messages: list[Message], max_tokens: int) -> list[Message]:
             start = position
     left_out = start - 2
     if left_out > 0:
-        task = head[1]
-        head[1] = Message(
-            "user",
-            f"{task.content}\n\n(The {left_out} messages after this one were left out; variables are still there.)",
+        told = (
+            f"{head[1].content}\n\n(The {left_out} messages after this one were left out; variables are still there.)"
         )
+        head[1] = Message("user", f"{told}\n\n{task}" if task else told)
     return head + messages[start:]
 
 

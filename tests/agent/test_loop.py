@@ -290,6 +290,13 @@ def test_arguments_without_code_are_answered_with_the_form(sandbox: Sandbox, arg
     assert '{"code": "print(1)"}' in last(model)
 
 
+def test_a_call_that_was_cut_off_is_told_so(sandbox: Sandbox) -> None:
+    cut = Reply("", (ToolCall("id", "run_python", '{"code": "for i in range(3'),), finish="length")
+    model = scripted(cut, "sorry")
+    CodeAgent(model, sandbox, native=True).run("t")
+    assert "cut off at the token limit" in last(model)
+
+
 # No door
 
 

@@ -205,6 +205,12 @@ def test_a_compressed_reply_is_refused() -> None:
         model_at(server).complete(ASK)
 
 
+@pytest.mark.parametrize("ending", ["/", "/v1", "/v1/"])
+def test_an_address_may_end_as_other_sdks_want_it(ending: str) -> None:
+    with chat_server(Say("four")) as server:
+        assert model_at(server, server_url=server.url + ending).complete(ASK).text == "four"
+
+
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://127.0.0.1", "x y", "http://127.0.0.1:99999"])
 def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
     with pytest.raises(ModelError) as caught:

@@ -123,6 +123,25 @@ def test_then_the_middle_is_left_out_and_said_to_be() -> None:
     assert "seen 299" in messages[-1].content
 
 
+def test_the_newest_task_is_never_left_out() -> None:
+    entries = [*steps(3, 10), {"kind": "task", "task": "the further task"}, *steps(300, 2000)[1:]]
+    messages = conversation(entries, "system", 5_000)
+    assert messages[1].content.startswith("the task\n\n(The ")
+    assert messages[1].content.endswith("the further task")
+
+
+@pytest.mark.parametrize("arguments", ["print(1", "[1]", "1", '{"code": "' + "x" * 100_000 + '"}', "[" * 100_000])
+def test_arguments_go_back_as_an_object_of_bounded_size(arguments: str) -> None:
+    call = {"id": "a", "name": "", "arguments": arguments}
+    entries: list[dict[str, object]] = [
+        {"kind": "task", "task": "t"},
+        {"kind": "reply", "text": "", "tool_calls": [call]},
+    ]
+    (sent,) = conversation(entries, "system", 10_000)[2].tool_calls
+    assert json.loads(sent.arguments)["code"].startswith(arguments[:1])
+    assert len(sent.arguments) < 40_000 and sent.name
+
+
 def test_a_native_call_is_never_parted_from_its_answer() -> None:
     entries: list[dict[str, object]] = [{"kind": "task", "task": "t"}]
     for number in range(100):

@@ -57,7 +57,8 @@ class MistralModel:
         stream: bool = True,
     ) -> None:
         key = api_key if api_key is not None else os.environ.get(KEY_VARIABLE, "")
-        server_url = server_url or None  # an empty one is none, or the SDK would take Mistral's for it
+        # An empty one is none, or the SDK would take Mistral's; other SDKs want the /v1 that this one adds itself.
+        server_url = (server_url or "").rstrip("/").removesuffix("/v1") or None
         if not key and server_url is None:
             raise ModelKeyMissing(_KEY_ADVICE)
         self._name = name
