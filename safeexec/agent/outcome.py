@@ -103,7 +103,13 @@ class AgentResult:
 
 
 def as_text(answer: Any) -> str:
-    """An answer in words, also one that `str` refuses: an int of 5000 digits."""
+    """An answer in words, also one that `str` refuses: an int of 5000 digits. Of an object that stayed in the sandbox
+    its repr.
+    """
+    from safeexec import Opaque
+
+    if isinstance(answer, Opaque):
+        return answer.repr
     try:
         return str(answer)
     except ValueError:
