@@ -54,6 +54,8 @@ OWN = (
     "safeexec.child.execute",
     "safeexec.child.language",
     "safeexec.child.output",
+    "safeexec.child.serve",
+    "safeexec.child.tools",
     "safeexec.zygote.confine",
     "safeexec.child.builtins",
     "safeexec.child.violations",
