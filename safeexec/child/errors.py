@@ -109,6 +109,12 @@ def _hint(
         return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
     from safeexec.child.hints import Failure, runtime_hint
 
+    inner = tracebacks.only_member(exc)
+    if inner is not None:
+        own = tracebacks.guest_frames(inner, sources)
+        return _hint(
+            inner, tracebacks.message_of(inner), own, lines, sources, namespace, plan, lost_names, workspace_files
+        )
     failure = Failure(
         exc=exc,
         message=message,

@@ -84,6 +84,14 @@ def args_of(exc: BaseException) -> tuple[Any, ...]:
     return args
 
 
+def only_member(exc: BaseException) -> BaseException | None:
+    """The one exception that a group was made of, or None if it is no group or holds several."""
+    found: BaseException | None = None
+    while issubclass(type(exc), BaseExceptionGroup) and len(members := _members_of(exc)) == 1:
+        found = exc = members[0]
+    return found
+
+
 def qualified_name(kind: type) -> str:
     """The class as the last line of a traceback names it: ``json.decoder.JSONDecodeError``, ``ValueError``."""
     module = _module_of(kind)

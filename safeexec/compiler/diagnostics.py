@@ -90,7 +90,9 @@ def _explain(finding: Finding, source: str, lines: object, rules: Rules) -> Diag
         message=finding.message or MESSAGES[finding.kind].format(finding.name),
         kind=finding.kind,
         name=finding.name,
-        hint=hint_of(finding.kind, finding.name, rules, source),
+        hint=hint_of("construct", "module-assignment", rules)
+        if finding.message.endswith("modules are read-only")
+        else hint_of(finding.kind, finding.name, rules, source),
     )
 
 

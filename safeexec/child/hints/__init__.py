@@ -7,6 +7,7 @@ class dictionaries: no method of a guest class is called, no property is read.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.hints.failure import Failure
@@ -22,7 +23,9 @@ def runtime_hint(failure: Failure) -> str | None:
 
     An exception that the guest's own code raised on purpose (a ``raise`` statement) gets no hint.
     """
-    if failure.raised_by_guest() and "must derive from BaseException" not in failure.message:
+    if failure.raised_by_guest() and not (
+        issubclass(failure.kind, SystemExit) or "must derive from BaseException" in failure.message
+    ):
         return None
     for kind, finder in _FINDERS:
         if issubclass(failure.kind, kind):
@@ -99,7 +102,15 @@ def _import(failure: Failure) -> str | None:
 
 def _type(failure: Failure) -> str | None:
     from safeexec.child.hints import arguments, values
+    from safeexec.compiler.hints.modules import ALIASES
 
+    call = failure.call
+    function = call.func if call is not None else None
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in ALIASES:
+        from safeexec.child.hints.attributes import shadowed_module
+
+        if hidden := shadowed_module(failure, function.value, failure.resolve(function.value)):
+            return hidden
     return values.none_or_coroutine(failure) or arguments.hint(failure) or values.hint(failure)
 
 

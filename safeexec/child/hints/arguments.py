@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.child.hints.failure import MISSING, attribute_of, library_kind, parameters
 from safeexec.compiler.hints import nearest, quoted
+from safeexec.compiler.hints.matching import TYPING_ERRORS
 
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
@@ -18,7 +19,7 @@ _UNEXPECTED = re.compile(
     r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
 )
 _MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
-_MISSING_PLACE = re.compile(r"([\w.]+)\(\) missing required argument '(\w+)' \(pos \d+\)")
+_MISSING_PLACE = re.compile(r"(?:([\w.]+)\(\)|function) missing required argument '(\w+)' \(pos \d+\)")
 _TAKES = re.compile(r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
 _EXPECTED = re.compile(
     r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
@@ -37,13 +38,13 @@ def hint(failure: Failure) -> str | None:
     if match := _MISSING.search(message):
         return _missing(failure, match.group(1), match.group(2))
     if match := _MISSING_PLACE.search(message):
-        return _missing(failure, match.group(1), f"'{match.group(2)}'")
+        return _missing(failure, match.group(1) or _called(failure)[0], f"'{match.group(2)}'")
     if match := _TAKES.search(message):
         return _too_many(failure, match.group(1), int(match.group(2)), int(match.group(3)))
     if re.search(r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument", message):
         return "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."
     if match := _EXPECTED.search(message):
-        return _wrong_count(failure, match.group(1))
+        return _wrong_count(failure, match.group(1), match.group(2))
     if "multiple values for argument" in message:
         return "Give this argument once: by position or by name, not both."
     return None
@@ -58,18 +59,25 @@ def _called(failure: Failure) -> tuple[str, Any]:
     name = (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
-    return name, failure.resolve(function)
+    found = failure.resolve(function)
+    if found is MISSING and isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
+        kind = failure.resolve(function.value.func)
+        found = attribute_of(kind, name) if issubclass(type(kind), type) else MISSING
+    return name, found
 
 
 def _unexpected(failure: Failure, said: str, keyword: str) -> str | None:
-    from safeexec.compiler.hints.libraries import ARGUMENTS
+    from safeexec.compiler.hints.libraries import ARGUMENTS, KEYWORDS
 
     name, function = _called(failure)
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
     for key in dict.fromkeys((name, raiser)):
-        if text := ARGUMENTS.get(key, {}).get(keyword):
+        table = ARGUMENTS.get(key, {})
+        if text := table.get(keyword) or next(
+            (table[near] for near in nearest(keyword, table, worst=TYPING_ERRORS)), ""
+        ):
             return text
-    names = parameters(function) if function is not MISSING else []
+    names = _parameters_of(failure, function, said)
     for frame in failure.libraries[:3]:
         names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
     names = [
@@ -77,13 +85,21 @@ def _unexpected(failure: Failure, said: str, keyword: str) -> str | None:
         for other in dict.fromkeys(names)
         if other not in ("self", "cls", "args", "kwargs", keyword) and not other.startswith("_")
     ]
-    found = nearest(keyword, names)
+    found = [other for other in KEYWORDS.get(keyword, ()) if other in names] or nearest(keyword, names)
     if found:
         return f"The argument is called `{found[0]}`: write `{found[0]}=`."
     target = name or raiser or "the function"
-    if names and len(names) <= 12:
+    if names:
         return f"`{target}` takes {quoted(names, 12)}; leave `{keyword}=` out or use one of these."
     return f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
+
+
+def _parameters_of(failure: Failure, function: Any, said: str) -> list[str]:
+    """The parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the message."""
+    owner, _, method = said.rpartition(".")
+    if function is MISSING and owner.isidentifier():
+        function = attribute_of(failure.lookup(owner), method)
+    return parameters(function) if function is not MISSING else []
 
 
 def _positional(failure: Failure) -> str:
@@ -106,12 +122,14 @@ def _missing(failure: Failure, said: str, missing: str) -> str:
     if names and names[0] == "self":
         kind = said.rpartition(".")[0] or "Kind"
         return f"Call it on an instance, not on the class: `{kind}().{said.rpartition('.')[2]}(...)`, with `{kind}(...)` made first."
-    _, function = _called(failure)
-    every = parameters(function) if function is not MISSING else []
+    name, function = _called(failure)
+    if name in _TAKE_ONE_SEQUENCE and failure.call is not None and not failure.call.args:
+        return f"Give it the values: `{failure.text_of(failure.call.func, name)}(values)`."
+    every = _parameters_of(failure, function, said)
+    if not _is_called(failure, function, said):
+        return f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
     given = f"; its parameters are ({', '.join(every)})" if every and len(every) <= 12 else ""
     target = said.removesuffix(".__init__")
-    if failure.call is None and said == "<lambda>":
-        return f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
     return f"Call `{target}` with {quoted(names)} too{given}."
 
 
@@ -122,20 +140,66 @@ def _too_many(failure: Failure, said: str, takes: int, given: int) -> str | None
     method = attribute_of(failure.lookup(owner), name) if owner and "<" not in owner else function
     if (
         owner
+        and name != "__new__"
         and type(method) is FunctionType
         and given == takes + 1
         and not _first_is_self(method)
         and (call is None or len(call.args) < given)
     ):
         return f"Add `self` as the first parameter of the method: `def {name}(self, ...)`."
+    if not _is_called(failure, function, said):
+        return (
+            f"The function given here takes {takes} argument{'' if takes == 1 else 's'}, and it is called with {given}."
+        )
     if said in ("sort", "list.sort"):
         return "Give the function by name: `values.sort(key=lambda item: ...)`."
-    names = parameters(function) if function is not MISSING else []
+    if listed := _as_one_list(failure, name):
+        return listed
+    names = _parameters_of(failure, function, said)
+    if by_name := _by_name(function):
+        return f"Give {quoted(by_name)} by name: `{name or said}(..., {by_name[0]}=...)`."
     if library_kind(attribute_of(function, "__self__")) or failure.libraries:
         return f"Give the arguments after the first ones by name: `{name or said}(..., name=value)`."
     shown = f": its parameters are ({', '.join(names)})" if names and len(names) <= 12 else ""
     count = takes - 1 if owner and takes and names and len(names) == takes - 1 else takes
-    return f"`{said}` takes {count} argument{'' if count == 1 else 's'}{shown}; call it with these."
+    return f"`{said.removesuffix('.__new__')}` takes {count} argument{'' if count == 1 else 's'}{shown}; call it with these."
+
+
+def _is_called(failure: Failure, function: Any, said: str) -> bool:
+    """Is it what the expression calls that the message speaks of, and not a function that was given to it?"""
+    name = said.rpartition(".")[2]
+    if name == "<lambda>":
+        return type(function) is FunctionType and function.__code__.co_name == name
+    if name.startswith("__") or not failure.segment or re.search(rf"\b{re.escape(name)}\s*\(", failure.segment):
+        return True
+    return bool(failure.libraries) and type(failure.lookup(name)) is not FunctionType
+
+
+def _by_name(function: Any) -> list[str]:
+    """The parameters of a function that can only be given by name."""
+    if type(function) is not FunctionType:
+        return []
+    code = function.__code__
+    return list(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+
+
+def _as_one_list(failure: Failure, name: str) -> str | None:
+    """The values as one list, for the functions that take one sequence and were given its items."""
+    call = failure.call
+    if call is None or name not in _TAKE_ONE_SEQUENCE or len(call.args) < 2:
+        return None
+    if name == "join" and not (isinstance(call.func, ast.Attribute) and type(failure.resolve(call.func.value)) is str):
+        return None
+    rewritten = ast.Call(func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords)
+    return f"Pass the values as one list: `{failure.text_of(rewritten, f'{name}([a, b])')}`."
+
+
+_TAKE_ONE_SEQUENCE = (
+    "sum", "len", "any", "all", "list", "set", "tuple", "sorted", "choice", "shuffle", "mean", "fmean", "median", "mode",
+    "multimode", "stdev", "pstdev", "variance", "pvariance", "geometric_mean", "harmonic_mean", "fsum", "prod", "join",
+    "Counter", "deque", "OrderedDict", "heapify",
+)  # fmt: skip
+"""Functions of one sequence."""
 
 
 def _first_is_self(method: FunctionType) -> bool:
@@ -143,11 +207,11 @@ def _first_is_self(method: FunctionType) -> bool:
     return code.co_argcount > 0 and code.co_varnames[0] in ("self", "cls")
 
 
-def _wrong_count(failure: Failure, said: str) -> str | None:
+def _wrong_count(failure: Failure, said: str, takes: str) -> str | None:
     call = failure.call
     name = said.rpartition(".")[2]
     if call is not None and name in ("sorted", "sort", "min", "max"):
-        function = next((arg for arg in call.args if isinstance(arg, ast.Lambda) or _is_function(failure, arg)), None)
+        function = next((arg for arg in call.args if _is_function(failure, arg)), None)
         flag = next((arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is bool), None)
         if function is None and flag is not None and name in ("sorted", "sort"):
             return f"Give it by name: `{failure.text_of(call.func)}(values, reverse={flag.value!r})`."
@@ -164,23 +228,41 @@ def _wrong_count(failure: Failure, said: str) -> str | None:
         size = ast.keyword(arg="size", value=ast.Tuple(elts=list(sizes), ctx=ast.Load()))
         text = failure.text_of(ast.Call(func=call.func, args=list(kept), keywords=[size]), f"{name}(..., size=(3, 3))")
         return f"The shape is one tuple: `{text}`."
-    if name == "range" or name == "input":
-        return None
-    if (
-        name in ("sum", "len", "any", "all", "list", "set", "tuple", "sqrt", "float", "int")
-        and call is not None
-        and len(call.args) > 1
-    ):
-        return (
-            f"Pass the values as one list: `{name}([{', '.join(failure.text_of(arg, '...') for arg in call.args[:3])}])`."
-            if name not in ("sqrt", "float", "int")
-            else None
-        )
-    names = parameters(failure.resolve(call.func)) if call is not None else []
+    if name == "add" and said.startswith("set"):
+        return "`add` adds one item: use `.update([a, b])` for several."
+    if name in _USAGE:
+        return f"Call it so: `{_USAGE[name]}`."
+    if listed := _as_one_list(failure, name):
+        return listed
+    function = failure.resolve(call.func) if call is not None else MISSING
+    names = _parameters_of(failure, function, said)
     if names and len(names) <= 6:
         return f"Call `{name}` with its parameters: ({', '.join(names)})."
-    return None
+    count = {"one": "one argument", "1": "one argument", "no": "no argument"}.get(takes, f"{takes} arguments")
+    return (
+        f"Call `{name}` with {count}."
+        if name != "range"
+        else "Call it so: `range(stop)` or `range(start, stop, step)`."
+    )
 
+
+_USAGE = {
+    "isinstance": "isinstance(x, int)",
+    "issubclass": "issubclass(Kind, Base)",
+    "strptime": "datetime.strptime('2024-01-31', '%Y-%m-%d')",
+    "sleep": "time.sleep(1)",
+    "getattr": "getattr(obj, 'name', default)",
+    "setattr": "setattr(obj, 'name', value)",
+    "hasattr": "hasattr(obj, 'name')",
+    "pow": "pow(base, exponent)",
+    "atan2": "math.atan2(y, x)",
+    "hypot": "math.hypot(x, y)",
+    "next": "next(iterator, default)",
+    "divmod": "divmod(a, b)",
+    "zip": "zip(a, b)",
+    "input": "value = 7",
+}
+"""How functions without a signature of their own are called."""
 
 _SIZED = {
     "normal": 2,
@@ -209,7 +291,12 @@ def unexpected_property(failure: Failure, keyword: str) -> str:
 
 
 def _is_function(failure: Failure, tree: ast.expr) -> bool:
-    return type(failure.resolve(tree)) in (FunctionType, type(len), type(str.lower))
+    return isinstance(tree, ast.Lambda) or type(failure.resolve(tree)) in (
+        FunctionType,
+        type(len),
+        type(str.lower),
+        type,
+    )
 
 
 def _shape_or_list(failure: Failure) -> str | None:
@@ -229,6 +316,15 @@ def _shape_or_list(failure: Failure) -> str | None:
             func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords
         )
         return f"Give them as one list: `{failure.text_of(rewritten, f'{function}([a, b])')}`."
+    if name in ("gather", "wait") and "unhashable" in message:
+        return f"Spread the list with a star: `{failure.text_of(call.func, 'asyncio.gather')}(*coroutines)`."
+    if name in ("map", "filter", "reduce") and len(call.args) > 1 and _is_function(failure, call.args[1]):
+        swapped = ast.Call(func=call.func, args=[call.args[1], call.args[0], *call.args[2:]], keywords=call.keywords)
+        return f"Give the function first: `{failure.text_of(swapped, f'{name}(function, values)')}`."
+    if name in ("rand", "randn") and "tuple" in message:
+        return f"Give the sizes as separate numbers: `{function}(2, 3)`."
+    if name == "range" and "only integer scalar arrays" in message:
+        return "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`."
     if name in ("concat", "concatenate") and "iterable" in message:
         return f"Give them as one list: `{function}([a, b])`."
     if name == "sum" and "'str'" in message:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.child.hints.failure import (
     MISSING,
     attribute_names,
+    attribute_of,
     is_builtin_kind,
     library_kind,
     module_name,
@@ -28,6 +29,7 @@ _MESSAGE = re.compile(
 )
 
 
+MAX_LISTED = 16
 _REFUSED = re.compile(r"([\w.]+) is refused by ")
 _PROPERTY = re.compile(r"\.set\(\) got an unexpected keyword argument '(\w+)'")
 """What matplotlib says of an argument that its artists do not have."""
@@ -65,14 +67,16 @@ def hint(failure: Failure) -> str | None:
         return None
     text = failure.text_of(value)
     return (
-        _shadowed_module(failure, value, owner)
+        shadowed_module(failure, value, owner)
         or _of_file(failure, name)
         or _from_tables(owner, name, text)
         or _of_callable(owner, name, text)
         or _of_dict(failure, owner, name, text)
         or _nearest(failure, owner, name, text)
+        or _synonym(owner, name, text)
         or _wrapped(owner, name, text)
         or _of_base(owner, name)
+        or _of_instance(owner, name)
         or _listing(failure, owner, text)
     )
 
@@ -175,14 +179,17 @@ def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
         return f"It is in another module: `from {home} import {name}`."
     if name in failure.builtins:
         return f"It is a builtin: use `{name}(...)` without the module."
-    return None
+    public = sorted(other for other in candidates if not other.startswith("_"))
+    if 0 < len(public) <= MAX_LISTED:
+        return f"`{full}` has no `{name}`: write it as a function of your own; the module has {quoted(public, MAX_LISTED)}."
+    return f"`{full}` has no `{name}`: use another function of the module, or write it as a function of your own."
 
 
-def _shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str | None:
+def shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str | None:
     """A variable that took the name of a module: ``math = math.sqrt(16)``."""
     from safeexec.compiler.hints.modules import ALIASES
 
-    if not isinstance(value, ast.Name) or type(owner) is type:
+    if not isinstance(value, ast.Name) or type(owner) is type or issubclass(type(owner), ModuleType):
         return None
     name = value.id
     module = ALIASES.get(name, name)
@@ -190,7 +197,8 @@ def _shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> st
         return None
     if not is_builtin_kind(type(owner)) and not (name in ALIASES and library_kind(owner)):
         return None
-    if name == "datetime" or name in ("date", "time"):
+    imported = re.compile(rf"^\s*(?:from\s+[\w.]+\s+)?import\b.*\b{re.escape(name)}\b", re.MULTILINE)
+    if not any(imported.search(source) for source in failure.sources.values()):
         return None
     return (
         f"`{name}` is no longer the module: it was reassigned to a value of type `{type_name(type(owner))}`;"
@@ -250,7 +258,8 @@ def _of_callable(owner: Any, name: str, text: str) -> str | None:
 
 
 def _of_dict(failure: Failure, owner: Any, name: str, text: str) -> str | None:
-    if type(owner) is dict and (name in owner or not nearest(name, attribute_names(owner))):
+    called = failure.call is not None or failure.rest_of_line.startswith("(")
+    if type(owner) is dict and (name in owner or not (called or nearest(name, attribute_names(owner)))):
         return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
     return None
 
@@ -273,6 +282,28 @@ def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     refused = failure.plan.refused_attributes
     found = nearest(name, [other for other in names if other not in refused], 2)
     return f"Did you mean {' or '.join(f'`{text}.{other}`' for other in found)}?" if found else None
+
+
+def _synonym(owner: Any, name: str, text: str) -> str | None:
+    """The method that does what is asked for under another name, if the object has it."""
+    from safeexec.compiler.hints.foreign import SYNONYMS
+
+    for other in SYNONYMS.get(name, ()):
+        if attribute_of(owner, other) is not MISSING:
+            return f"Use `{text}.{other}(...)`."
+    return None
+
+
+def _of_instance(owner: Any, name: str) -> str | None:
+    """An attribute or method of instances that is asked of the class itself."""
+    if not issubclass(type(owner), type) or type.__dict__["__module__"].__get__(owner) != "__main__":
+        return None
+    for member in type.__dict__["__dict__"].__get__(owner).values():
+        if type(member) is FunctionType and name in member.__code__.co_names:
+            return (
+                f"`{name}` belongs to the instances of `{type_name(owner)}`: make one first, `{type_name(owner)}(...)`."
+            )
+    return None
 
 
 _WRAPPED = (
@@ -302,7 +333,12 @@ def _wrapped(owner: Any, name: str, text: str) -> str | None:
 def _listing(failure: Failure, owner: Any, text: str) -> str | None:
     """What an object of a guest's class does have, if that is little."""
     kind = owner if issubclass(type(owner), type) else type(owner)
+    if is_builtin_kind(kind):
+        names = [name for name in attribute_names(owner) if not name.startswith("_")]
+        return f"A value of type `{type_name(kind)}` has {quoted(sorted(names), 20)}." if 0 < len(names) <= 20 else None
     if type.__dict__["__module__"].__get__(kind) != "__main__":
         return None
     names = [name for name in attribute_names(owner) if not name.startswith("_")]
-    return f"`{type_name(kind)}` has {quoted(sorted(names), 10)}." if 0 < len(names) <= 25 else None
+    if not names:
+        return f"The class `{type_name(kind)}` has no attributes or methods of that kind: define them in it."
+    return f"`{type_name(kind)}` has {quoted(sorted(names), 10)}." if len(names) <= 25 else None

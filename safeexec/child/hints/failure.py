@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.tracebacks import GuestFrame, args_of, type_name
@@ -251,6 +251,8 @@ def is_builtin_kind(kind: type) -> bool:
 
 def parameters(function: Any) -> list[str]:
     """The names of a function's or class's parameters, without ``self``; empty if they are not known."""
+    if type(function) is MethodType:
+        function = function.__func__
     if issubclass(type(function), type):
         made = attribute_of(function, "__init__")
         function = made if type(made) is FunctionType else attribute_of(function, "__new__")
@@ -262,6 +264,11 @@ def parameters(function: Any) -> list[str]:
         names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         return [name for name in names if name not in ("self", "cls", "_cls")]
     signature = getattr(function, "__text_signature__", None) if type(function) in _C_FUNCTIONS else None
+    if type(signature) is not str and (compiled := _compiled_kinds()):
+        if type(function) is compiled[0]:
+            return parameters(getattr(function, "_implementation", None))
+        if type(function) is compiled[1]:
+            signature = _first_line(function.__doc__)
     if type(signature) is str:
         import re
 
@@ -271,6 +278,24 @@ def parameters(function: Any) -> list[str]:
             if name not in _NOT_NAMES
         ]
     return []
+
+
+def _first_line(documentation: Any) -> str | None:
+    """The signature that the documentation of a compiled function begins with: ``normal(loc=0.0, size=None)``."""
+    import re
+
+    found = re.match(r"\s*\w+(\([^()]*(?:\([^()]*\)[^()]*)*\))", documentation) if type(documentation) is str else None
+    return found[1] if found else None
+
+
+def _compiled_kinds() -> tuple[type, type] | None:
+    """The types of numpy's functions and of the methods that Cython compiled, if numpy is there."""
+    import sys
+
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    return type(numpy.linspace), type(_dict_of(numpy.random.Generator)["integers"])
 
 
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from safeexec.compiler.hints import nearest, quoted
@@ -23,6 +24,8 @@ def hint(failure: Failure) -> str | None:
     name = OSError.__dict__["filename"].__get__(failure.exc)
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
+    if type(name) is not str and (match := re.fullmatch(r"(\S+) not found\.", failure.message)):
+        name = match[1]  # numpy's own words
     if type(name) is not str:
         return None
     if failure.plan.workspace == "none" and failure.plan.mode == "restricted":
@@ -30,7 +33,7 @@ def hint(failure: Failure) -> str | None:
     if issubclass(failure.kind, FileNotFoundError):
         return _not_found(failure, name)
     if issubclass(failure.kind, FileExistsError):
-        return "It exists already: choose another name, or pass `exist_ok=True` to `mkdir`."
+        return "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
     if issubclass(failure.kind, IsADirectoryError):
         return f"`{name}` is a folder: name a file in it."
     if issubclass(failure.kind, NotADirectoryError):
@@ -43,6 +46,8 @@ def hint(failure: Failure) -> str | None:
 
 
 def _not_found(failure: Failure, name: str) -> str:
+    if "\n" in name or name[:1] in ("{", "[", "<"):
+        return "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
     files = (failure.workspace_files or _here)()
     writing = any(mode in failure.segment for mode in ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_"))
     if writing and "/" in name.strip("/"):

@@ -19,6 +19,8 @@ MAX_KEYS = 2000
 def hint(failure: Failure) -> str | None:
     """For a KeyError: the nearest key or column, or the ones there are."""
     frames = _data_frames(failure)
+    if frames and (merged := _of_merge(failure)):
+        return merged
     if frames:
         return _of_frames(failure, frames)
     tree = failure.expression
@@ -50,6 +52,8 @@ def column_in_message(failure: Failure) -> str | None:
     match = re.search(r"[Mm]issing column provided to 'parse_dates': '(.*)'", failure.message)
     if match:
         return _of_file(failure, match.group(1).split(", "))
+    if _converts_text(failure) and failure.libraries[0].f_code.co_name in _OF_NUMBERS:
+        return "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
     if _converts_text(failure):
         return "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."
     if re.search(r"not in list|is not in list", failure.message):
@@ -85,6 +89,10 @@ def _converts_text(failure: Failure) -> bool:
     if not re.match(r"invalid literal for int\(\)|could not convert string to float", failure.message):
         return False
     return any(frame.f_globals.get("__name__", "").startswith("pandas.") for frame in failure.libraries[:3])
+
+
+_OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
+"""Methods of a frame that take `numeric_only`."""
 
 
 def columns_of(frame: Any) -> list[str]:
@@ -156,6 +164,8 @@ def _of_frames(failure: Failure, frames: list[Any]) -> str | None:
     if missing is None:
         if any(name in columns for name in wanted) and _uses_loc(failure):
             return f"{wanted[0]!r} is a column, not a row label: use `{text}[{wanted[0]!r}]` or `{text}.loc[:, {wanted[0]!r}]`."
+        if type(failure.first_arg) in (int, float) and _uses_loc(failure):
+            return f"There is no row with the label {failure.first_arg}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
         if type(failure.first_arg) in (int, float) and not _uses_loc(failure):
             return f"Rows by position are `{text}.iloc[{failure.first_arg}]`; the columns are {quoted(map(repr, columns), 12)}."
         return None
@@ -166,6 +176,23 @@ def _of_frames(failure: Failure, frames: list[Any]) -> str | None:
     if _uses_loc(failure) and not nearest(missing, columns):
         return f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
     return column_hint(missing, columns, text)
+
+
+def _of_merge(failure: Failure) -> str | None:
+    """A key of `merge` that one of the two frames does not have, although the other does."""
+    name = failure.first_arg
+    if type(name) is not str or not any(frame.f_code.co_name == "merge" for frame in failure.libraries[:3]):
+        return None
+    for variables in frames_of(failure):
+        left, right = columns_of(variables.get("left")), columns_of(variables.get("right"))
+        if left and right and (name in left) != (name in right):
+            lacking = right if name in left else left
+            side, found = ("right" if name in left else "left"), nearest(name, lacking, 1)
+            given = f"it has {found[0]!r}" if found else f"its columns are {quoted(map(repr, lacking), 12)}"
+            keys = (name, found[0]) if found else (name, "...")
+            keys = keys if name in left else (keys[1], keys[0])
+            return f"The {side} frame has no column {name!r}, {given}: name both, `left_on={keys[0]!r}, right_on={keys[1]!r}`."
+    return None
 
 
 def _wanted(failure: Failure) -> list[str]:

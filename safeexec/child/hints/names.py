@@ -14,6 +14,7 @@ from safeexec.compiler.hints.matching import TYPING_ERROR, TYPING_ERRORS, same_n
 if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
 
+_KEYWORDS = ("True", "False", "None", "pass", "break", "continue", "return")
 _LITERALS = ("true", "false", "null", "nil", "none", "undefined", "this")
 _CONSTANTS = ("pi", "tau", "inf", "nan", "ascii_letters", "ascii_lowercase", "ascii_uppercase", "digits", "punctuation")
 
@@ -34,6 +35,7 @@ def undefined(failure: Failure) -> str | None:
         _defined_later(failure, name)
         or _of_self(failure, name)
         or _did_you_mean(same_name(name, names))
+        or _key_of_dict(failure, name)
         or (_foreign(failure, name) if name in _LITERALS else None)
         or (_module(failure, name) if failure.rest_of_line.startswith(".") else None)
         or (_did_you_mean(nearest(name, names, worst=TYPING_ERROR)) if len(name) >= 5 else None)
@@ -41,8 +43,14 @@ def undefined(failure: Failure) -> str | None:
         or _origin(failure, name)
         or _module(failure, name)
         or _did_you_mean(nearest(name, names, 2))
-        or _did_you_mean(nearest(name, [n for n in failure.builtins if not n.startswith("_")], 2, worst=TYPING_ERRORS))
+        or _did_you_mean(
+            nearest(name, [*_KEYWORDS, *(n for n in failure.builtins if not n.startswith("_"))], 2, worst=TYPING_ERRORS)
+        )
         or _misspelt_module(failure, name)
+        or _slashes(failure, name)
+        or (_misspelt_foreign(failure, name) if len(name) >= 5 else None)
+        or _bound_elsewhere(failure, name)
+        or _nowhere(failure, name)
     )
 
 
@@ -77,6 +85,11 @@ def import_failed(failure: Failure) -> str | None:
     name, module = match.groups()
     import sys
 
+    from safeexec.compiler.hints.modules import MODULES
+
+    if f"{module}.{name}" in MODULES:
+        return hint_for("module", f"{module}.{name}", failure.plan)
+
     loaded = sys.modules.get(module)
     candidates = attribute_names(loaded) if loaded is not None else []
     if text := missing_in_module(module, name, failure.plan, candidates):
@@ -84,7 +97,9 @@ def import_failed(failure: Failure) -> str | None:
     for other in _homes(name):
         if other != module and provides(f"{other}.{name}", failure.plan):
             return f"It is in another module: `from {other} import {name}`."
-    return None
+    if name in failure.builtins:
+        return f"It is a builtin: use `{name}(...)` without an import."
+    return f"`{module}` has no `{name}`: import another name of the module, or write it as a function of your own."
 
 
 def _removed(failure: Failure) -> str | None:
@@ -120,6 +135,9 @@ def _module(failure: Failure, name: str) -> str | None:
     from safeexec.compiler.hints.modules import ALIASES, MODULES
 
     module = ALIASES.get(name, name)
+    member = re.match(r"\.(\w+)", failure.rest_of_line)
+    if name == "sp" and member and provides(f"sympy.{member[1]}", failure.plan):
+        module = "sympy"
     if name == "datetime" and _OF_THE_CLASS.match(failure.rest_of_line) and provides("datetime.datetime", failure.plan):
         return "Import it first: `from datetime import datetime`."
     if (importable(module, failure.plan) and failure.plan.mode == "restricted") or module in _stdlib(failure):
@@ -156,9 +174,75 @@ def _misspelt_module(failure: Failure, name: str) -> str | None:
 
 
 def _foreign(failure: Failure, name: str) -> str | None:
+    from safeexec.compiler.hints.foreign import MEMBERS, NAMES
+
+    if name not in NAMES:
+        return None
+    member = re.match(r"\.(\w+)", failure.rest_of_line)
+    if member and name == "Math" and member[1] in ("max", "min", "abs", "round", "pow"):
+        return f"Use the builtin `{member[1]}(...)`."
+    if member and (text := MEMBERS.get(f"{name}.{member[1]}")):
+        return text
+    return choose(NAMES[name], failure.plan)
+
+
+def _misspelt_foreign(failure: Failure, name: str) -> str | None:
     from safeexec.compiler.hints.foreign import NAMES
 
-    return choose(NAMES[name], failure.plan) if name in NAMES else None
+    return next((choose(NAMES[near], failure.plan) for near in nearest(name, NAMES, worst=TYPING_ERROR)), None)
+
+
+def _key_of_dict(failure: Failure, name: str) -> str | None:
+    """A key of a dict that is written without quotes."""
+    pattern = rf"[{{,]\s*{re.escape(name)}\s*:"
+    if failure.rest_of_line.lstrip().startswith(":") and "{" in _line(failure) and re.search(pattern, _line(failure)):
+        return f"Put the key in quotes, `{{{name!r}: ...}}`, or assign `{name}` first."
+    return None
+
+
+def _nowhere(failure: Failure, name: str) -> str:
+    """A name that is not known in any way."""
+    if failure.rest_of_line.startswith("("):
+        return f"No function or class is called `{name}` here: define it before this line, with `def {name}(...):`."
+    text = "" if failure.rest_of_line.startswith((".", "[")) else ", or put quotes around it if it is a text"
+    return f"Nothing is called `{name}` here: assign it first{text}."
+
+
+def _slashes(failure: Failure, name: str) -> str | None:
+    """A comment of one word that begins with two slashes."""
+    if re.search(rf"//\s*{re.escape(name)}\s*$", _line(failure)):
+        return f"Nothing is called `{name}` here: assign it first; a comment begins with `#`, not with `//`."
+    return None
+
+
+def _bound_elsewhere(failure: Failure, name: str) -> str | None:
+    """A name that has a value inside a function, a comprehension or an `except` block only."""
+    import ast
+
+    for source in failure.sources.values():
+        if name not in source:
+            continue
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            match node:
+                case ast.ExceptHandler(name=bound) if bound == name:
+                    return f"`{name}` is deleted at the end of its `except` block: use it there, or assign it to another name, `error = {name}`."
+                case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                    targets = [part for generator in node.generators for part in ast.walk(generator.target)]
+                    if any(isinstance(part, ast.Name) and part.id == name for part in targets):
+                        return f"`{name}` exists only inside the comprehension: assign it outside, or use a `for` loop."
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    if any(
+                        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
+                        for part in ast.walk(node)
+                    ):
+                        return f"`{name}` is a local variable of the function `{node.name}`: let it `return {name}`, and assign the result of the call."
+                    if any(argument.arg == name for argument in node.args.args):
+                        return f"`{name}` is a parameter of the function `{node.name}` and exists only inside of it: pass or assign a value here."
+    return None
 
 
 def _origin(failure: Failure, name: str) -> str | None:
@@ -168,13 +252,21 @@ def _origin(failure: Failure, name: str) -> str | None:
     module = ORIGINS.get(name)
     if module is None:
         return None
-    used = failure.rest_of_line.startswith(("(", "[", ".")) or name[:1].isupper() or name in _CONSTANTS
-    used = used or _line(failure).startswith("@")
+    used = failure.rest_of_line.startswith(("(", "[", ".")) or name[:1].isupper() or "_" in name or name in _CONSTANTS
+    used = used or _line(failure).startswith("@") or _is_function_argument(failure, name)
     return (
         f"Import it first: `from {module} import {name}`."
         if used and provides(f"{module}.{name}", failure.plan)
         else None
     )
+
+
+def _is_function_argument(failure: Failure, name: str) -> bool:
+    """Is the name given where a function belongs: ``map(sqrt, values)``, ``key=itemgetter``?"""
+    pattern = (
+        rf"(?:map|filter|reduce|starmap|partial|defaultdict)\(\s*{re.escape(name)}\b|key\s*=\s*{re.escape(name)}\b"
+    )
+    return re.search(pattern, _line(failure)) is not None
 
 
 def _line(failure: Failure) -> str:

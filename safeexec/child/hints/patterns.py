@@ -22,6 +22,7 @@ _Table = tuple[tuple[str, str], ...]
 PATTERNS: dict[str, _Table] = {
     "TypeError": (
         # texts and numbers
+        (r"can only concatenate str \(not \"(?:bytes|bytearray)\"\) to str", "Decode the bytes first: `{right}.decode('utf-8')`."),
         (r"can only concatenate str \(not \"(list|dict|tuple|set)\"\) to str", "Turn it into text first: `str({right})`, or use an f-string: `f'... {{{right}}}'`."),
         (r"can only concatenate str \(not \"(\w+)\"\) to str", "Turn the value into text with `str({right})`, or use an f-string: `f'... {{{right}}}'`."),
         (r"can only concatenate list \(not \"(tuple|set|range|dict_keys|dict_values|map|filter)\"\)", "Make a list of it first: `{left} + list({right})`."),
@@ -48,11 +49,15 @@ PATTERNS: dict[str, _Table] = {
         (r"unsupported operand type\(s\) for \+: '(?:datetime\.)?\w+' and '(?:datetime\.)?\w+'.*date", "Two dates cannot be added: subtract them, or add a `timedelta`."),
         (r"unsupported operand type\(s\) for \|: 'dict' and|unsupported operand type\(s\) for \|: 'list'", "Use `{**a, **b}` for dicts, `+` for lists and `set(...)` on both for sets."),
         (r"unsupported operand type\(s\) for \^: (?:'float'|'int' and 'float')", "Powers are written `**` in Python: `{left} ** {right}`."),
+        (r"unsupported operand type\(s\) for [-+]=?: '(?:datetime\.)?(?:date|datetime)(?:\.date|\.datetime)?' and 'str'", "Make a date of the text first: `datetime.datetime.fromisoformat({right})`, or `strptime` with its format."),
+        (r"unsupported operand type\(s\) for [-+]=?: 'str' and '(?:datetime\.)?(?:date|datetime)(?:\.date|\.datetime)?'", "Make a date of the text first, `datetime.datetime.fromisoformat({left})`; to join texts use `str({right})`."),
+        (r"unsupported operand type\(s\) for [^:]+: '_asyncio\.(?:Task|Future)'|unsupported operand type\(s\) for [^:]+: '[\w.]+' and '_asyncio\.(?:Task|Future)'", "A task has its result when it is awaited: write `await task`."),
         (r"unsupported operand type\(s\) for >>: 'builtin_function_or_method'", "In Python 3 write `print(..., file=...)`."),
-        (r"unsupported operand type\(s\) for [^:]+: '(\w+)' and '(\w+)'", "An operand is of the wrong type (`{1}` and `{2}`): convert one of them, or define the operator's method in the class."),
+        (r"unsupported operand type\(s\) for [^:]+: '([\w.]+)' and '([\w.]+)'", "An operand is of the wrong type (`{1}` and `{2}`): convert one of them, or define the operator's method in the class."),
         (r"unsupported operand type\(s\) for (?:\*\* or pow|%)", "Convert the operands to numbers first: `float(x)`."),
         (r"can't multiply sequence by non-int of type 'float'", "A text or list is repeated by a whole number only: convert text with `float(...)` to compute, or use `int(...)` to repeat."),
         (r"can't multiply sequence by non-int of type '(str|list|tuple)'", "Turn the texts into numbers first, `float(text)` or `int(text)`, or use a comprehension: `[a * b for a, b in zip(x, y)]`."),
+        (r"'[<>]=?' not supported between instances of 'complex' and|'[<>]=?' not supported between instances of '\w+' and 'complex'", "Complex numbers have no order: compare `abs(z)`, or `z.real`."),
         (r"bad operand type for unary [-+~]: 'str'", "Turn the text into a number first: `float(x)`."),
         (r"bad operand type for unary [-+~]: '(list|tuple)'", "Use a comprehension: `[-x for x in values]`; to sort the other way round use `reverse=True`."),
         (r"bad operand type for abs\(\): '(list|tuple|str)'", "Take it of each item: `[abs(x) for x in values]`; turn text into a number with `float(x)`."),
@@ -67,6 +72,8 @@ PATTERNS: dict[str, _Table] = {
         (r"'[<>]=?' not supported between instances of '(\w+)' and '(\w+)'", "A `{1}` and a `{2}` have no order: convert them to one type, or sort with `key=`."),
         (r"can't compare datetime.datetime to datetime.date", "Compare dates with dates: use `.date()` of the datetime."),
         (r"can't (?:compare|subtract) offset-naive and offset-aware datetimes", "Give both a time zone, `dt.replace(tzinfo=datetime.timezone.utc)`, or none."),
+        (r"must be real number, not (?:Series|DataFrame|ndarray|Index)", "The functions of `math` take one number: use numpy's own (`np.sqrt(a)`, `np.exp(a)`) for a column or an array."),
+        (r"must be real number, not complex", "Use `cmath` for complex numbers, or take `z.real` or `abs(z)`."),
         (r"must be real number, not str|must be real number, not (list|tuple)|must be real number, not (\w+)", "Convert it to a number first: `float({arg})`; for a list take each item, `[f(x) for x in values]`."),
         (r"only (?:length-1|0-dimensional|size-1) arrays can be converted to Python scalars|only length-1 arrays", "The functions of `math` take one number: use numpy's own (`np.sqrt(a)`, `np.exp(a)`) for an array."),
         (r"cannot convert the series to", "The functions of `math` and `float(...)` take one number: use numpy's own (`np.log(series)`) or `.astype(float)`."),
@@ -76,7 +83,8 @@ PATTERNS: dict[str, _Table] = {
         (r"slice indices must be integers", "Use whole numbers in slices: `n // 2` instead of `n / 2`."),
         (r"(list|tuple|str|string|range object|byte) ?ind(?:ices|ex) must be integers(?: or slices)?, not '?float", "Use a whole number: `//` instead of `/`, or `int(...)`."),
         (r"list indices must be integers or slices, not tuple", "A list of lists takes two pairs of brackets, `{obj}[i][j]`; for `[i, j]` make a numpy array of it. A missing comma between two lists looks the same."),
-        (r"(?:list|tuple) indices must be integers or slices, not str", "It is a list: take an item first, `{obj}[0]['key']`, or loop over it, `for item in {obj}:`."),
+        (r"tuple indices must be integers or slices, not str", "A tuple has positions, not names: take `{obj}[0]`, or unpack it, `a, b = {obj}`."),
+        (r"list indices must be integers or slices, not str", "It is a list: take an item first, `{obj}[0]['key']`, or loop over it, `for item in {obj}:`."),
         (r"list indices must be integers or slices, not (\w+)", "Use a whole number as index; for positions in a loop use `for i, item in enumerate({obj}):`."),
         (r"string ind(?:ices|ex) must be integers", "It is a text, not a dict: read it first with `json.loads(text)`; a loop over a dict gives its keys, `.items()` gives keys and values."),
         (r"'(?:type|ABCMeta|EnumType)' object is not subscriptable", "Call the class with parentheses: `Kind(...)`."),
@@ -136,8 +144,9 @@ PATTERNS: dict[str, _Table] = {
         (r"not enough arguments for format string", "Use an f-string, `f'{a} {b}'`, or give all values in one tuple: `'%s %s' % (a, b)`."),
         (r"%[a-zA-Z] format: a (?:real )?number is required, not str|%d format", "Convert the text first, `int(text)`, or use an f-string."),
         (r"unsupported format string passed to (\w+)\.__format__", "Format a single number or text, `f'{float(x):.2f}'`; a {1} is formatted with `f'{x!s:>10}'`."),
-        (r"Unknown format code|Cannot specify", "Use `f'{float(x):.2f}'` for numbers and `f'{text:>10}'` for text."),
+        (r"Unknown format code", "Use `f'{float(x):.2f}'` for numbers and `f'{text:>10}'` for text."),
         (r"(?:int|float)\(\) argument must be a string.*, not '(list|tuple|set|map|filter)'", "Convert each item: `[float(x) for x in values]`."),
+        (r"(?:int|float)\(\) argument must be a string.*, not '?complex'?|can't convert complex to (?:int|float)", "Take a part of it: `z.real`, `z.imag` or `abs(z)`."),
         (r"(?:int|float)\(\) argument must be a string.*, not '(dict|Series|DataFrame)'", "Convert one value of it, for example `float(d['key'])`; a column is converted with `.astype(float)`."),
         (r"(?:int|float)\(\) argument must be a string.*, not '(\w+)'", "Convert a text or number: `float(str(x))`, or take the value out of the object first."),
         (r"int\(\) can't convert non-string with explicit base", "A base needs text: `int(str(x), 2)`; for the digits of a number use `bin(x)` or `format(x, 'b')`."),
@@ -155,8 +164,19 @@ PATTERNS: dict[str, _Table] = {
         (r"cannot create '(\w+)' instances|type '(\w+)' is not an acceptable base type", "Write a class of your own that holds such a value."),
         (r"cannot convert dictionary update sequence|dictionary update sequence element", "Give pairs: `dict([('a', 1), ('b', 2)])`, or `dict(zip(keys, values))`."),
         (r"cannot use a (?:string|bytes) pattern on", "Use text for both the pattern and the text: decode bytes with `.decode('utf-8')`."),
-        (r"first argument must be (?:string or compiled pattern|callable)", "Give the pattern first: `re.sub(pattern, replacement, text)`."),
+        (r"first argument must be callable", "Give a function or class first: `defaultdict(int)`, `defaultdict(list)` or `defaultdict(lambda: 0)`, without a value or parentheses."),
+        (r"first argument must be string or compiled pattern", "Give the pattern first: `re.sub(pattern, replacement, text)`."),
+        (r"decoding to str: need a bytes-like object, (\w+) found", "Give a text there: `str(value)`."),
+        (r"ord\(\) expected (?:a character, but string of length|string of length 1, but string)|ord\(\) expected a character, but", "`ord` takes one character: `[ord(c) for c in text]`."),
+        (r"ord\(\) expected string of length 1, but (\w+) found", "`ord` takes a character; of a number `chr(n)` makes one."),
+        (r"(\w+)\(\) accepts (\d+) positional sub-patterns? \((\d+) given\)", "`{1}(...)` takes {2} positional pattern in a `case`: name the attributes, `case {1}(name=x):`, or set `__match_args__` in the class."),
+        (r"Must provide 'func' or tuples of", "Name each aggregation with a pair: `.agg(total=('column', 'sum'))`."),
+        (r"Cannot specify both 'mapper' and any of", "Say which axis: `df.rename(columns={'old': 'new'})`."),
+        (r"Cannot index by location index with a non-integer key", "`.iloc` takes positions: for names use `.loc[row, 'column']`, or `df['column']`."),
+        (r"expected x and y to have same length", "Give as many x as y values, of the same length."),
+        (r"operation 'add' not supported for dtype '(?:str|string|object)' with dtype '(?:u?int|float|bool)\d*'|operation 'add' not supported for dtype '(?:u?int|float|bool)\d*' with dtype '(?:str|string|object)'", "Make texts of the numbers first, `df['n'].astype(str)`, or numbers of the texts, `pd.to_numeric(column)`."),
         (r"the first argument must be callable", "Give the function first: `partial(function, ...)`, `defaultdict(list)` without parentheses after `list`."),
+        (r"object async_generator can't be used in 'await' expression|'async_generator' object can't be awaited", "Loop over it with `async for`, or make a list: `[x async for x in generator]`."),
         (r"'(\w+)' object cannot be used in 'await' expression|object (\w+) can't be used in 'await' expression", "It is no coroutine: remove the `await`."),
         (r"a coroutine was expected, got <function|An asyncio.Future, a coroutine or an awaitable is required|a coroutine was expected", "Call the function: `asyncio.run(main())`, with the parentheses of `main()`; give `gather` coroutines: `asyncio.gather(f(1), f(2))`."),
         (r"'?(\w+)'? object is not awaitable", "It is no coroutine: remove the `await`."),
@@ -170,6 +190,7 @@ PATTERNS: dict[str, _Table] = {
         (r"argument after \* must be an iterable", "Give a list or tuple after `*`."),
         (r"memoryview|'(\w+)' does not support the buffer", "Use `bytes(values)` or a list."),
         # numpy and pandas
+        (r"(\w+)\(\) argument (\d+) must be (list|int|float|dict|bytes|set|tuple|date|datetime|function|callable)\b(?:[\w, ]*), not (\w+)", "Argument {2} of `{1}` must be of type `{3}`, not `{4}`: check the order of the arguments, or convert it."),
         (r"operation '\w+' not supported for dtype 'str'", "The column holds texts: convert it first, `pd.to_datetime(column)` or `pd.to_numeric(column)`."),
         (r"Cannot cast ufunc '\w+' output from dtype\('(\w+)'\) to dtype\('(\w+)'\)", "The array holds `{2}` and the result is `{1}`: make it `{1}` first, `a = a.astype({1})`, or write `a = a + b` instead of `a += b`."),
         (r"'out' kwarg is necessary when using the string \w+ ufunc", "The array holds texts: make them numbers first, `.astype(float)`."),
@@ -202,6 +223,19 @@ PATTERNS: dict[str, _Table] = {
     "URLError": ((r"", "There is no network here: read a file of the workspace, or put the data into the code and read it with `io.StringIO(text)`."),),
     "AxisError": ((r"axis (-?\d+) is out of bounds for array of dimension (\d+)", "The array has {2} axes, counted from 0: leave `axis=` out, or use a smaller one; `a.reshape(-1, 1)` adds an axis."),),
     "ValueError": (
+        (r"Percentiles must be in the range \[0, 100\]", "A percentile is from 0 to 100; `np.quantile` takes a share from 0 to 1."),
+        (r"[Qq]uantiles must be in the range \[0, 1\]|percentiles should all be in the interval \[0, 1\]", "A quantile is a share from 0 to 1: `0.95` for the 95th percentile."),
+        (r"either both or neither of x and y should be given", "Give both values: `np.where(condition, a, b)`."),
+        (r"array split does not result in an equal division", "Use `np.array_split(a, n)`, which allows parts of different lengths."),
+        (r"(?:Month|Day|Hour|Minute|Second)s? out of range in datetime string", "There is no such date: write it as `YYYY-MM-DD` with a month from 01 to 12."),
+        (r"Error parsing datetime string", "Write the date as `YYYY-MM-DD`, or read it with `pd.to_datetime(text)`."),
+        (r"Array conditional must be same shape as self", "Rows are chosen with a condition, `df[df['column'] > value]`, or `df.query('column > 2')`; `where` takes a mask of the same shape."),
+        (r"Must have equal len keys and value", "Give one value, or exactly as many values as rows are selected."),
+        (r"'(\w+)' is not a valid Merge type", "Use `how='inner'`, `'left'`, `'right'`, `'outer'` or `'cross'`; a full join is `'outer'`."),
+        (r"do not recognize join method (\w+)|Only can inner .* join the other axis", "Use `how='inner'`, `'left'`, `'right'` or `'outer'`; a full join is `'outer'`."),
+        (r"non-integer (?:stop|start|step|arg 1) for randrange", "Use whole numbers, or `random.uniform(a, b)` for a float."),
+        (r"Unknown format code 'd' for object of type 'str'", "Convert the text to a number first: `f'{int(x):d}'`, or `float(x)` with `.2f`."),
+        (r"[Ll]evel (\S+) (?:not found|must be same as name)", "Print `df.index.names`: use one of these names or a number."),
         (r"no field of name (\w+)", "There is no field `{1}`: the names are in `a.dtype.names`."),
         (r"assignment destination is read-only|output array is read-only", "The array is a read-only view: make a copy first, `a = a.copy()`."),
         (r"dtype='numeric' is not compatible with arrays of bytes/strings", "Turn the texts into numbers first: `pd.get_dummies(df)`, or `OneHotEncoder` or `OrdinalEncoder` of `sklearn.preprocessing`."),
@@ -229,7 +263,7 @@ PATTERNS: dict[str, _Table] = {
         (r"all the input array dimensions.* must match exactly|all the input arrays must have same number of dimensions", "Print the shapes and make them equal but for the joined axis: `a.reshape(-1, 1)`, `axis=1`."),
         (r"setting an array element with a sequence", "The rows have different lengths, or an item is a list: give all rows the same length, or use a list of lists."),
         (r"The truth value of a(?:n array with more than one element is ambiguous|n empty array is ambiguous)", "Use `&`, `|` and `~` with parentheses instead of `and`, `or` and `not`, and `.any()` or `.all()` in an `if`."),
-        (r"The truth value of a (Series|DataFrame|Index) is ambiguous", "Use `&`, `|` and `~` with parentheses around each comparison instead of `and`, `or` and `not`; in an `if` use `.any()`, `.all()` or `.empty`."),
+        (r"The truth value of a (Series|DataFrame|Index) is ambiguous", "Use `&`, `|` and `~` with parentheses around each comparison instead of `and`, `or` and `not`; in an `if` use `.any()`, `.all()` or `.empty`; to choose row by row use `np.where(condition, a, b)`."),
         (r"cannot convert float NaN to integer|Cannot convert non-finite values|[Cc]annot convert NA to integer", "Fill or drop the missing values first: `.fillna(0).astype(int)`, `.dropna()`, or the type `'Int64'`."),
         (r"cannot convert float infinity to integer", "The value is infinite: check it with `math.isinf(x)` first."),
         (r"Expected 2D array, got (?:1D|scalar) array instead", "scikit-learn takes rows and columns: `X.reshape(-1, 1)`, or `df[['column']]` with two pairs of brackets."),
@@ -262,7 +296,7 @@ PATTERNS: dict[str, _Table] = {
         (r"Invalid isoformat string", "Use `datetime.strptime(text, '%d/%m/%Y')` with the format that the text has."),
         (r"day is out of range for month", "That month has fewer days: `calendar.monthrange(year, month)[1]` is its last day."),
         (r"month must be in 1\.\.12|hour must be in 0\.\.23|minute must be in|year \d+ is out of range", "Check the order of the arguments: year, month, day, hour, minute."),
-        (r"math domain error|expected a (?:nonnegative|positive) input|expected a number in range", "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."),
+        (r"math domain error|expected a (?:nonnegative|positive) input|expected a number in range", "{domain}"),
         (r"(?:factorial|isqrt|comb|perm)\(\) (?:not defined for negative values|argument must be nonnegative)|must be a non-negative integer", "Check that the number is not negative first."),
         (r"(max|min)\(\) (?:arg is an empty sequence|iterable argument is empty)", "The sequence is empty: use `{1}(values, default=0)`, or check `if values:` first."),
         (r"list\.remove\(x\): x not in list", "Check `if x in values:` first."),
@@ -330,6 +364,9 @@ PATTERNS: dict[str, _Table] = {
     "UnicodeDecodeError": ((r"", "Name the encoding: `encoding='latin-1'` or `'cp1252'`, or use `errors='replace'`."),),
     "UnicodeEncodeError": ((r"", "Use `text.encode('utf-8')`, or `errors='replace'`."),),
     "IndexError": (
+        (r"list assignment index out of range", "A list does not grow by assignment: use `.append(value)`, or make it long enough first, `[0] * n`."),
+        (r"Too many levels: Index has only (\d+) level", "The index has {1} level: leave `level=` out, or use a smaller one."),
+        (r"no such group", "The pattern has no such group: put parentheses around the part that you want, and count from 1; `.group()` is the whole match."),
         (r"(list|tuple|string|array|range object|deque) (?:assignment )?index out of range|pop index out of range|bytearray index out of range", "{index}"),
         (r"pop from (?:an )?empty (list|deque)|pop from an empty", "Check `if values:` before you pop."),
         (r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)", "Axis {2} has {3} items, and indexes count from 0: print `a.shape`."),
@@ -338,7 +375,7 @@ PATTERNS: dict[str, _Table] = {
         (r"boolean index did not match indexed array along axis (\d+); size of axis is (\d+) but size of corresponding boolean axis is (\d+)", "The mask has {3} items and the axis {2}: make the mask from the same array."),
         (r"single positional indexer is out-of-bounds|positional indexers are out-of-bounds|iloc cannot enlarge", "The frame has fewer rows: check `len(df)`; it may be empty after a filter."),
         (r"Cannot choose from an empty sequence", "The sequence is empty: check `if values:` first."),
-        (r"Replacement index \d+ out of range|no such group", "Give as many values as there are places; use an f-string."),
+        (r"Replacement index \d+ out of range", "Give as many values as there are places; use an f-string."),
         (r"arrays used as indices must be of integer", "Make the indexes whole numbers: `index.astype(int)`."),
         (r"index out of bounds|out of bounds", "Check the length first: indexes go from 0 to `len(values) - 1`."),
     ),
@@ -368,7 +405,8 @@ PATTERNS: dict[str, _Table] = {
         (r"super\(\)", "Use `super().method(...)` inside a method of the class."),
         (r"can't start new thread", "As many threads run as `limits.threads` allows: `join()` some before you start more, or use a pool with fewer workers."),
         (r"is bound to a different event loop|Event loop is closed", "Create tasks, locks and queues inside the `async def` that `asyncio.run` runs."),
-        (r"await wasn't used with future|Task got bad yield", "Use `await` with coroutines and tasks only."),
+        (r"await wasn't used with future", "Write `await` before it: `a, b = await asyncio.gather(f(), g())`."),
+        (r"Task got bad yield", "Use `await` with coroutines and tasks only."),
         (r"lost sys.stdout", "Do not replace `sys.stdout`; use `contextlib.redirect_stdout`."),
         (r"No active exception to reraise", "A bare `raise` belongs into an `except` block: write `raise ValueError('why')`."),
         (r"Set changed size", "Loop over a copy."),
@@ -377,6 +415,9 @@ PATTERNS: dict[str, _Table] = {
     "StopIteration": ((r"", "The iterator is at its end: use `next(iterator, default)`, or a `for` loop."),),
     "StopAsyncIteration": ((r"", "The iterator is at its end: use an `async for` loop."),),
     "AttributeError": (
+        (r"'(avg|average|stdev|stddev|variance|percentile|total|distinct|unique_count|count_distinct|len|length)' is not a valid function for", "Aggregations are called `'mean'`, `'std'`, `'var'`, `'sum'`, `'count'`, `'nunique'`, `'size'`, `'median'`, `'min'` and `'max'`."),
+        (r"'(.*)' is not a valid function for", "Give the name of a method, `'mean'`, `'sum'`, `'count'`, or a function."),
+        (r"The '\.style' accessor requires jinja2", "Styles cannot be drawn here: use `df.round(2)`, and `print(df.to_string())`."),
         (r"Can only use \.dt accessor with datetimelike values", "Convert the column first: `pd.to_datetime(series).dt`."),
         (r"Can only use \.str accessor with string values", "Convert the column first: `series.astype(str).str`."),
         (r"Can only use \.cat accessor", "Convert the column first: `series.astype('category').cat`."),
@@ -392,6 +433,10 @@ PATTERNS: dict[str, _Table] = {
     "FrozenInstanceError": ((r"cannot assign to field '(\w+)'", "The dataclass is frozen: make a changed copy, `dataclasses.replace(obj, {1}=value)`."),),
     "SystemExit": ((r"", "Remove the call: a step ends by itself at its last line; to stop early use `break` in a loop, `return` in a function, or `raise ValueError('why')`."),),
     "KeyError": (),
+    "ImportError": (
+        (r"tabulate", "Use `print(df.to_string())`: `to_markdown` needs a package that is not installed."),
+        (r"[Mm]issing optional dependency|[Uu]se pip|Import \w+ failed|is required (?:for|to)|requires \w+", "It needs a package that is not installed and cannot be: use another method of the same library."),
+    ),
     "NotFittedError": ((r"", "Call `.fit(X, y)` before `.predict(...)` or `.transform(...)`; `.fit_transform(X)` does both."),),
     "LinAlgError": (
         (r"Singular matrix", "The matrix has no inverse: use `np.linalg.lstsq(a, b)` or `np.linalg.pinv(a)`."),
@@ -431,6 +476,7 @@ PATTERNS: dict[str, _Table] = {
     ),
     "BufferError": ((r"", "Delete the other views of the object first."),),
     "OSError": (
+        (r"Cannot save file into a non-existent directory", "There is no such folder: write to a plain name, `'result.csv'`, or make the folder first with `os.makedirs(folder, exist_ok=True)`."),
         (r"is not a valid package style", "Leave the style out, or take one of `plt.style.available`: `'ggplot'`; seaborn's are called `'seaborn-v0_8'`."),
     ),
     "EOFError": ((r"", "There is no input to read: assign the value to a variable."),),
@@ -473,6 +519,8 @@ def _is_known(kind: type) -> bool:
 def _fill(text: str, match: re.Match[str], failure: Failure) -> str:
     if text == "{index}":
         return _index(failure)
+    if text == "{domain}":
+        return _domain(failure)
     for number, value in enumerate(match.groups(), 1):
         text = text.replace("{" + str(number) + "}", value or "")
     if "{" not in text:
@@ -498,6 +546,20 @@ def _fill(text: str, match: re.Match[str], failure: Failure) -> str:
     for key, value in parts.items():
         text = text.replace("{{{" + key + "}}}", "{" + value + "}").replace("{" + key + "}", value)
     return text
+
+
+def _domain(failure: Failure) -> str:
+    """For a number that a function of `math` is not defined for: which ones it takes."""
+    call = failure.call
+    name = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
+    name = call.func.id if call is not None and isinstance(call.func, ast.Name) else name
+    if name.startswith("log"):
+        return f"`{name}` takes numbers greater than 0: check the value first; `cmath.log` takes negative ones too."
+    if name in ("sqrt", "isqrt"):
+        return f"`{name}` takes no negative numbers: check the value first, or use `cmath.sqrt`."
+    if name in ("asin", "acos", "atanh"):
+        return f"`{name}` takes numbers between -1 and 1: clip the value, `max(-1, min(1, x))`, if rounding took it outside."
+    return "The function is not defined for this number: check its sign or range first (`cmath` computes roots and logarithms of negative numbers)."
 
 
 def _index(failure: Failure) -> str:

@@ -9,7 +9,7 @@ import re
 from types import CoroutineType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
-from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of, module_name
+from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of, library_kind, module_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,10 +59,10 @@ def _operands(failure: Failure) -> Iterator[ast.expr]:
         ):
             yield value
         case ast.Call(func=function, args=args):
-            yield function
             if isinstance(function, ast.Attribute):
                 yield function.value
             yield from args
+            yield function
         case ast.expr():
             yield tree
 
@@ -183,6 +183,10 @@ def hint(failure: Failure) -> str | None:
         tree = next(iter(_operands(failure)), None)
         text = failure.text_of(tree, "f")
         return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
+    if looped := _loop_variable(failure):
+        return looped
+    if taken := _wrong_kind(failure):
+        return taken
     if re.search(r"'(method|function|builtin_function_or_method)'", message):
         for tree in _operands(failure):
             if type(failure.resolve(tree)) in (FunctionType, type(len)):
@@ -195,6 +199,86 @@ def hint(failure: Failure) -> str | None:
     if "isinstance() arg 2" in message or "issubclass() arg 2" in message:
         return _hidden_type(failure)
     return None
+
+
+def _loop_variable(failure: Failure) -> str | None:
+    """The variable of a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
+    tree = failure.expression
+    if not isinstance(tree, ast.Subscript) or not isinstance(tree.value, ast.Name) or failure.frame is None:
+        return None
+    if not re.search(r"indices must be integers", failure.message):
+        return None
+    name, line, loop = tree.value.id, failure.frame.line, None
+    try:
+        module = ast.parse(failure.sources.get(failure.frame.filename, ""))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    for node in ast.walk(module):
+        match node:
+            case ast.For(target=ast.Name(id=variable), lineno=first) if variable == name:
+                loop = node.iter if first < line <= (node.end_lineno or line) else loop
+    if loop is None:
+        return None
+    text = failure.text_of(loop, "values")
+    if (
+        isinstance(loop, ast.Call)
+        and isinstance(loop.func, ast.Attribute)
+        and loop.func.attr in ("iterrows", "items", "enumerate")
+    ):
+        other = "index" if loop.func.attr == "iterrows" else "key"
+        return f"`{text}` gives pairs: write `for {other}, {name} in {text}:`."
+    if isinstance(loop, ast.Call) and isinstance(loop.func, ast.Name) and loop.func.id in ("enumerate", "zip"):
+        return f"`{loop.func.id}` gives tuples: write `for i, {name} in {text}:`."
+    found = failure.resolve(loop)
+    if library_kind(found) == "pandas.DataFrame":
+        return f"A loop over a DataFrame gives the names of its columns: write `for _, {name} in {text}.iterrows():`, or `for {name} in {text}.itertuples():`."
+    if issubclass(type(found), dict):
+        return (
+            f"A loop over a dict gives its keys: write `for key, {name} in {text}.items():`, or take `{text}[{name}]`."
+        )
+    return None
+
+
+def _wrong_kind(failure: Failure) -> str | None:
+    """A text where a number is needed, a member of an Enum that is taken for its value, a shape that is called."""
+    tree = failure.expression
+    if isinstance(tree, ast.Call) and "'str' object cannot be interpreted as an integer" in failure.message:
+        wrong = next(
+            (arg for arg in [*tree.args, *(k.value for k in tree.keywords)] if type(failure.resolve(arg)) is str), None
+        )
+        name = (
+            tree.func.attr
+            if isinstance(tree.func, ast.Attribute)
+            else tree.func.id
+            if isinstance(tree.func, ast.Name)
+            else ""
+        )
+        if name in ("date", "datetime"):
+            return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
+        if name == "int" and len(tree.args) + len(tree.keywords) > 1:
+            return "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
+        if wrong is not None:
+            return f"Turn the text into a number first: `int({failure.text_of(wrong)})`."
+    if re.search(
+        r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'", failure.message
+    ) and isinstance(tree, ast.Call):
+        return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
+    if failure.message.startswith(("unsupported operand", "'<'", "'>'")):
+        for part in _operands(failure):
+            value = failure.resolve(part)
+            if value is not MISSING and "_member_names_" in type.__dict__["__dict__"].__get__(type(value)):
+                text = failure.text_of(part)
+                return f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
+    if "bad operand type for unary +" in failure.message and re.search(r"=\+", _line_of(failure)):
+        return "`=+` assigns a positive value: to add write `+=`."
+    return None
+
+
+def _line_of(failure: Failure) -> str:
+    if failure.frame is None:
+        return ""
+    lines = failure.sources.get(failure.frame.filename, "").split("\n")
+    return lines[failure.frame.line - 1] if 0 < failure.frame.line <= len(lines) else ""
 
 
 def _number_in_text(failure: Failure) -> str | None:
@@ -219,6 +303,8 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
     if isinstance(function, ast.Name):
         name = function.id
         owner = failure.lookup(name)
+        if owner is not MISSING and owner is failure.builtins.get(name):
+            return _argument_not_callable(failure, name, kind)
         if name in failure.builtins or name in _BUILTIN_NAMES:
             return f"`{name}` was assigned a value of type `{kind}`, which hides the builtin: rename that variable, and `del {name}` to have the builtin back."
         if issubclass(type(owner), ModuleType) and owner is not MISSING:
@@ -228,6 +314,16 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
             return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
         if type(owner) is CoroutineType:
             return f"`{name}` is a coroutine: write `await {name}`."
+    assigned = _last_assignment(failure, function.id) if isinstance(function, ast.Name) else None
+    if assigned is not None and any(isinstance(part, ast.Name) and part.id == text for part in ast.walk(assigned)):
+        return f"`{text}` was reassigned to a value of type `{kind}`, which hides what it was before: give that variable another name."
+    if (
+        isinstance(function, ast.Attribute)
+        and call is not None
+        and not call.args
+        and kind in ("tuple", "list", "str", "dict", "ndarray", "numpy.ndarray")
+    ):
+        return f"`{text}` is a value, not a method: use it without parentheses."
     if isinstance(function, ast.Constant) or (kind in ("int", "float") and not isinstance(function, ast.Attribute)):
         return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
     if kind in ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str"):
@@ -241,6 +337,15 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
             )
         return f"`{text}` is a value, not a method: use it without parentheses."
     return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
+
+
+def _argument_not_callable(failure: Failure, name: str, kind: str) -> str:
+    """A builtin that was given something else than a function where it needs one: ``sorted(rows, key='name')``."""
+    if name in ("sorted", "min", "max"):
+        return "`key=` must be a function: `key=lambda item: item['name']`."
+    if name in ("map", "filter"):
+        return f"Give a function first: `{name}(function, values)`, for example `{name}(lambda x: x * 2, values)`."
+    return f"`{name}` calls one of its arguments, which is a `{kind}`: give a function there."
 
 
 def _hidden_type(failure: Failure) -> str | None:

@@ -91,6 +91,13 @@ def _module(name: str, plan: LanguagePlan) -> str:
     meant = SYNONYMS.get(name) or ALIASES.get(name) or next(iter(nearest(name, plan.imports, worst=TYPING_ERRORS)), "")
     if meant and importable(meant, plan):
         return f"Did you mean `import {meant}`?"
+    if head in plan.imports and "." in name:
+        from safeexec.facades.access import allowed_submodules
+
+        owner, _, last = name.rpartition(".")
+        found = nearest(last, allowed_submodules(owner, plan))
+        if found:
+            return f"Did you mean `import {owner}.{found[0]}`?"
     if head in plan.imports:
         whole = name.rpartition(".")[0]
         while "." in whole and not module_access(whole, plan).allowed:

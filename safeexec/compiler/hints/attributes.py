@@ -208,6 +208,77 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "math.truncate": _use("Use `math.trunc(x)`."),
     "math.int": _use("Use the builtin `int(x)`."),
     "math.xor": _use("Use `a ^ b`."),
+    "math.log1": _use("Use `math.log(x)`, or `math.log10(x)` and `math.log2(x)`."),
+    "math.hypotenuse": _use("Use `math.hypot(x, y)`."),
+    "math.distance": _use("Use `math.dist(p, q)` of two points, or `math.hypot(x, y)`."),
+    "math.norm": _use("Use `math.hypot(*vector)`, or `math.dist(p, q)` of two points."),
+    "math.magnitude": _use("Use `math.hypot(*vector)`."),
+    **dict.fromkeys(
+        ("math.factors", "math.divisors", "math.factorize", "math.prime_factors"),
+        _use("Write it: `[d for d in range(1, n + 1) if n % d == 0]` are the divisors."),
+    ),
+    **dict.fromkeys(
+        ("math.is_integer", "math.isinteger", "math.is_int", "math.isint"),
+        _use("Use `float(x).is_integer()`, or `x == int(x)`."),
+    ),
+    **dict.fromkeys(
+        ("math.fibonacci", "math.fib"), _use("Write it as a function: `a, b = 0, 1`, then `a, b = b, a + b` in a loop.")
+    ),
+    **dict.fromkeys(("math.exponential", "math.exponent", "math.e_pow"), _use("Use `math.exp(x)`.")),
+    **dict.fromkeys(
+        ("math.greatest_common_divisor", "math.hcf", "math.gcf", "math.GCD"), _use("Use `math.gcd(a, b)`.")
+    ),
+    **dict.fromkeys(("math.least_common_multiple", "math.LCM"), _use("Use `math.lcm(a, b)`.")),
+    **dict.fromkeys(("math.sigmoid", "math.logistic"), _use("Write it: `1 / (1 + math.exp(-x))`.")),
+    **dict.fromkeys(
+        ("math.dot", "math.dot_product", "math.sumproduct"), _use("Use `sum(a * b for a, b in zip(x, y))`.")
+    ),
+    **dict.fromkeys(("math.epsilon", "math.eps"), _use("Use `sys.float_info.epsilon`, or `math.ulp(1.0)`.")),
+    **dict.fromkeys(("math.golden_ratio", "math.phi", "math.golden"), _use("Write it: `(1 + math.sqrt(5)) / 2`.")),
+    **dict.fromkeys(("math.squareroot", "math.square_root", "math.sqroot"), _use("Use `math.sqrt(x)`.")),
+    **dict.fromkeys(("math.cubert", "math.cube_root", "math.cuberoot"), _use("Use `math.cbrt(x)`, or `x ** (1 / 3)`.")),
+    **dict.fromkeys(("math.multiply", "math.times", "math.mul"), _use("Use `a * b`, or `math.prod(values)`.")),
+    **dict.fromkeys(("math.divide", "math.div"), _use("Use `a / b`, or `a // b` for whole numbers.")),
+    **dict.fromkeys(("math.add", "math.plus"), _use("Use `a + b`, or `sum(values)`.")),
+    **dict.fromkeys(("math.subtract", "math.minus"), _use("Use `a - b`.")),
+    **dict.fromkeys(("math.lerp", "math.interpolate"), _use("Write it: `a + (b - a) * t`.")),
+    **dict.fromkeys(("math.percent", "math.percentage"), _use("Write it: `part / whole * 100`.")),
+    **dict.fromkeys(
+        ("math.is_even", "math.is_odd", "math.even", "math.odd"), _use("Use `n % 2 == 0`, or `n % 2 == 1`.")
+    ),
+    **dict.fromkeys(
+        ("math.is_perfect_square", "math.is_square", "math.issquare"), _use("Use `math.isqrt(n) ** 2 == n`.")
+    ),
+    **dict.fromkeys(
+        ("math.isclosed", "math.is_close", "math.approx", "math.almost_equal"), _use("Use `math.isclose(a, b)`.")
+    ),
+    **dict.fromkeys(("math.log_e", "math.natural_log", "math.loge"), _use("Use `math.log(x)`.")),
+    **dict.fromkeys(("math.to_degrees", "math.deg", "math.radtodeg"), _use("Use `math.degrees(x)`.")),
+    **dict.fromkeys(("math.to_radians", "math.rad", "math.degtorad"), _use("Use `math.radians(x)`.")),
+    **dict.fromkeys(
+        ("math.derivative", "math.diff", "math.integrate", "math.integral", "math.solve", "math.limit"),
+        (
+            (
+                "import:sympy",
+                "Use `sympy` for formulas: `sympy.diff(f, x)`, `sympy.integrate(f, x)`, `sympy.solve(f, x)`.",
+            ),
+            (
+                "",
+                "Compute it numerically: a difference quotient, `(f(x + h) - f(x - h)) / (2 * h)`, or a sum over small steps.",
+            ),
+        ),
+    ),
+    **dict.fromkeys(("math.Decimal",), _use("It is in another module: `from decimal import Decimal`.")),
+    **dict.fromkeys(("math.Fraction",), _use("It is in another module: `from fractions import Fraction`.")),
+    **dict.fromkeys(("math.count", "math.len", "math.length"), _use("Use the builtin `len(values)`.")),
+    **dict.fromkeys(("math.range",), _use("Use the builtin `range(...)`.")),
+    **dict.fromkeys(("math.sqr", "math.squared", "math.sq"), _use("Use `x ** 2`.")),
+    **dict.fromkeys(("cmath.angle", "cmath.arg", "cmath.argument"), _use("Use `cmath.phase(z)`.")),
+    **dict.fromkeys(("cmath.abs", "cmath.magnitude", "cmath.modulus"), _use("Use the builtin `abs(z)`.")),
+    **dict.fromkeys(("cmath.conjugate", "cmath.conj"), _use("Use the method `z.conjugate()`.")),
+    **dict.fromkeys(("cmath.real", "cmath.imag"), _use("Use the attributes `z.real` and `z.imag`.")),
+    **dict.fromkeys(("cmath.complex",), _use("Use the builtin `complex(re, im)`.")),
+    **dict.fromkeys(("cmath.pow", "cmath.power"), _use("Use `z ** n`.")),
     "math.divmod": _use("Use the builtin `divmod(a, b)`."),
     "statistics.average": _use("Use `statistics.mean(values)`."),
     "statistics.avg": _use("Use `statistics.mean(values)`."),
@@ -222,6 +293,50 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     ),
     "statistics.var": _use(
         "Use `statistics.variance(values)` of a sample, or `statistics.pvariance(values)` of a population."
+    ),
+    **dict.fromkeys(
+        ("statistics.weighted_mean", "statistics.wmean", "statistics.weighted_average"),
+        _use("Use `statistics.fmean(values, weights=weights)`."),
+    ),
+    **dict.fromkeys(("statistics.geomean", "statistics.gmean"), _use("Use `statistics.geometric_mean(values)`.")),
+    **dict.fromkeys(("statistics.hmean",), _use("Use `statistics.harmonic_mean(values)`.")),
+    **dict.fromkeys(
+        ("statistics.sem", "statistics.standard_error"),
+        _use("Write it: `statistics.stdev(values) / len(values) ** 0.5`."),
+    ),
+    **dict.fromkeys(
+        ("statistics.describe", "statistics.summary"),
+        _use(
+            "Print what you need: `statistics.mean(values)`, `statistics.median(values)`, `statistics.stdev(values)`, `min(values)`, `max(values)`."
+        ),
+    ),
+    **dict.fromkeys(("statistics.len", "statistics.count"), _use("Use the builtin `len(values)`.")),
+    **dict.fromkeys(
+        ("statistics.rmse", "statistics.rms"), _use("Write it: `(sum(x * x for x in values) / len(values)) ** 0.5`.")
+    ),
+    **dict.fromkeys(
+        ("statistics.mad",),
+        _use("Write it: `statistics.mean(abs(x - m) for x in values)` with `m = statistics.mean(values)`."),
+    ),
+    **dict.fromkeys(("statistics.covar", "statistics.cov"), _use("Use `statistics.covariance(x, y)`.")),
+    **dict.fromkeys(
+        ("statistics.skew", "statistics.skewness", "statistics.kurtosis"),
+        _use(
+            "Write it with the mean and `statistics.pstdev`: `sum(((x - m) / s) ** 3 for x in values) / len(values)`."
+        ),
+    ),
+    **dict.fromkeys(("statistics.round",), _use("Use the builtin `round(x, 2)`.")),
+    **dict.fromkeys(
+        ("statistics.frequency", "statistics.frequencies", "statistics.counts"),
+        _use("Use `collections.Counter(values)`."),
+    ),
+    **dict.fromkeys(
+        ("statistics.normal", "statistics.norm", "statistics.Normal"),
+        _use("Use `statistics.NormalDist(mean, sd)`, with `.cdf(x)`, `.pdf(x)` and `.inv_cdf(p)`."),
+    ),
+    **dict.fromkeys(
+        ("statistics.moving_average", "statistics.rolling_mean"),
+        _use("Write it: `[statistics.mean(values[i:i + n]) for i in range(len(values) - n + 1)]`."),
     ),
     "statistics.sum": _use("Use the builtin `sum(values)`."),
     "statistics.min": _use("Use the builtin `min(values)`."),
@@ -298,6 +413,202 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     "collections.queue": _use("Use `collections.deque()`."),
     "collections.Queue": _use("Use `collections.deque()`."),
     "collections.MultiSet": _use("Use `collections.Counter()`."),
+    **dict.fromkeys(
+        ("heapq.Heap", "heapq.heap", "heapq.PriorityQueue", "heapq.MinHeap", "heapq.new"),
+        _use("A heap is a plain list: `heap = []`, then `heapq.heappush(heap, item)` and `heapq.heappop(heap)`."),
+    ),
+    **dict.fromkeys(("heapq.peek", "heapq.top"), _use("The smallest is `heap[0]`.")),
+    **dict.fromkeys(("heapq.heappeek",), _use("The smallest is `heap[0]`.")),
+    **dict.fromkeys(
+        ("heapq.MaxHeap", "heapq.heappush_max", "heapq.maxheap"),
+        _use("Push the negative: `heapq.heappush(heap, -x)`, and negate what is popped."),
+    ),
+    **dict.fromkeys(
+        ("bisect.search", "bisect.find", "bisect.index", "bisect.binary_search"),
+        _use("Use `i = bisect.bisect_left(values, x)`, then check `values[i] == x`."),
+    ),
+    **dict.fromkeys(("bisect.insert",), _use("Use `bisect.insort(values, x)`.")),
+    **dict.fromkeys(
+        ("itertools.windowed", "itertools.windows", "itertools.sliding"),
+        _use(
+            "Use `itertools.pairwise(values)` for pairs, or slices: `[values[i:i + n] for i in range(len(values) - n + 1)]`."
+        ),
+    ),
+    **dict.fromkeys(
+        ("itertools.sum", "itertools.cumsum", "itertools.running_sum"),
+        _use("Use `itertools.accumulate(values)`, or the builtin `sum(values)`."),
+    ),
+    **dict.fromkeys(("itertools.sorted", "itertools.sort"), _use("Use the builtin `sorted(values)`.")),
+    **dict.fromkeys(
+        ("itertools.first", "itertools.head"), _use("Use `next(iter(values))`, or `itertools.islice(values, n)`.")
+    ),
+    **dict.fromkeys(
+        ("itertools.partition",),
+        _use("Use two comprehensions, one with `if condition(x)` and one with `if not condition(x)`."),
+    ),
+    **dict.fromkeys(
+        ("itertools.concat", "itertools.join", "itertools.concatenate"), _use("Use `itertools.chain(a, b)`.")
+    ),
+    **dict.fromkeys(
+        ("functools.memoized", "functools.memo", "functools.lru", "functools.caching"),
+        _use("Use `@functools.lru_cache(maxsize=None)` or `@functools.cache`."),
+    ),
+    **dict.fromkeys(("functools.filter",), _use("Use the builtin `filter(...)`.")),
+    **dict.fromkeys(("functools.curry",), _use("Use `functools.partial(function, ...)`.")),
+    **dict.fromkeys(("functools.fold", "functools.foldl"), _use("Use `functools.reduce(function, values, start)`.")),
+    **dict.fromkeys(
+        ("collections.list", "collections.dict", "collections.set"), _use("Use the builtin `list`, `dict` or `set`.")
+    ),
+    **dict.fromkeys(("collections.Stack", "collections.stack"), _use("Use a list: `append(item)` and `pop()`.")),
+    **dict.fromkeys(
+        ("collections.PriorityQueue",), _use("Use a list with `heapq.heappush(heap, item)` and `heapq.heappop(heap)`.")
+    ),
+    **dict.fromkeys(("collections.OrderedSet",), _use("Use `dict.fromkeys(values)`, which keeps the order.")),
+    **dict.fromkeys(
+        ("collections.frozendict", "collections.immutabledict"),
+        _use("Use `types.MappingProxyType(d)`, or a tuple of pairs."),
+    ),
+    **dict.fromkeys(("copy.deep", "copy.clone"), _use("Use `copy.deepcopy(value)`.")),
+    **dict.fromkeys(("copy.shallow",), _use("Use `copy.copy(value)`.")),
+    **dict.fromkeys(("hashlib.sha", "hashlib.hash"), _use("Use `hashlib.sha256(data)`.")),
+    **dict.fromkeys(
+        ("uuid.generate", "uuid.new", "uuid.uuid", "uuid.create", "uuid.random", "uuid.v4"), _use("Use `uuid.uuid4()`.")
+    ),
+    **dict.fromkeys(
+        ("csv.parse", "csv.loads", "csv.load", "csv.read_csv", "csv.from_string"),
+        _use("Use `list(csv.reader(io.StringIO(text)))`, or `csv.DictReader(...)` for dicts."),
+    ),
+    **dict.fromkeys(
+        ("csv.dumps", "csv.dump", "csv.to_string"),
+        _use("Use `csv.writer(file)`, with `io.StringIO()` as the file for a text."),
+    ),
+    **dict.fromkeys(
+        (
+            "json.JSONError",
+            "json.JsonError",
+            "json.DecodeError",
+            "json.ParseError",
+            "json.JSONException",
+            "json.JSONParseError",
+            "json.decoder",
+        ),
+        _use("Use `json.JSONDecodeError`, or `ValueError`."),
+    ),
+    **dict.fromkeys(
+        ("json.dumpstr", "json.tostring", "json.to_json", "json.format", "json.pretty"),
+        _use("Use `json.dumps(value, indent=2)`."),
+    ),
+    **dict.fromkeys(
+        ("json.from_json", "json.loadstr", "json.load_string", "json.fromstring", "json.loadString"),
+        _use("Use `json.loads(text)`."),
+    ),
+    **dict.fromkeys(
+        ("re.extract", "re.get_all", "re.all", "re.find_iter"),
+        _use("Use `re.findall(pattern, text)`, or `re.finditer(pattern, text)`."),
+    ),
+    **dict.fromkeys(
+        ("re.is_match", "re.isMatch", "re.ismatch", "re.has_match"),
+        _use("Use `re.search(pattern, text) is not None`, or `re.fullmatch` for the whole text."),
+    ),
+    **dict.fromkeys(("re.remove", "re.delete"), _use("Use `re.sub(pattern, '', text)`.")),
+    **dict.fromkeys(("re.tokenize",), _use("Use `re.findall(r'\\w+', text)`, or `re.split(pattern, text)`.")),
+    **dict.fromkeys(("re.RegexError", "re.PatternError"), _use("Use `re.error`.")),
+    **dict.fromkeys(("enum.EnumMember", "enum.value"), _use("Use `class Color(enum.Enum): RED = 1`.")),
+    **dict.fromkeys(
+        ("time.timestamp", "time.current_time", "time.current", "time.get_time"), _use("Use `time.time()`.")
+    ),
+    **dict.fromkeys(
+        ("time.timer", "time.tic", "time.toc", "time.start"), _use("Use `time.perf_counter()` before and after.")
+    ),
+    **dict.fromkeys(("time.date", "time.today"), _use("Use `datetime.date.today()` (with `import datetime`).")),
+    **dict.fromkeys(("time.format", "time.strftimes"), _use("Use `time.strftime('%Y-%m-%d %H:%M:%S')`.")),
+    **dict.fromkeys(("datetime.current", "datetime.current_time"), _use("Use `datetime.datetime.now()`.")),
+    **dict.fromkeys(
+        ("datetime.days", "datetime.delta", "datetime.duration", "datetime.interval"),
+        _use("Use `datetime.timedelta(days=1)`."),
+    ),
+    **dict.fromkeys(
+        ("datetime.from_string", "datetime.fromstring", "datetime.to_datetime"),
+        _use("Use `datetime.datetime.fromisoformat(text)` or `datetime.datetime.strptime(text, '%Y-%m-%d')`."),
+    ),
+    **dict.fromkeys(("datetime.weekday",), _use("Use the method of a date: `datetime.date(2024, 1, 31).weekday()`.")),
+    **dict.fromkeys(
+        ("calendar.days_in_month", "calendar.month_days", "calendar.last_day"),
+        _use("Use `calendar.monthrange(year, month)[1]`."),
+    ),
+    **dict.fromkeys(
+        ("calendar.is_leap", "calendar.is_leap_year", "calendar.leap"), _use("Use `calendar.isleap(year)`.")
+    ),
+    **dict.fromkeys(
+        ("decimal.round", "decimal.quantize"),
+        _use("Use `round(value, 2)`, or the method `value.quantize(decimal.Decimal('0.01'))`."),
+    ),
+    **dict.fromkeys(
+        ("decimal.precision", "decimal.set_precision", "decimal.setprec"), _use("Use `decimal.getcontext().prec = 50`.")
+    ),
+    **dict.fromkeys(("decimal.sqrt",), _use("Use the method: `decimal.Decimal(2).sqrt()`.")),
+    **dict.fromkeys(("fractions.gcd",), _use("Use `math.gcd(a, b)` (with `import math`).")),
+    **dict.fromkeys(
+        ("fractions.simplify", "fractions.reduce"),
+        _use("A Fraction is always in lowest terms: `fractions.Fraction(6, 8)`."),
+    ),
+    **dict.fromkeys(
+        ("string.ascii", "string.alphabets"),
+        _use("Use `string.ascii_letters`, `string.ascii_lowercase` or `string.ascii_uppercase`."),
+    ),
+    **dict.fromkeys(("string.numbers", "string.numerals"), _use("Use `string.digits`.")),
+    **dict.fromkeys(
+        ("string.special", "string.symbols", "string.special_characters"), _use("Use `string.punctuation`.")
+    ),
+    **dict.fromkeys(
+        ("string.capitalize", "string.title", "string.strip", "string.find", "string.count", "string.format"),
+        _use("Use the method of a text: `text.title()`, `text.strip()`, `text.find(part)`."),
+    ),
+    **dict.fromkeys(("string.atoi",), _use("Use `int(text)`.")),
+    **dict.fromkeys(
+        ("textwrap.wrap_text",), _use("Use `textwrap.wrap(text, width)`, or `textwrap.fill(text, width)`.")
+    ),
+    **dict.fromkeys(("operator.multiply", "operator.times"), _use("Use `operator.mul`.")),
+    **dict.fromkeys(("operator.subtract", "operator.minus"), _use("Use `operator.sub`.")),
+    **dict.fromkeys(("operator.divide",), _use("Use `operator.truediv` or `operator.floordiv`.")),
+    **dict.fromkeys(("operator.plus",), _use("Use `operator.add`.")),
+    **dict.fromkeys(("operator.power",), _use("Use `operator.pow`.")),
+    **dict.fromkeys(("dataclasses.data",), _use("Use `@dataclasses.dataclass`.")),
+    **dict.fromkeys(
+        ("dataclasses.to_dict", "dataclasses.as_dict", "dataclasses.dict"), _use("Use `dataclasses.asdict(obj)`.")
+    ),
+    **dict.fromkeys(
+        ("typing.list", "typing.dict", "typing.tuple", "typing.set"),
+        _use("Use the builtin `list[int]`, `dict[str, int]`, `tuple[int, ...]`, or `typing.List`."),
+    ),
+    **dict.fromkeys(("base64.b64", "base64.encode64"), _use("Use `base64.b64encode(data)`.")),
+    **dict.fromkeys(("base64.decode64",), _use("Use `base64.b64decode(text)`.")),
+    **dict.fromkeys(
+        ("asyncio.parallelize", "asyncio.gather_all", "asyncio.await_all"),
+        _use("Use `await asyncio.gather(*coroutines)`."),
+    ),
+    **dict.fromkeys(
+        ("asyncio.start", "asyncio.execute", "asyncio.main", "asyncio.run_until_complete"),
+        _use("Use `asyncio.run(main())`."),
+    ),
+    **dict.fromkeys(("asyncio.delay", "asyncio.wait_seconds"), _use("Use `await asyncio.sleep(seconds)`.")),
+    **dict.fromkeys(("sympy.derivative", "sympy.differentiate", "sympy.derive"), _use("Use `sympy.diff(f, x)`.")),
+    **dict.fromkeys(("sympy.integral", "sympy.antiderivative"), _use("Use `sympy.integrate(f, x)`.")),
+    **dict.fromkeys(("sympy.symbol", "sympy.var_"), _use("Use `sympy.Symbol('x')`, or `x, y = sympy.symbols('x y')`.")),
+    **dict.fromkeys(("sympy.equation", "sympy.Equation", "sympy.eq"), _use("Use `sympy.Eq(left, right)`.")),
+    **dict.fromkeys(
+        ("sympy.evaluate", "sympy.numeric", "sympy.evalf"),
+        _use("Use `sympy.N(expression)`, or the method `expression.evalf()`."),
+    ),
+    **dict.fromkeys(("sympy.matrix",), _use("Use `sympy.Matrix([[1, 2], [3, 4]])`.")),
+    **dict.fromkeys(("sympy.fraction_", "sympy.Fraction"), _use("Use `sympy.Rational(1, 3)`.")),
+    **dict.fromkeys(
+        ("sympy.ln_", "sympy.infinity", "sympy.Infinity_", "sympy.inf"), _use("Use `sympy.oo` for infinity.")
+    ),
+    **dict.fromkeys(("sympy.PI",), _use("Use `sympy.pi`.")),
+    **dict.fromkeys(
+        ("sympy.solve_equation", "sympy.solver"), _use("Use `sympy.solve(f, x)`, or `sympy.solveset(f, x)`.")
+    ),
     "heapq.push": _use("Use `heapq.heappush(heap, item)`."),
     "heapq.pop": _use("Use `heapq.heappop(heap)`."),
     "operator.div": _use("Use `operator.truediv` or `operator.floordiv`."),

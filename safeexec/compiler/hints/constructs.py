@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (a table of sentences)
 """What to do instead of a language construct that the policy refuses. See `advice` for the form of an entry."""
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ CONSTRUCTS: dict[str, Advice] = {
     "import": (("", "Nothing can be imported here; use the builtins."),),
     "lambda": (("", "Write a `def` with a name, or a comprehension."),),
     "match": (("", "Use `if`, `elif` and `else`."),),
+    "module-assignment": (
+        (
+            "",
+            "A module cannot be changed: call its function, `plt.title('text')`, or keep the value in a variable of your own.",
+        ),
+    ),
     "nonlocal": (("", "Return the value from the inner function, or keep it in a dict or an instance attribute."),),
     "raise": (("", "Return a value that says what went wrong, for example `None`."),),
     "star-import": (("", "Name what you import: `from math import sqrt, pi`, or `import math`."),),

@@ -1,8 +1,9 @@
 """Which of the names that exist was meant by one that does not.
 
-In this order: the same name but for case, underscores, blanks or a plural; the same words in another order; one name
-that contains all words of the other; few typing errors. Without a library: `difflib` costs 3 ms to import and 20 us per
-candidate, this costs 2 us for the few candidates that survive the first filter.
+In this order: the same name but for case, underscores, blanks or a plural; the same words in another order; few
+typing errors; words of the same meaning, or abbreviated; one name that contains all words of the other. Without a
+library: `difflib` costs 3 ms to import and 20 us per candidate, this costs 2 us for the few candidates that survive
+the first filter.
 """
 
 from __future__ import annotations
@@ -81,9 +82,47 @@ def _distance(name: str, plain: str, words: list[str], candidate: str) -> int | 
     if errors is None and "_" not in candidate:
         errors = _errors(name.lower(), candidate.lower())
     same_start = plain[:1] == joined[:1]
+    if len(name) >= 4 and candidate.startswith(name) and errors != 1:
+        return 11
     if errors is not None and (same_start or errors == 1):
         return min(10 * errors, 27) if same_start else 15
+    if sorted(map(_meaning, words)) == sorted(map(_meaning, other)) or _abbreviates(words, other):
+        return 28
     return _containment(words, other)
+
+
+def _meaning(word: str) -> str:
+    return _SAME_MEANING.get(word, word)
+
+
+def _abbreviates(words: list[str], other: list[str]) -> bool:
+    """Are the words of one name the beginnings of the other's (``calc_mean``), or is it its initials (``gcd``)?"""
+    short, long = (words, other) if sum(map(len, words)) <= sum(map(len, other)) else (other, words)
+    if len(short) == 1 and len(long) > 2 and short[0] == "".join(word[0] for word in long):
+        return True
+    if len(short) != len(long) or not short:
+        return False
+    least = 4 if len(short) == 1 else 3
+    pairs = list(zip(short, long, strict=True))
+    return all(a == b or (len(a) >= least and b.startswith(a)) for a, b in pairs)
+
+
+_SAME_MEANING = {
+    word: group.split()[0]
+    for group in (
+        "mean average avg", "std stdev stddev deviation sd", "var variance", "max maximum largest highest biggest",
+        "min minimum smallest lowest", "sum total", "num number nr", "qty quantity", "amt amount", "idx index",
+        "len length size", "remove delete drop discard erase", "make create build", "load read", "save write",
+        "calculate calc compute", "col column", "cat category", "pct percent percentage", "temp temperature",
+        "dept department", "emp employee", "addr address", "desc description", "msg message", "cfg config",
+        "prev previous", "cur curr current", "val value", "func fn function", "arg argument", "param parameter",
+        "dir directory folder", "str string text", "dist distance", "corr correlation", "coef coefficient",
+        "diff difference derivative", "inv inverse", "det determinant", "rand random", "abs absolute", "cov covariance",
+        "cumulative cum", "dup duplicate", "na null nan missing", "count cnt",
+    )
+    for word in group.split()
+}  # fmt: skip
+"""Word of a name → the word that stands for all of the same meaning."""
 
 
 def _errors(left: str, right: str) -> int | None:

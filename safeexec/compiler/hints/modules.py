@@ -651,6 +651,7 @@ ALIASES: dict[str, str] = {
 SYNONYMS: dict[str, str] = {
     "maths": "math", "stat": "statistics", "stats": "statistics", "date": "datetime", "dates": "datetime",
     "regexp": "re", "collection": "collections", "itertool": "itertools", "functool": "functools", "jsonlib": "json", "rand": "random",
+    "function": "functools", "functions": "functools", "iter": "itertools", "regular": "re", "path": "pathlib", "dataclass": "dataclasses",
     "Math": "math", "Decimal": "decimal", "Fraction": "fractions", "panda": "pandas", "matplot": "matplotlib",
 }  # fmt: skip
 """Names of modules that do not exist, as models write them, and the module that is meant."""

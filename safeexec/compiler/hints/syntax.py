@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from safeexec.compiler.hints.matching import TYPING_ERROR, nearest
+
 
 class _Rule(NamedTuple):
     pattern: str
@@ -38,6 +40,12 @@ def _surroundings(source: str, lines: list[str], number: int) -> str | None:
     for pattern, hint in _LANGUAGES:
         if re.search(pattern, line):
             return hint
+    before = next((text for text in reversed(lines[: number - 1]) if text.strip()), "")
+    if re.search(
+        r"^\s*(?:do|else|try|finally)\s*\{\s*$|^\s*(?:\}\s*)?(?:if|for|while|else if|function|switch|catch|\w+)?\s*\w*\s*\([^=\[]*\)\s*\{\s*$",
+        before,
+    ):
+        return "In Python blocks begin with a colon and are indented, without braces `{ }`; a method is `def name(self):`, a constructor `def __init__(self):`."
     return None
 
 
@@ -106,6 +114,25 @@ RULES: tuple[_Rule, ...] = (
         "leading zeros",
     ),
     _Rule(r"\b\d+[lL]\b", "In Python 3 integers have no `L` at the end.", "invalid decimal"),
+    _Rule(r"\b[uU][rR]['\"]", "In Python 3 write `r'...'`: every text is Unicode, the prefix `ur` is gone."),
+    _Rule(r"^\s*for\s*\(.*;.*;", "In Python write `for i in range(n):` and an indented body."),
+    _Rule(r"\[\s*\.\.\.\s*\w|\(.*\.\.\.\s*\w+", "In Python spread a list with a star: `[*a, 5]`, `f(*values)`."),
+    _Rule(
+        r"\{\s*\.\.\.\s*\w|,\s*\.\.\.\s*\w",
+        "In Python spread a dict with two stars, `{**a, 'key': 2}`, and a list with one, `[*a, 5]`.",
+    ),
+    _Rule(r"\btypeof\s+[\w.]+", "In Python it is `type(x)`, or `isinstance(x, str)`."),
+    _Rule(r"\b(instanceof)\b", "In Python it is `isinstance(x, Kind)`."),
+    _Rule(r"\bArray\.from\s*\(", "In Python use `list(values)`."),
+    _Rule(
+        r"^\s*(import|from)\s+scikit-learn",
+        "The module is called `sklearn`: `from sklearn.linear_model import LinearRegression`.",
+    ),
+    _Rule(
+        r"^\s*(import|from)\s+\w+(-\w+)+",
+        "Names of modules have no `-`: use `_`, or the name that the package is imported by.",
+    ),
+    _Rule(r"^\s*(from\s+[\w.]+\s+)?import\s*$", "Name what to import: `from math import sqrt`, or `import math`."),
     _Rule(r"(?<!&)&&(?!&)", "In Python it is `and` instead of `&&`."),
     _Rule(r"\|\|", "In Python it is `or` instead of `||`."),
     _Rule(
@@ -113,7 +140,7 @@ RULES: tuple[_Rule, ...] = (
     ),
     _Rule(r"(===|!==)", "In Python it is `==` instead of `===`, and `!=` instead of `!==`."),
     _Rule(r"=>", "In Python write `lambda x: ...`, or a function with `def`, instead of `=>`.", ""),
-    _Rule(r"\?[^:'\"]*:", "In Python write `a if condition else b` instead of `condition ? a : b`."),
+    _Rule(r"\?[^:?.]*:", "In Python write `a if condition else b` instead of `condition ? a : b`."),
     _Rule(r"\?\?|\?\.", "In Python write `a if a is not None else b` instead of `??` and `?.`."),
     _Rule(
         r"^\s*(const|let|var)\s+[\w\[{]",
@@ -133,7 +160,6 @@ RULES: tuple[_Rule, ...] = (
         "In Python write `match value:` with `case ...:` inside, or `if` and `elif`.",
     ),
     _Rule(r"\b(else\s+if|elseif|elsif)\b", "In Python it is `elif` instead of `else if`."),
-    _Rule(r"^\s*for\s*\(.*;.*;", "In Python write `for i in range(n):` and an indented body."),
     _Rule(r"^\s*for\s*\(?\s*(const|let|var)\s", "In Python write `for item in items:` and an indented body."),
     _Rule(r"^\s*for\s+\w+\s*=", "In Python write `for i in range(start, stop):`."),
     _Rule(r"^\s*foreach\b", "In Python write `for item in items:`."),
@@ -160,6 +186,15 @@ RULES: tuple[_Rule, ...] = (
         "Backquotes have no meaning in Python: write `repr(x)`, or an f-string, `f'{name}'`, for a template.",
     ),
     _Rule(r"\$\{?\w+", "In Python names have no `$`; in texts use an f-string: `f'{name}'`."),
+    _Rule(r";\s*;|^\s*;", "Remove the semicolons: one statement per line needs none."),
+    _Rule(
+        r"^\s*(export|module\.exports)\b",
+        "Nothing is exported in Python: remove `export`; what a step defines stays there for the next one.",
+    ),
+    _Rule(
+        r"\[[^\[\]]*\bfor\b[^\[\]]*\bif\b[^\[\]]*\belse\b",
+        "In a comprehension a condition with `else` goes before `for`: `[a if condition else b for x in values]`.",
+    ),
     _Rule(r"^\s*(@\w+\s*)?\w+\s*:=", "In Python assign with `=`; `:=` belongs inside an expression, in parentheses."),
     _Rule(r":=", "Put an assignment expression into parentheses: `(x := value)`."),
     _Rule(
@@ -216,6 +251,12 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     """`invalid syntax` says nothing by itself: look at the shape of the line and of the one before."""
     code = _without_strings(line)
     stripped = code.strip()
+    if meant := _misspelt_keyword(code):
+        return meant
+    if re.match(r"\s*(elif|else)\b", code):
+        return "`elif` and `else` stand at the same indentation as their `if`, directly after its body."
+    if re.search(r"(?:[-+*/%=<>&|^,.]|\b(?:and|or|not|in|is))\s*$", code):
+        return "The line ends with an operator: put the missing value after it, or remove the operator."
     if keyword := _KEYWORD_ASSIGNED.search(code):
         return f"`{keyword[1]}` is a keyword of Python: use another name, for example `{keyword[1].lower()}_`."
     if re.search(r"\blambda\b[^:]*:\s*(return|raise|print\s+\w)\b", code):
@@ -242,6 +283,19 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     return None
 
 
+def _misspelt_keyword(code: str) -> str | None:
+    """The keyword that a statement was to begin with: ``retrun x``, ``improt math``, ``esle:``."""
+    match = re.match(r"\s*([A-Za-z]{3,9})(?=\s+[\w('\"]|\s*:\s*$)", code)
+    if match is None or match[1] in _STATEMENTS:
+        return None
+    found = nearest(match[1], _STATEMENTS, worst=TYPING_ERROR)
+    return f"Did you mean `{found[0]}` instead of `{match[1]}`?" if found else None
+
+
+_STATEMENTS = (
+    "import", "from", "for", "while", "def", "class", "return", "elif", "else", "try", "except", "finally", "with", "raise",
+    "assert", "global", "lambda", "print", "async", "await", "yield", "del", "pass", "break", "continue", "match", "case",
+)  # fmt: skip
 _KEYWORD_ASSIGNED = re.compile(
     r"(?:^|,)\s*(class|def|return|import|from|pass|lambda|global|in|is|not|and|or|if|else|for|while|with|as|try|del|async|await|yield|raise"
     r"|assert|None|True|False|break|continue|except|finally|nonlocal)\s*=(?!=)"
@@ -305,7 +359,7 @@ MESSAGES: tuple[tuple[str, str | _Explain], ...] = (
     ("expected 'except' or 'finally'", "Add `except Exception as e:` (or `finally:`) after the body of `try`."),
     ("default 'except:' must be last", "Put the bare `except:` after the others."),
     ("leading zeros", "Write the number without leading zeros; octal numbers begin with `0o`."),
-    ("invalid decimal literal", "Begin names with a letter, and write the multiplication sign: `2 * x`."),
+    ("invalid decimal literal", "Write numbers with digits, and `_` between digits only; begin names with a letter, and write the multiplication sign: `2 * x`."),
     ("invalid hexadecimal", "A hexadecimal number is `0x` and the digits 0-9 and a-f."),
     ("invalid non-printable character", "Remove the invisible characters and use plain blanks."),
     ("invalid character", "Use plain ASCII operators, quotes and blanks outside of strings."),
@@ -318,6 +372,8 @@ MESSAGES: tuple[tuple[str, str | _Explain], ...] = (
     ("trailing comma not allowed without", "Put parentheses around the names of the import, or remove the last comma."),
     ("generator expression must be parenthesized", "Put parentheses around the generator: `f((x for x in xs), y)`."),
     ("did you forget parentheses around the comprehension target", "Put parentheses around the pair: `[(a, b) for ...]`."),
+    ("':' expected after dictionary key", "Give every key a value: `{'a': 1, 'b': 2}`; without values it is a set, `{'a', 'b'}`."),
+    ("parameters cannot be parenthesized", "A parameter is a plain name: take the pair and unpack it inside, `def f(pair): a, b = pair`."),
     ("too many statically nested blocks", "Move inner loops into functions of their own: more than 20 nested blocks are not possible."),
     ("too many nested parentheses", "Split the expression into several assignments."),
     ("source code string cannot contain null bytes", "Remove the null characters from the code."),
