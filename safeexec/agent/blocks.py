@@ -23,7 +23,7 @@ _MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a
 
 _OPEN_TAG = re.compile(
     r"<(?P<name>execute_python|code)(?:[ \t][^<>\n]*)?>"
-    r"|&lt;(?P<escaped>execute_python|code)(?:[ \t][^<>&\n]*)?&gt;",
+    r"|&lt;(?P<escaped>execute_python|code)(?:[ \t](?:(?!&[lg]t;)[^<>\n])*+)?&gt;",
     re.IGNORECASE,
 )
 _CLOSE_TAG = re.compile(
@@ -32,8 +32,8 @@ _CLOSE_TAG = re.compile(
 _OPEN_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)$", re.MULTILINE)
 _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`~\n]*+)$", re.MULTILINE)
 _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_+#.\-]*")
-_LABEL_ALONE = re.compile(r"[ \t]*\{?\.?[A-Za-z0-9][A-Za-z0-9_+#.\-]*\}?[ \t]*(?:$|\{|\w+=)")
+_LABEL = re.compile(r"[^\W_][\w+#.\-]*")
+_LABEL_ALONE = re.compile(r"[ \t]*\{?\.?[^\W_][\w+#.\-]*\}?[ \t]*(?:$|\{|\w+=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
 _PYTHON_LABELS = frozenset({"py", "py3", "ipython", "ipython3", "pycon"})
 

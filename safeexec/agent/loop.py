@@ -9,6 +9,7 @@ cause is a step in the session: there is no way from a reply, an observation or 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -53,6 +54,7 @@ def final_answer(answer):
 '''
 _ANSWER_NAME = "_final_answer"
 _SHORTEST_STEP = 0.05
+_VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 
 
 # What the loop asks its driver for
@@ -264,7 +266,7 @@ class _Work:
 
     def loop(self) -> Loop:
         if self._task is None and (answered := self._transcript.answered) is not None:
-            return self._finish(answered["answer"], answered["stop"], answered["reason"])
+            return self._finish(answered.get("answer"), answered["stop"], answered["reason"])
         rebuilt = (yield from self._rebuild_session()) if self._rebuild else None
         pending = self._transcript.pending_reply
         if self._task is not None:
@@ -335,6 +337,8 @@ class _Work:
             reply: Reply = yield Ask(messages, self._left())
         finally:
             usage.model_seconds += time.monotonic() - began
+        if not isinstance(reply, Reply):
+            raise AgentError(f"the model {self._agent.model.name!r} must return a Reply, not {type(reply).__name__}")
         usage.model_calls += 1
         usage.prompt_tokens += reply.usage.prompt
         usage.completion_tokens += reply.usage.completion
@@ -491,7 +495,7 @@ def _failure(result: Result) -> str | None:
     if result.ok:
         return None
     error = result.error
-    return f"{error.type}: {error.message}" if error is not None else result.outcome
+    return _VARYING.sub("", f"{error.type}: {error.message}") if error is not None else result.outcome
 
 
 def _was_a_sentence(step: AgentStep) -> bool:

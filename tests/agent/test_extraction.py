@@ -46,6 +46,12 @@ RULES = {
         "code",
         "a = 1 < 2\n\nb = 2",
     ),
+    "escaped tag with attributes": (
+        "&lt;code lang=&quot;python&quot;&gt;\na = 1 &lt; 2\n&lt;/code&gt;",
+        "code",
+        "a = 1 < 2",
+    ),
+    "label in another script": ("```вывод\nx = 1\n```\nSo.", "answer", None),
     "a closer inside a fence inside a tag": ("<code>\n```python\ns = '</code>'\n```\n</code>", "code", "s = '</code>'"),
     "an output after the fence inside a tag": ("<code>\n```\nx = 1\n```\n```\n42\n```\n</code>", "code", "x = 1"),
     "another language inside a tag": ("<code>\n```bash\nls\n```\n</code>", "none", None),

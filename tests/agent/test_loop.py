@@ -208,6 +208,13 @@ def test_the_same_failure_changes_the_prompt_and_then_ends_the_run(sandbox: Sand
     assert "Attempt 3:\n1 / 0" in last(model)
 
 
+@pytest.mark.parametrize("failing", ["x = ({n}", "raise ValueError({n} and object())"])
+def test_a_failure_is_the_same_whatever_step_or_address_it_names(sandbox: Sandbox, failing: str) -> None:
+    model = scripted(*[code(failing.format(n=n + 1)) for n in range(9)], "enough")
+    result = CodeAgent(model, sandbox).run("t")
+    assert (result.stop, len(result.steps)) == ("repeated_failure", 4)
+
+
 def test_different_failures_do_not_add_up(sandbox: Sandbox) -> None:
     failing = [code(source) for source in ("1 / 0", "[][1]", "1 / 0", "[][1]", "{}['a']", "int('x')")]
     assert CodeAgent(scripted(*failing, "enough"), sandbox).run("t").stop == "answer"
@@ -256,6 +263,17 @@ def test_a_model_that_cannot_be_reached_ends_the_run_with_what_was_done(sandbox:
 
     result = CodeAgent(scripted(code("x = 1"), fail), sandbox).run("t")
     assert (result.stop, result.reason, len(result.steps)) == ("model_error", "m: rate limit reached", 1)
+
+
+def test_a_model_that_returns_no_reply_is_named(sandbox: Sandbox) -> None:
+    class Wrong:
+        name = "wrong"
+
+        def complete(self, messages: Sequence[Message], **_: object) -> str:
+            return "text"
+
+    with pytest.raises(AgentError, match="'wrong' must return a Reply, not str"):
+        CodeAgent(Wrong(), sandbox).run("t")  # type: ignore[arg-type]
 
 
 # Native calls
