@@ -11,7 +11,7 @@ import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from safeexec.results import STARTS_EMPTY
+from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 from safeexec.text import head_and_tail, printable
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ _ENDS = {
 
 _RESTORED = (
     "State: restored to what it was before this step; what this step did is lost, earlier variables are as they were."
+)
+_OLDER = (
+    "State: restored to an older one than that before this step, for that one is gone; what was done since is lost."
 )
 _EMPTY = "State: lost; no variable of an earlier step exists any more."
 
@@ -198,7 +201,7 @@ def _facts(result: Result) -> list[str]:
         facts.append(f"Rule: {error.rule}")
     changes = _changes(result)
     if result.state == "restored":
-        facts.append(_EMPTY if any(STARTS_EMPTY in note for note in result.notes) else _RESTORED)
+        facts.append(_restored_to(result))
         if changes:
             facts.append(f"Lost: {changes}.")
     else:
@@ -215,6 +218,12 @@ def _facts(result: Result) -> list[str]:
     if result.truncated:
         facts.append("Cut: parts of the output, the value or the displays were too large and were left out.")
     return facts
+
+
+def _restored_to(result: Result) -> str:
+    if any(STARTS_EMPTY in note for note in result.notes):
+        return _EMPTY
+    return _OLDER if any(note.endswith(NEWEST_LEFT) for note in result.notes) else _RESTORED
 
 
 def _changes(result: Result) -> str:

@@ -17,6 +17,8 @@ State = Literal["kept", "restored"]
 
 STARTS_EMPTY = "the session starts empty"
 """In the notes of a restored result whose session had no checkpoint to go back to."""
+NEWEST_LEFT = "is the newest that was left"
+"""In the notes of a restored result whose session had no checkpoint of the state before the step."""
 
 
 class Usage(Struct, frozen=True):

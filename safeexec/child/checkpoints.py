@@ -82,15 +82,24 @@ class Checkpoints:
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def freeze(self, lane: int, step: int, link: Link, *, automatic: bool, hurry: Callable[[], bool]) -> Thawed | None:
+    def freeze(
+        self,
+        lane: int,
+        step: int,
+        link: Link,
+        *,
+        automatic: bool,
+        hurry: Callable[[], bool],
+        keep: int = KEPT_AUTOMATIC,
+    ) -> Thawed | None:
         """Fork a checkpoint of this process onto `lane`. None in this process; a `Thawed` in a runner thawed from the
         copy.
 
         Raises OSError when the kernel refuses the fork; the lane is the caller's to close then. `hurry` says whether
-        the host already waits.
+        the host already waits. Of the automatic checkpoints `keep` live on, the new one included.
         """
         if automatic:
-            self._make_room(step, hurry)
+            self._make_room(step, hurry, keep)
         self._settle_heap()
         files = OpenFiles() if self.files else None
         down_read, down_write = os.pipe()
@@ -143,12 +152,12 @@ class Checkpoints:
             leash.forget()
         return None
 
-    def _make_room(self, step: int, hurry: Callable[[], bool]) -> None:
+    def _make_room(self, step: int, hurry: Callable[[], bool], keep: int) -> None:
         """Drop the checkpoint two steps back. One of the same step is replaced, but only when the new one has
         parked.
         """
         older = [entry for entry in self._automatic if entry[0] != step]
-        while len(older) >= KEPT_AUTOMATIC:
+        while len(older) >= keep:
             entry = older.pop(0)
             self._automatic.remove(entry)
             entry[1].drop(wait=not hurry())

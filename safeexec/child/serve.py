@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from safeexec.child import refusals
-from safeexec.child.checkpoints import Checkpoints, Thawed
+from safeexec.child.checkpoints import KEPT_AUTOMATIC, Checkpoints, Thawed
 from safeexec.child.execute import REHEARSAL, Guest
 from safeexec.child.link import Link
 from safeexec.child.plugins import REHEARSAL as NO_CALL
@@ -48,6 +48,8 @@ class Server:
         self._lane: int | None = None
         self._step = 0
         self._busy = False
+        self._failed = False
+        """Whether the last step did not end well."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
@@ -102,6 +104,7 @@ class Server:
         answer = self._acts[kind](request)
         if self._busy and isinstance(answer, m.StepDone):
             answer.step = self._step
+            self._failed = answer.outcome != "ok"
         self._busy = False
         if os.getpid() != pid:
             _end_copy(answer)
@@ -128,7 +131,11 @@ class Server:
             os.close(lane)
             return True
         try:
-            thawed = self.checkpoints.freeze(lane, self._step, self.link, automatic=True, hurry=self._host_waits)
+            # The host may be about to undo a step that failed: what `rollback()` needs then is one further back.
+            keep = KEPT_AUTOMATIC + self._failed
+            thawed = self.checkpoints.freeze(
+                lane, self._step, self.link, automatic=True, hurry=self._host_waits, keep=keep
+            )
         except OSError:
             # No process to be had (NPROC, memory): the lane's end tells the host that this state has no checkpoint.
             with contextlib.suppress(OSError):

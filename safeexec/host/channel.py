@@ -17,7 +17,7 @@ from safeexec.errors import ProtocolError
 from safeexec.host.waiting import READ, Core, Wait
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import STARTING, Conversation
+from safeexec.protocol.turns import IDLE, STARTING, Conversation
 
 CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
@@ -54,6 +54,11 @@ class Channel:
     @property
     def state(self) -> str:
         return self._talk.state
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the process waits for a request, and all that it has said has been taken in."""
+        return self._talk.state == IDLE and not self._inbox
 
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
 from time import monotonic
 
 from msgspec import Struct, field
@@ -110,19 +109,19 @@ def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
     return checkpoint
 
 
-def generations(checkpoint: Checkpoint | None) -> int:
-    """How many held copies lie on the way from `checkpoint` up."""
-    count = 0
+def ancestors(checkpoint: Checkpoint | None) -> list[Checkpoint]:
+    """The held copies on the way from `checkpoint` up, itself included."""
+    found = []
     while (checkpoint := living(checkpoint)) is not None:
-        count += 1
+        found.append(checkpoint)
         checkpoint = checkpoint.parent
-    return count
+    return found
 
 
 class Checkpoints:
     """All checkpoints of one session: the automatic ones in order, the named ones by name."""
 
-    __slots__ = ("_limit", "automatic", "base", "named")
+    __slots__ = ("_limit", "automatic", "base", "base_files", "named", "since")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -130,6 +129,10 @@ class Checkpoints:
         self.named: dict[str, Checkpoint] = {}
         self.base: Checkpoint | None = None
         """What the running process was thawed from. None: a fresh child."""
+        self.base_files: Snapshot | None = None
+        """The files of that state, where the host has changed them since."""
+        self.since = monotonic()
+        """When it was."""
 
     def granted(self, checkpoint: Checkpoint) -> None:
         """A lane for the state after a step was handed out; what it supersedes goes."""
@@ -147,9 +150,10 @@ class Checkpoints:
             steps -= autos[first - 1].step != autos[first].step
             first -= 1
         if first > 0:
-            for old in autos[:first]:
-                old.release()
+            superseded = autos[:first]
             del autos[:first]
+            for old in superseded:
+                old.release()
             self._drop_base()
 
     def renew(self, checkpoint: Checkpoint) -> None:
@@ -160,9 +164,10 @@ class Checkpoints:
         old.release()
 
     def _drop_base(self) -> None:
-        if self.base is not None and self.base.name is None:
-            self.base.release()
+        base = self.base
+        if base is not None and base.name is None:
             self.base = None
+            base.release()
 
     def revoke(self, step: int) -> None:
         """Step `step` failed: the lane that was granted for the state after it leads nowhere."""
@@ -170,18 +175,22 @@ class Checkpoints:
             self.automatic.remove(checkpoint)
             checkpoint.release()
 
-    def forget_automatic(self) -> None:
-        autos, self.automatic = self.automatic, []
-        for checkpoint in autos:
-            checkpoint.release()
-
     def thawed_from(self, checkpoint: Checkpoint | None) -> None:
-        """The session now runs on from `checkpoint`: the automatic ones of the abandoned line go."""
+        """The session now runs on from `checkpoint`: the automatic ones of the abandoned line go.
+
+        Those of steps before it are part of its past, too, if it is an automatic one itself: `rollback()` needs them.
+        """
         if checkpoint is not None:
             checkpoint.users += 1
         # It is among the living at every moment: the sweep of another branch, in a thread of its own, ends what is not.
-        base, self.base = self.base, checkpoint
-        self.forget_automatic()
+        base, self.base, self.base_files = self.base, checkpoint, None
+        self.since = monotonic()
+        autos = self.automatic
+        past = [old for old in autos if old.step < checkpoint.step] if checkpoint in autos and checkpoint else []
+        self.automatic = past
+        for old in autos:
+            if old not in past:
+                old.release()
         if base is not None:
             base.release()
 
@@ -203,7 +212,7 @@ class Checkpoints:
     def find(self, name: str) -> Checkpoint:
         try:
             return self.named[name]
-        except KeyError:
+        except (KeyError, TypeError):
             known = ", ".join(self.named) or "none"
             raise CheckpointError(f"no checkpoint {name!r}; named checkpoints of this session: {known}") from None
 
@@ -212,13 +221,16 @@ class Checkpoints:
         del self.named[name]
         checkpoint.release()
 
-    def newest_first(self, *, named: bool = False) -> Iterator[Checkpoint]:
-        """Where a session could go on after a kill: the newest state first; `named`: checkpoints with a name count
-        too.
+    def newest_first(self, *, named: bool = False) -> list[Checkpoint]:
+        """Where a session could go on after a kill: the newest state of its past first; `named`: checkpoints with a
+        name count, too, at the end those that are not of its past.
         """
-        yield from reversed(self.automatic)
-        last = [*([self.base] if self.base is not None else []), *(self.named.values() if named else ())]
-        yield from sorted(last, key=lambda checkpoint: checkpoint.created, reverse=True)
+        held = {*self.automatic, *(self.named.values() if named else ())}
+        if self.base is not None:
+            held.add(self.base)
+        # What the running process was thawed from is older than what has been made of that process, and newer than all
+        # that was made before.
+        return sorted(held, key=lambda c: self.since if c is self.base else c.created, reverse=True)
 
     def living(self) -> list[Checkpoint]:
         """Every checkpoint this session holds, each once."""
@@ -241,6 +253,8 @@ class Checkpoints:
         rows = []
         for checkpoint in self.living():
             pid = checkpoint.pid()
+            if checkpoint.name is None and (pid is None or not checkpoint.alive):
+                continue
             rows.append(
                 CheckpointInfo(
                     name=checkpoint.label,
@@ -264,13 +278,9 @@ class Checkpoints:
                     held.append((checkpoint, os.dup(checkpoint.channel.pidfd)))
                 except OSError:  # out of descriptors: it ends all the same, and nobody waits for it
                     break
-        self.forget_automatic()
-        for checkpoint in self.named.values():
+        for checkpoint in (*self.automatic, *self.named.values(), *([self.base] if self.base is not None else [])):
             checkpoint.release()
-        self.named.clear()
-        if self.base is not None:
-            self.base.release()
-            self.base = None
+        self.automatic, self.named, self.base = [], {}, None
         ending = []
         for checkpoint, pidfd in held:
             if checkpoint.users:

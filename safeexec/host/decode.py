@@ -172,6 +172,6 @@ def displays(reports: list[m.Display]) -> tuple[Any, ...]:
     return tuple(Display(dict(report.data), report.truncated) for report in reports[:NAMES])
 
 
-def restored(result: Result) -> Result:
-    """The same result, of a step that was undone."""
-    return replace(result, state="restored")
+def restored(result: Result, notes: list[str]) -> Result:
+    """The same result, of a step that was undone, and what is to be said of that."""
+    return replace(result, state="restored", notes=(*result.notes, *notes))

@@ -13,7 +13,7 @@ import os
 import resource
 from collections.abc import Collection
 from itertools import count
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from safeexec.errors import (
@@ -66,6 +66,10 @@ RESTORE_SECONDS = 6.0
 """How long all copies together may take: then the session starts over."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
+RECOVER_SECONDS = 1.0
+"""How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
+the newest checkpoint is the same."""
+CLOSED_MEANWHILE = "the session was closed while this step ran"
 
 
 DEEP_LOOK_SECONDS = 1.0
@@ -107,6 +111,10 @@ class Running:
         self.more = False
         """Whether the last call returned a generator that goes on."""
         self.step = 0
+        self.reached = 0
+        """The step whose state this is: less than `step` after one that was undone."""
+        self._empty = True
+        """Whether there is no state to lose."""
         self._sources: dict[str, str] = {}
         self._listing: dict[str, FileInfo] = {}
         """The workspace's files after the last step, to tell what the next one changes."""
@@ -120,7 +128,11 @@ class Running:
         """When to look again at what the session holds without a name (`host.unnamed`)."""
         self._told_next: list[str] = []
         """Notes for the next result: what became of the state while nobody used it."""
+        self.user: int | None = None
+        """The thread that uses the session now, and holds its lock."""
         self._closed = False
+        self._released = False
+        """Whether nothing is held any more. Whoever holds the lock lets go of it."""
         self._why_closed = "the session is closed"
         self.used = monotonic()
         """When the session was last used."""
@@ -133,6 +145,11 @@ class Running:
         """The source of the plugin that is loaded."""
         self._verdict: Verdict | None = None
         self._running = False
+        self._unfinished = False
+        """Whether the process has begun a step that is neither part of the state yet nor undone."""
+        self._ending = _thread.RLock()
+        """Held to end a step, by whoever does: `cancel` never hits what comes after the step that it saw. Reentrant,
+        for a handler of signals may cancel, too."""
         self.born = 0
         """How many fresh children this session has had: one, and one more each time there was no state to go back
         to."""
@@ -184,6 +201,7 @@ class Running:
     def _begin_in(self, channel: Channel, ready: m.Ready) -> None:
         """Make a child that has just come up the process of this session."""
         self.born += 1
+        self.reached, self._empty = 0, True
         self._adopt(channel, None)
         self.mechanisms = self.sandbox.mechanisms
         if self._lineage is not None:
@@ -256,6 +274,7 @@ class Running:
 
     def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
         self._bereft = True
+        self._unfinished = False
         self._runner = channel
         self._origin = origin
         self._memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
@@ -266,24 +285,56 @@ class Running:
         if self._closed:
             return
         self._closed = True
-        while self.minded:
-            sleep(MINDED_SECONDS)
-        self._verdict = self._verdict or Verdict("cancelled", "the session was closed")
+        deadline = monotonic() + supervisor.KILL_SECONDS
+        while not self._released:
+            if self._lock.acquire(blocking=False):
+                try:
+                    yield from self._end()
+                finally:
+                    self._lock.release()
+                return
+            # In use: the step that runs is ended, and whoever uses the session lets go of it.
+            self._end_step(Verdict("cancelled", CLOSED_MEANWHILE), at_once=True)
+            if self.user == _thread.get_ident() or monotonic() >= deadline:
+                return
+            yield Wait((), monotonic() + MINDED_SECONDS)
+
+    def _end(self) -> Core[None]:
+        """End everything, wait until it has gone, and remove what it leaves. The lock is held."""
+        deadline = monotonic() + supervisor.KILL_SECONDS
+        for process in self._end_processes():
+            try:
+                yield Wait((process,), deadline)
+            finally:
+                os.close(process)
+        self._remove()
+
+    def let_go(self) -> None:
+        """The same without waiting, for a session that was closed while it was in use. The lock is held."""
+        for process in self._end_processes():
+            os.close(process)
+        self._remove()
+
+    def _end_processes(self) -> list[int]:
+        """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
         runner, self._runner = self._runner, None
-        copies = self.checkpoints.close()
+        ending = self.checkpoints.close()
         if runner is not None:
             runner.kill()
+            if runner.pidfd >= 0:
+                with contextlib.suppress(OSError):  # out of descriptors: it ends all the same
+                    ending.insert(0, os.dup(runner.pidfd))
         if self._lineage is not None:
             self._lineage.leave(self)
-        deadline = monotonic() + supervisor.KILL_SECONDS
         if runner is not None:
-            yield from runner.ended(deadline)
             runner.close()
-        for copy in copies:
-            try:
-                yield Wait((copy,), deadline)
-            finally:
-                os.close(copy)
+        return ending
+
+    def _remove(self) -> None:
+        """Close the files of a session whose processes have been ended."""
+        if self._released:
+            return
+        self._released = True
         self._out.close()
         self._err.close()
         if self.workspace is not None:
@@ -296,7 +347,8 @@ class Running:
             return
         try:
             self._why_closed = f"the session was closed after {seconds:g} s without use (idle_seconds)"
-            yield from self.close()
+            self._closed = True
+            yield from self._end()
         finally:
             self._lock.release()
 
@@ -304,7 +356,7 @@ class Running:
         """This process was forked from the one that has the session: close its copies of the descriptors, end
         nothing.
         """
-        self._closed = True
+        self._closed = self._released = True
         self._why_closed = "the session was opened before the process forked; open one in each worker"
         if self._runner is not None:
             self._runner.close()
@@ -355,14 +407,35 @@ class Running:
         """End the running process and its strays."""
         self._runner = None
         assert self._lineage is not None
-        yield from self._lineage.end_runner(runner, self)
-        runner.close()
+        try:
+            yield from self._lineage.end_runner(runner, self)
+        finally:
+            runner.close()
 
     def _living_runner(self) -> Core[Channel]:
+        """The process that runs steps, ready for a request."""
+        runner = self._runner
+        if runner is not None and (self._unfinished or not runner.at_rest):
+            yield from self._recover(runner)
         if self._runner is None:
-            yield from self._restore()
+            self._told_next += yield from self._restore()
         assert self._runner is not None
         return self._runner
+
+    def _recover(self, runner: Channel) -> Core[None]:
+        """The last caller was interrupted (Ctrl-C, a handler that raised), and that again while it put things in order:
+        take in the answer that nobody waited for; a step is undone.
+        """
+        deadline = monotonic() + RECOVER_SECONDS
+        try:
+            while not self._unfinished and not runner.at_rest:
+                if (yield from runner.receive(deadline)) is None:
+                    self._unfinished = True
+        except (Gone, ProtocolError):
+            self._unfinished = True
+        if self._unfinished:
+            self.checkpoints.revoke(self._lane_step)
+            yield from self._stop(runner)
 
     def _grant(self, step: int) -> tuple[tuple[int, ...], Any]:
         """A lane for the checkpoint of the state after `step`, if the policy makes checkpoints."""
@@ -421,19 +494,23 @@ class Running:
     def _lost(self, runner: Channel, error: Exception) -> Core[None]:
         """The process died outside a step: restore, and say so."""
         yield from self._stop(runner)
-        yield from self._restore()
+        self._told_next += yield from self._restore()
         raise SandboxError(f"the session's process died ({error}); its state was restored, try again") from None
 
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""
-        runner = self._runner
-        if not self._running or runner is None:
-            return False
-        self._verdict = self._verdict or Verdict("cancelled", "the step was cancelled by the host")
-        if self._safe_to_kill:
-            runner.kill()
-        # Otherwise the thread that drives the step sees the verdict at its next look, at most 50 ms from now.
-        return True
+        return self._end_step(Verdict("cancelled", "the step was cancelled by the host"))
+
+    def _end_step(self, verdict: Verdict, *, at_once: bool = False) -> bool:
+        """End the running step. Whether there was one. May be called from any thread."""
+        with self._ending:
+            if not self._running or self._runner is None:
+                return False
+            self._verdict = self._verdict or verdict
+            if self._safe_to_kill or at_once:
+                self._runner.kill()
+            # Otherwise the thread that drives the step sees the verdict at its next look, at most 50 ms from now.
+            return True
 
     def _use(self) -> _Use:
         if self._closed:
@@ -444,24 +521,39 @@ class Running:
         self._runner = None
 
 
+_AT_ONCE = (False,)
+
+
 class _Use:
     """The session is in use by one caller; a second one is refused at once rather than kept waiting."""
 
     __slots__ = ("_lock", "_session")
 
     def __init__(self, lock: _thread.LockType, session: Running) -> None:
-        if not lock.acquire(blocking=False) and not _after_the_minder(lock, session):
-            raise SessionBusy(
-                "a step of this session is running in another thread or task; use a session per thread, or branch"
-            )
         self._lock = lock
         self._session = session
 
     def __enter__(self) -> None:
-        return None
+        taken: list[bool] = []
+        try:
+            # One call of C code: no exception of a handler (Ctrl-C) comes between taking the lock and knowing it.
+            taken += map(self._lock.acquire, _AT_ONCE)
+            if not taken[0] and not _after_the_minder(self._lock, self._session):
+                raise SessionBusy(
+                    "a step of this session is running in another thread or task; use a session per thread, or branch"
+                )
+            self._session.user = _thread.get_ident()
+        except BaseException:
+            if True in taken:
+                self._lock.release()
+            raise
 
     def __exit__(self, *_: object) -> None:
-        self._session.used = monotonic()
+        session = self._session
+        session.used = monotonic()
+        if session.closed:
+            session.let_go()
+        session.user = None
         self._lock.release()
 
 

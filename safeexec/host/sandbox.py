@@ -407,10 +407,11 @@ class SandboxCore:
 
     def session_opened(self, session: Running) -> None:
         self._open.add(session)
-        if self._minder is None and not self.closed:
-            from safeexec.host.rest import Minder
+        with self._lock:
+            if self._minder is None and not self.closed:
+                from safeexec.host.rest import Minder
 
-            self._minder = Minder(self)
+                self._minder = Minder(self)
 
     def open_sessions(self) -> list[Running]:
         return list(self._open)

@@ -103,12 +103,13 @@ class SessionCore(Steps):
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
         with self._use():
             runner = yield from self._living_runner()
-            fds, lane = self._grant(self.step)
+            fds, lane = self._grant(self.reached)
             try:
                 yield from self._send_granted(runner, request, fds, lane)
                 answer = yield from self._answer(runner, m.Done)
             except (Gone, ProtocolError) as error:
                 yield from self._lost(runner, error)
+            self._empty = False
             autos = self.checkpoints.automatic
             if autos and self.workspace is not None:
                 # Over its limit (a thread of the guest fills it): the next step ends with that.
@@ -145,13 +146,16 @@ class SessionCore(Steps):
 
     def _files_changed(self) -> None:
         """The host or a command changed files: they belong to the newest checkpoint's state."""
-        autos = self.checkpoints.automatic
-        if self.workspace is not None:
-            snapshot = self.workspace.snapshot()
-            if autos:
-                autos[-1].snapshot = snapshot
-            else:
-                self.workspace.initial = snapshot
+        if self.workspace is None:
+            return
+        snapshot, newest = self.workspace.snapshot(), next(iter(self.checkpoints.newest_first()), None)
+        if newest is None:
+            self.workspace.initial = snapshot
+        elif newest is self.checkpoints.base:
+            # It may have a name, or be another branch's, too: there its files stay what they were.
+            self.checkpoints.base_files = snapshot
+        else:
+            newest.snapshot = snapshot
 
     def self_test(self) -> Core[list[Mechanism]]:
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was
@@ -212,7 +216,7 @@ class SessionCore(Steps):
         """
         with self._use():
             runner = yield from self._living_runner()
-            lanes, lane = self._grant(self.step)
+            lanes, lane = self._grant(self.reached)
             try:
                 yield from self._send_granted(runner, m.Load(), (*lanes, fd), lane)
                 answer = yield from self._answer(runner, m.Done, self._save_seconds())
@@ -220,6 +224,8 @@ class SessionCore(Steps):
                 raise StateFileError(f"the process died while it restored the state: {error}") from None
             if answer.problem:
                 raise StateFileError(f"the state could not be restored: {answer.problem}")
+            self._empty = False
+            self._files_changed()
 
     def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`."""

@@ -162,12 +162,13 @@ class Steps(Undo):
         on_output: OnOutput | None,
     ) -> Core[Result]:
         runner = yield from self._living_runner()
+        self._lane_step = self.step if type(request) is not m.Check else self.step + 1
+        self._unfinished = True
         fds, lane = self._grant(self.step) if type(request) is not m.Check else ((), None)
         self._out.begin()
         self._err.begin()
         self._verdict = None
         self._safe_to_kill = False
-        self._lane_step = self.step if type(request) is not m.Check else self.step + 1
         self.calls_of_step = 0
         calls = len(self.tool_records)
         limits, outputs = self.policy.limits, (self._out, self._err)
@@ -176,29 +177,32 @@ class Steps(Undo):
         )
         self._running = True
         try:
-            yield from self._send_granted(runner, request, fds, lane)
-            watched = 0 if type(request) is m.Check else self.step
-            done = yield from self._await_done(runner, watch, on_output, watched)
-            if not isinstance(done, Verdict):
-                # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
-                result = yield from self._result(runner, done, watch, calls)
+            try:
+                yield from self._send_granted(runner, request, fds, lane)
+                watched = 0 if type(request) is m.Check else self.step
+                done = yield from self._await_done(runner, watch, on_output, watched)
+                if not isinstance(done, Verdict):
+                    # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
+                    result = yield from self._result(runner, done, watch, calls)
+            finally:
+                # Before anything else: a process that comes after this one is not to be hit by `cancel`.
+                with self._ending:
+                    self._running = False
         except (Gone, ProtocolError) as error:
-            if self._closed and runner.pidfd < 0:
-                raise SessionClosed("the session was closed while this step ran") from None
             return (yield from self._crashed(runner, watch, error, calls))
         except BaseException:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
-            self._running = False
             yield from self._secured(FREEZE_SECONDS)
             yield from self._stop_undone(runner)
-            yield from self._restore()
+            self._told_next += yield from self._restore()
             raise
-        finally:
-            self._running = False
         if isinstance(done, Verdict):
             return (yield from self._killed(runner, watch, done, calls))
-        if (over := self._commit(watch)) is not None:
+        # Whoever asked in time for its end, and was told that it runs, finds it ended.
+        if (over := self._verdict or self._commit(watch)) is not None:
             return (yield from self._killed(runner, watch, over, calls))
+        if type(request) is not m.Check:
+            self.reached, self._empty = self.step, False
         if self.workspace is not None and (files := self._changed_files()):
             result = replace(result, files=files)
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
@@ -207,8 +211,8 @@ class Steps(Undo):
                 result = replace(result, notes=(*result.notes, NOT_UNDONE))
             else:
                 yield from self._stop_undone(runner)
-                yield from self._restore()
-                result = restored(result)
+                result = restored(result, (yield from self._restore()))
+        self._unfinished = False
         if on_output is not None:
             self._stream_rest(on_output)
         self.sandbox.replenish()

@@ -17,17 +17,21 @@ from safeexec.host.checkpoints import (
     MAX_GENERATIONS,
     Checkpoint,
     CheckpointInfo,
-    generations,
+    ancestors,
     living,
     new_lane,
 )
 from safeexec.host.memory import own_bytes
-from safeexec.host.runner import PARK_SECONDS, RESTORE_SECONDS, THAW_SECONDS, Running
+from safeexec.host.runner import CLOSED_MEANWHILE, PARK_SECONDS, RESTORE_SECONDS, THAW_SECONDS, Running
 from safeexec.host.waiting import Core
+from safeexec.host.workspace import Snapshot
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.results import ToolCallRecord
+from safeexec.results import NEWEST_LEFT, STARTS_EMPTY, ToolCallRecord
 
+NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to a named checkpoint"
+NAME_LENGTH = 200
+_AUTOMATIC_NAME = re.compile(r"step \d+")
 LOST_SOURCE = 50_000
 NAMES_LOST = 200
 _BINDS = re.compile(
@@ -48,23 +52,25 @@ class Undo(Running):
 
     def _restore(self) -> Core[list[str]]:
         """Bring back the newest state that lives. Returns notes about what could not be carried over."""
+        if self._closed:
+            raise SessionClosed(CLOSED_MEANWHILE)
+        reached, empty = self.reached, self._empty
         if self.policy.checkpoints == "off" and not self.checkpoints.named and self.checkpoints.base is None:
-            notes = ["checkpoints are off, so the session starts empty"] if self.step > 1 else []
             yield from self._start_over()
-            return notes
-        missed = 0
+            return [] if empty else [f"checkpoints are off, so {STARTS_EMPTY}"]
         deadline = monotonic() + RESTORE_SECONDS
-        for checkpoint in self.checkpoints.newest_first(named=self.policy.checkpoints == "off"):
+        for missed, checkpoint in enumerate(self.checkpoints.newest_first(named=self.policy.checkpoints == "off")):
             if monotonic() >= deadline:
                 break
-            carried = yield from self._thaw_into_self(checkpoint)
+            files = self.checkpoints.base_files if checkpoint is self.checkpoints.base else None
+            carried = yield from self._thaw_into_self(checkpoint, files)
             if carried is not None:
-                if missed or (checkpoint.name is not None and checkpoint.step < self.step - 1):
-                    carried.append(f"the state of checkpoint {checkpoint.label!r} is the newest that was left")
+                self.checkpoints.base_files = files
+                if missed or checkpoint.step < reached:
+                    carried.append(f"the state of checkpoint {checkpoint.label!r} {NEWEST_LEFT}")
                 return carried
-            missed += 1
         yield from self._start_over()
-        return ["no checkpoint was left: the session starts empty"] if self.step > 1 or missed else []
+        return [] if empty else [f"no checkpoint was left: {STARTS_EMPTY}"]
 
     def end_rest(self, over: str) -> Core[None]:
         """End what the session has running although no step does, and go on from its newest checkpoint."""
@@ -85,23 +91,28 @@ class Undo(Running):
         self.checkpoints.thawed_from(None)
         self._sources.clear()
         if self.workspace is not None:
-            self.workspace.restore(self.workspace.initial)
+            _, problems = self.workspace.restore(self.workspace.initial)
+            self._told_next += problems
         yield from self._fresh_runner()
 
-    def _thaw_into_self(self, checkpoint: Checkpoint) -> Core[list[str] | None]:
-        """Go on from `checkpoint`. None if it is not there any more."""
-        place = None
-        if self.workspace is not None and checkpoint.snapshot is not None:
+    def _thaw_into_self(self, checkpoint: Checkpoint, files: Snapshot | None = None) -> Core[list[str] | None]:
+        """Go on from `checkpoint`, with `files` instead of its own. None if it is not there any more."""
+        place: str | None = None
+        problems: list[str] = []
+        snapshot = checkpoint.snapshot if files is None else files
+        if self.workspace is not None and snapshot is not None:
             # First, for the copy opens its files again when it thaws.
-            place = self.workspace.path if self.workspace.restore(checkpoint.snapshot) else None
+            moved, problems = self.workspace.restore(snapshot)
+            place = self.workspace.path if moved else None
         thawed = yield from self._thaw(checkpoint, branch=False, workspace=place, fds=())
         if thawed is None:
             return None
         channel, ready = thawed
         self._adopt(channel, checkpoint)
+        self.reached, self._empty = checkpoint.step, False
         self.checkpoints.thawed_from(checkpoint)
         self._enter_group(channel)
-        return list(ready.notes)
+        return [*problems, *ready.notes]
 
     def _thaw(
         self, checkpoint: Checkpoint, *, branch: bool, workspace: str | None, fds: tuple[int, ...]
@@ -118,6 +129,10 @@ class Undo(Running):
             ready = yield from channel.receive(monotonic() + THAW_SECONDS)
         except (Gone, ProtocolError):
             ready = None
+        except BaseException:
+            channel.kill()
+            channel.close()
+            raise
         if not isinstance(ready, m.Ready):
             channel.kill()
             channel.close()
@@ -133,8 +148,12 @@ class Undo(Running):
 
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`."""
-        if not isinstance(name, str) or not name:
-            raise CheckpointError("a checkpoint needs a name: a str that is not empty")
+        if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
+            raise CheckpointError(
+                f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
+            )
+        if _AUTOMATIC_NAME.fullmatch(name):
+            raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
         with self._use():
             self.checkpoints.room_for(name)
             checkpoint = yield from self._freeze()
@@ -164,9 +183,11 @@ class Undo(Running):
     def _freeze(self, seconds: float | None = None) -> Core[Checkpoint]:
         runner = yield from self._living_runner()
         parent = living(self._origin)
-        if (depth := generations(parent)) >= MAX_GENERATIONS:
+        if len(above := ancestors(parent)) >= MAX_GENERATIONS:
             raise CheckpointError(
-                f"this state lies {depth} restores deep, each on a checkpoint that still lives; drop one of them first"
+                f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
+                f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
+                "that lie between"
             )
         self._make_room()
         try:
@@ -176,7 +197,7 @@ class Undo(Running):
         ours, theirs = new_lane()
         checkpoint = Checkpoint(
             ours,
-            self.step,
+            self.reached,
             parent=parent,
             tool_calls=len(self.tool_records),
             snapshot=snapshot,
@@ -188,7 +209,7 @@ class Undo(Running):
                 answer = yield from self._answer(runner, m.Done, seconds)
             except (Gone, ProtocolError) as error:
                 yield from self._stop(runner)
-                yield from self._restore()
+                self._told_next += yield from self._restore()
                 raise CheckpointError(
                     f"the process died while the checkpoint was made ({error}); the session was restored"
                 ) from None
@@ -226,31 +247,36 @@ class Undo(Running):
     def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
         with self._use():
-            if name is not None:
-                target: Checkpoint | None = self.checkpoints.find(name)
-            else:
-                if self.step == 0:
-                    raise CheckpointError("no step has run yet: there is nothing to roll back")
-                if self.policy.checkpoints == "off":
-                    raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
-                target = next((c for c in self.checkpoints.newest_first() if c.step < self.step), None)
-                if target is None and self.step > 1:
-                    raise CheckpointError(
-                        "the state before the last step is no longer kept: roll back to a named checkpoint"
-                    )
+            target = self.checkpoints.find(name) if name is not None else self._before_last_step()
             since = self.tool_records[target.tool_calls if target is not None else 0 :]
             if target is not None and not (yield from target.parked(monotonic() + PARK_SECONDS)):
-                raise CheckpointError(f"the checkpoint {target.label!r} is gone (its process was killed)")
+                raise CheckpointError(
+                    NO_LONGER_KEPT if name is None else f"the checkpoint {name!r} is gone (its process was killed)"
+                )
             if self._runner is not None:
                 yield from self._stop(self._runner)
             if target is None:
                 yield from self._start_over()
-            elif (yield from self._thaw_into_self(target)) is None:
-                yield from self._restore()
+                return since
+            carried = yield from self._thaw_into_self(target)
+            if carried is None:
+                self._told_next += yield from self._restore()
                 raise CheckpointError(
                     f"the checkpoint {target.label!r} died while it was thawed; the session was restored"
                 )
+            self._told_next += carried
             return since
+
+    def _before_last_step(self) -> Checkpoint | None:
+        """The state before the last step that is part of the session. None: the state before the first one."""
+        if self.reached == 0:
+            raise CheckpointError("no step is part of this state: there is nothing to roll back")
+        if self.policy.checkpoints == "off":
+            raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
+        target = next((c for c in self.checkpoints.newest_first() if c.step < self.reached), None)
+        if target is None and self.reached > 1:
+            raise CheckpointError(NO_LONGER_KEPT)
+        return target
 
     def branch(self, count: int) -> Core[list[Self]]:
         """`count` new sessions that go on from the state as it is now."""
@@ -295,9 +321,10 @@ class Undo(Running):
             self._lineage.sessions.add(branch)
             branch._begin_group(thawed[0])
             branch.mechanisms = self.mechanisms
-            branch.checkpoints.base = checkpoint
-            checkpoint.users += 1
-            branch.step = self.step
+            branch.checkpoints.thawed_from(checkpoint)
+            branch.step, branch.reached, branch._empty = self.step, self.reached, self._empty
+            branch.tool_records = list(self.tool_records)
+            branch._told_next = list(thawed[1].notes)
             branch.label = self.label
             branch._sources = dict(self._sources)
             self.sandbox.session_opened(branch)

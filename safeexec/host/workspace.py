@@ -39,6 +39,15 @@ class Entry(NamedTuple):
 Snapshot = dict[str, Entry]
 
 
+class Restored(NamedTuple):
+    """What became of a restore. `moved`: the directory is a new one, and a copy of the session that was in the old one
+    must be told; `problems`: what could not be brought back, in words.
+    """
+
+    moved: bool
+    problems: list[str]
+
+
 class Stored:
     """The bytes of one file in the store. They go with the last snapshot that has them."""
 
@@ -67,6 +76,16 @@ def _needs_room(path: str) -> Iterator[None]:
             f"there is no room for a workspace's files below {os.path.dirname(path)}: {error.strerror}; "
             "set TMPDIR to a directory that can be written and has room"
         ) from None
+
+
+@contextlib.contextmanager
+def _told(problems: list[str], path: str, what: str) -> Iterator[None]:
+    """One file that cannot be restored is told, and the others are."""
+    try:
+        yield
+    except (OSError, WorkspaceError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        problems.append(f"{ascii(path)[1:-1][:200]} in the workspace could not be {what}: {reason}")
 
 
 class WorkspaceRoot:
@@ -246,7 +265,7 @@ class Workspace:
         snapshot: Snapshot = {}
         last = self._last
         for path, info in found:
-            mark = (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
+            mark = _mark(info)
             known = last.get(path)
             if known is not None and known.mark == mark:
                 snapshot[path] = known
@@ -263,27 +282,36 @@ class Workspace:
         self._last = snapshot
         return snapshot
 
-    def restore(self, snapshot: Snapshot) -> bool:
+    def restore(self, snapshot: Snapshot) -> Restored:
         """Make the files what they were: changed and deleted ones come back, new ones go.
 
-        Whether the directory itself is a new one: a copy of the session that was in the old one must be told.
+        What cannot be brought back, where the file system is full or another branch is at work in the directory, is
+        told; it does not end the session.
         """
-        if lost := self._lost() is not None:
+        if moved := self._lost() is not None:
             self._remove_all_but_living()
             os.mkdir(self.path, 0o700)
             self._own(self.path)
         present = dict(_walk(self.path))
+        problems: list[str] = []
         for path in sorted(present, reverse=True):
             entry = snapshot.get(path)
             info = present[path]
             if entry is None or stat.S_IFMT(entry.mode) != stat.S_IFMT(info.st_mode):
-                self._remove(path, info)
-                del present[path]
+                with _told(problems, path, "removed"):
+                    self._remove(path, info)
+                    del present[path]
         restored: Snapshot = {}
         for path in sorted(snapshot):
-            restored[path] = self._bring_back(path, snapshot[path], present.get(path))
+            with _told(problems, path, "brought back"):
+                restored[path] = self._bring_back(path, snapshot[path], present.get(path))
+        for path in sorted(restored, reverse=True):
+            entry = restored[path]
+            if stat.S_ISDIR(entry.mode):
+                with contextlib.suppress(OSError):
+                    _set_mode(os.path.join(self.path, path), entry.mode)
         self._last = restored
-        return lost
+        return Restored(moved, problems)
 
     def contents(self) -> dict[str, bytes]:
         """Every regular file by its path. Links and special files are left out."""
@@ -361,23 +389,34 @@ class Workspace:
         full = os.path.join(self.path, path)
         if stat.S_ISDIR(entry.mode):
             if info is None:
-                os.mkdir(full, stat.S_IMODE(entry.mode) | 0o700)
+                # Its own mode comes last: it may not let the host put files into it.
+                os.mkdir(full, 0o700)
                 self._own(full)
             return entry
         if info is not None:
-            if (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns) == entry.mark:
+            if _mark(info) == entry.mark:
                 return entry
+            if stat.S_ISREG(info.st_mode) and info.st_ino == entry.mark[0] and info.st_nlink == 1:
+                with contextlib.suppress(OSError, WorkspaceError):
+                    # The same file, so that what has it open or mapped (a database) goes on with it. Written over and
+                    # not emptied first, which on ext4 waits for the disk where the guest has just written: 2 ms.
+                    return self._fill(entry, open_beneath(self.path, path, os.O_WRONLY))
             os.unlink(full)
         if stat.S_ISLNK(entry.mode):
             os.symlink(entry.target, full)
             self._own(full)
             return entry._replace(mark=_mark(os.lstat(full)))
-        fd = os.open(full, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        return self._fill(entry, open_beneath(self.path, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+
+    def _fill(self, entry: Entry, fd: int) -> Entry:
+        """Give the file `fd`, which is closed, the contents of `entry`."""
         try:
             assert entry.stored is not None
             source = os.open(entry.stored.path, os.O_RDONLY)
             try:
                 copy_contents(source, fd)
+                if os.fstat(fd).st_size > (size := os.fstat(source).st_size):
+                    os.ftruncate(fd, size)
             finally:
                 os.close(source)
             os.fchmod(fd, stat.S_IMODE(entry.mode) & 0o777)
@@ -399,6 +438,16 @@ class Workspace:
     def _own(self, path: str) -> None:
         if self._lineage.owner is not None:
             os.chown(path, *self._lineage.owner, follow_symlinks=False)
+
+
+def _set_mode(path: str, mode: int) -> None:
+    """Give a directory its mode. No link is followed."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(mode) & 0o777:
+            os.fchmod(fd, stat.S_IMODE(mode) & 0o777)
+    finally:
+        os.close(fd)
 
 
 def _mark(info: os.stat_result) -> tuple[int, int, int, int]:

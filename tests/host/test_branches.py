@@ -72,6 +72,19 @@ def test_each_branch_has_its_own_output(session: Session) -> None:
         assert session.run("1").stdout == ""
 
 
+def test_a_branch_lists_the_tool_calls_that_it_made_itself(profile: str) -> None:
+    def note(text: str) -> None:
+        """Note a text."""
+
+    with Sandbox(profile, tools=[note]) as sandbox, sandbox.session() as session:
+        for text in "abc":
+            session.run(f"note({text!r})").check()
+        (branch,) = session.branch()
+        with branch:
+            branch.run("note('d')\nnote('e')").check()
+            assert [record.step for record in branch.rollback()] == [4, 4]
+
+
 def test_branches_run_at_the_same_time(session: Session) -> None:
     """Each waits for the other's start before it ends: both make it only if they really run side by side."""
     started = [threading.Event(), threading.Event()]
@@ -126,6 +139,18 @@ def test_there_is_a_limit_to_living_branches(open_session: OpenSession) -> None:
     branches.pop().close()
     branches += session.branch()
     for branch in branches:
+        branch.close()
+
+
+def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
+    chain = [session]
+    with pytest.raises(CheckpointError, match=r"branches deep.*close sessions"):
+        for _ in range(20):
+            chain += chain[-1].branch()
+    assert len(chain) >= 8
+    chain[4].close()
+    chain += chain[-1].branch()
+    for branch in chain[1:]:
         branch.close()
 
 

@@ -122,6 +122,14 @@ def test_what_cannot_be_carried_is_named(session: Session) -> None:
     session.run("import os\nos.remove('f.txt')").check()
     session.rollback("open")
     assert session.run("f.write('y')\nf.flush()\nopen('f.txt').read()").check().value == "xy"
+    session.run("import os\nos.remove('f.txt')").check()
+    session.checkpoint("removed")
+    session.rollback("removed")
+    assert any("'f.txt' could not be carried over" in note for note in session.run("1").notes)
+    assert session.run("1").notes == ()
+    (branch,) = session.branch()
+    with branch:
+        assert any("'f.txt' could not be carried over" in note for note in branch.run("1").notes)
 
 
 # When
@@ -193,6 +201,8 @@ def test_a_guest_thread_means_no_checkpoint_and_the_result_says_so(session: Sess
     assert killed.state == "restored"
     assert session.run("x").value == 1
     assert any("step 1" in note for note in killed.notes), killed.notes
+    told = killed.observation()
+    assert isinstance(told, str) and "restored to an older one" in told and "as they were" not in told
 
 
 def test_a_thread_that_has_ended_is_no_hindrance(session: Session) -> None:
@@ -219,6 +229,46 @@ def test_rollback_without_a_name_undoes_the_last_step(session: Session) -> None:
     session.run("x.append(2)").check()
     session.rollback()
     assert session.run("x").value == [1]
+
+
+@pytest.mark.parametrize("failing", [FOREVER, "x = 0\n1 / 0"])
+def test_rollback_after_a_step_that_was_undone_undoes_the_one_before(session: Session, failing: str) -> None:
+    for n in range(4):
+        session.run(f"x = {n}").check()
+    assert session.run(failing, timeout=0.3, atomic=True).state == "restored"
+    assert session.get("x") == 3
+    session.rollback()
+    assert session.get("x") == 2
+    session.run("x = 'on'").check()
+    session.rollback()
+    assert session.get("x") == 2
+
+
+def test_rollback_twice_is_further_back_or_an_error_and_never_the_same_state(session: Session) -> None:
+    for n in range(4):
+        session.run(f"x = {n}").check()
+    session.rollback()
+    assert session.get("x") == 2
+    try:
+        session.rollback()
+    except CheckpointError as error:
+        assert "no longer kept" in str(error)
+        assert session.get("x") == 2
+    else:
+        assert session.get("x") == 1
+
+
+def test_after_a_kill_without_automatic_checkpoints_the_line_that_was_left_is_no_state(
+    open_session: OpenSession,
+) -> None:
+    session = open_session(checkpoints="off")
+    session.run("x = 1").check()
+    session.checkpoint("one")
+    session.run("x = 2").check()
+    session.checkpoint("two")
+    session.rollback("one")
+    kill(session)
+    assert session.get("x") == 1
 
 
 def test_rollback_right_after_steps_back_to_back(open_session: OpenSession) -> None:
@@ -261,9 +311,13 @@ def test_mistakes_with_names(session: Session) -> None:
         session.rollback("there")
     with pytest.raises(CheckpointError, match="here"):
         session.drop("there")
-    for name in ("", None, 3):
+    for name in ("", None, 3, [], "x" * 201, "a\nb", "\x1b[31m", "\0", "\ud800", "step 1"):
         with pytest.raises(CheckpointError, match="name"):
             session.checkpoint(name)  # type: ignore[arg-type]
+        with pytest.raises(CheckpointError, match="no checkpoint"):
+            session.rollback(name if name is not None else "None")  # type: ignore[arg-type]
+    session.checkpoint("../größe 1")
+    session.drop("../größe 1")
     session.drop("here")
     with pytest.raises(CheckpointError, match="none"):
         session.rollback("here")
@@ -399,3 +453,54 @@ def test_files_follow_a_kill(session: Session) -> None:
     session.run("open('a.txt', 'w').write('1')").check()
     session.run("open('a.txt', 'w').write('2')\nopen('b.txt', 'w').write('2')\n" + FOREVER, timeout=0.3)
     assert session.run("import os\nos.listdir(), open('a.txt').read()").value == (["a.txt"], "1")
+
+
+@pytest.mark.profile("confined-python")
+def test_modes_of_directories_follow_a_rollback(session: Session) -> None:
+    session.run(
+        "import os\nos.mkdir('d')\nopen('d/f', 'w').write('1')\nos.chmod('d', 0o500)\nos.mkdir('e', 0o711)"
+    ).check()
+    modes = "[oct(os.stat(d).st_mode) for d in 'de'], open('d/f').read()"
+    before = session.run(modes).check().value
+    session.checkpoint("here")
+    session.run("os.chmod('d', 0o700)\nos.remove('d/f')\nos.rmdir('d')\nos.chmod('e', 0o700)").check()
+    session.rollback("here")
+    assert session.run(modes).check().value == before
+
+
+@pytest.mark.profile("confined-python")
+def test_a_database_that_is_open_goes_on_after_a_kill(session: Session) -> None:
+    """It minds that its file is the same one, and not one of the same name and contents."""
+    session.run(
+        "import sqlite3\nbase = sqlite3.connect('base.db')\nbase.execute('create table t (x)')\n"
+        "base.execute('insert into t values (1)')\nbase.commit()"
+    ).check()
+    lost = session.run(
+        "base.executemany('insert into t values (?)', [(2,)] * 9999)\nbase.commit()\n" + FOREVER, timeout=1
+    )
+    assert lost.state == "restored"
+    session.run("base.execute('insert into t values (3)')\nbase.commit()").check()
+    rows = "sqlite3.connect('base.db').execute('select x from t').fetchall()"
+    assert session.run(rows).check().value == [(1,), (3,)]
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.parametrize("before", ["kill", "rollback", "branch"])
+def test_a_file_of_the_host_belongs_to_the_state_that_it_was_written_to(session: Session, before: str) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("clean")
+    if before == "kill":
+        kill(session)
+    elif before == "rollback":
+        session.rollback("clean")
+    else:
+        (session,) = session.branch()
+    session.write_file("given.txt", b"1")
+    for _ in range(2):
+        session.run("open('given.txt', 'w').write('2')\n" + FOREVER, timeout=0.2)
+        assert session.read_file("given.txt") == b"1"
+    if before == "branch":
+        session.close()
+    else:
+        session.rollback("clean")
+        assert session.list_files() == []

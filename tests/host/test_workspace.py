@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -130,3 +131,43 @@ def test_nothing_of_a_session_is_left_on_disk(sandbox: Sandbox) -> None:
         assert path.is_dir()
     assert not path.exists()
     assert not list(path.parent.parent.glob(path.parent.name + "*"))
+
+
+def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: Session) -> None:
+    """Here its stored copy has gone; a full file system, or another branch at work in the directory, do the same."""
+    session.run("for name in ('a.txt', 'b.txt', 'c.txt'): open(name, 'w').write(name)").check()
+    session.checkpoint("three")
+    snapshot = session._core.checkpoints.find("three").snapshot
+    assert snapshot is not None
+    os.unlink(getattr(snapshot["b.txt"].stored, "path", ""))
+    session.run("import os\nfor name in os.listdir(): os.remove(name)").check()
+    session.rollback("three")
+    result = session.run("import os\nsorted(os.listdir())")
+    assert [note for note in result.notes if "b.txt in the workspace could not be brought back" in note], result.notes
+    assert session.run("open('a.txt').read() + open('c.txt').read()").value == "a.txtc.txt"
+
+
+@pytest.mark.profile("confined-python")
+def test_a_branch_that_is_at_work_in_anothers_directory_ends_no_rollback(session: Session) -> None:
+    """It knows the path from before the branch, and moves directories while the host brings files back."""
+    session.run(
+        "import os\nhome = os.getcwd()\nos.mkdir('d')\nfor n in range(20): open(f'd/{n}', 'w').write('1')"
+    ).check()
+    session.checkpoint("twenty")
+    (branch,) = session.branch()
+    mover = (
+        "os.chdir(home)\nprint('on')\nwhile True:\n    for a, b in (('d', 'e'), ('e', 'd')):\n"
+        "        try: os.rename(a, b)\n        except OSError: pass"
+    )
+    moving = threading.Event()
+    thread = threading.Thread(target=lambda: branch.run(mover, timeout=60, on_output=lambda _: moving.set()))
+    thread.start()
+    assert moving.wait(30)
+    for _ in range(10):
+        session.rollback("twenty")
+        session.run("import shutil\nfor name in os.listdir(): shutil.rmtree(name, ignore_errors=True)").check()
+    branch.cancel()
+    thread.join()
+    branch.close()
+    session.rollback("twenty")
+    assert session.run("len(os.listdir('d')), {open(f'd/{n}').read() for n in range(20)}").value == (20, {"1"})

@@ -1,0 +1,205 @@
+"""Steps that are ended from elsewhere at any moment: nothing but that step is lost, and nothing is left over."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import pytest
+
+from safeexec import Result, Sandbox, Session, SessionClosed
+from tests.footprint import footprint, leaks
+
+SHORT = "import time\nn += 1\ntime.sleep(0.06)"
+"""Longer than the first look at a step (50 ms), from when on `cancel` kills at once."""
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Threads take turns after a microsecond, so that every order comes up."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_cancel_ends_the_step_that_it_saw_and_none_after_it(session: Session) -> None:
+    session.run("n = 0").check()
+    kept = 0
+    for _ in range(25):
+        told: list[bool] = []
+        over = threading.Event()
+
+        def cancel(told: list[bool] = told, over: threading.Event = over) -> None:
+            over.wait(0.059)
+            while not over.is_set():
+                told.append(session.cancel())
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        result = session.run(SHORT)
+        over.set()
+        thread.join()
+        assert result.outcome == ("cancelled" if any(told) else "ok"), (result, any(told))
+        kept += result.ok
+        assert session.run("n").check().value == kept
+
+
+def test_cancel_in_a_handler_of_signals(session: Session) -> None:
+    told: list[bool] = []
+    before = signal.signal(signal.SIGUSR2, lambda *_: told.append(session.cancel()))
+    try:
+        for _ in range(2):
+            result = session.run(
+                "print('on')\nwhile True: pass", timeout=5, on_output=lambda _: signal.raise_signal(signal.SIGUSR2)
+            )
+            assert (result.outcome, result.state) == ("cancelled", "restored")
+        signal.raise_signal(signal.SIGUSR2)
+        assert told[-1] is False
+        assert all(told[:-1]) and len(told) > 2
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+
+
+@pytest.mark.profile("confined-python")
+def test_a_session_may_be_closed_while_another_thread_uses_it(profile: str) -> None:
+    before = footprint()
+    with Sandbox(profile) as sandbox:
+        for use in USES:
+            session = sandbox.session()
+            session.run("x = 1").check()
+            began = threading.Event()
+            ends: list[object] = []
+
+            def work(
+                session: Session = session,
+                use: Callable[[Session, threading.Event], object] = use,
+                began: threading.Event = began,
+                ends: list[object] = ends,
+            ) -> None:
+                try:
+                    while True:
+                        use(session, began)
+                except Exception as error:
+                    ends.append(error)
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            assert began.wait(30)
+            session.close()
+            thread.join(30)
+            assert [type(end) for end in ends] == [SessionClosed], ends
+            session.close()
+        assert sandbox.run("1 + 1").value == 2
+    assert not leaks(before)
+
+
+def step(session: Session, began: threading.Event) -> Result:
+    return session.run("print('on')\nwhile True: pass", timeout=60, on_output=lambda _: began.set())
+
+
+def short_steps(session: Session, began: threading.Event) -> Result:
+    began.set()
+    return session.run("x = x + 1")
+
+
+def undo(session: Session, began: threading.Event) -> None:
+    began.set()
+    session.checkpoint("here")
+    session.rollback("here")
+
+
+USES: list[Callable[[Session, threading.Event], object]] = [step, short_steps, undo, *[step, short_steps, undo] * 3]
+
+
+def test_many_threads_open_sessions_at_once_and_none_is_busy(profile: str) -> None:
+    """One thread of the sandbox looks after all that rest, however many came first."""
+    gate = threading.Barrier(8)
+    with Sandbox(profile) as sandbox:
+
+        def work() -> None:
+            gate.wait(30)
+            with sandbox.session() as session:
+                session.run("1").check()
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        before = watching()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert watching() == before + 1
+
+
+def watching() -> int:
+    """Threads that look after resting sessions."""
+    return sum(frame.f_code.co_name == "_watch" for frame in outermost_frames())
+
+
+def outermost_frames() -> Iterator[FrameType]:
+    for frame in sys._current_frames().values():
+        while frame.f_back is not None:
+            frame = frame.f_back
+        yield frame
+
+
+STORM = """
+import os, random, signal, sys, threading, time
+from safeexec import Sandbox
+
+chance = random.Random(5)
+armed = over = False
+
+def storm():
+    while not over:
+        time.sleep(chance.random() * 0.004)
+        if armed:
+            os.kill(os.getpid(), signal.SIGINT)
+
+def branch(session):
+    for branch in session.branch():
+        branch.close()
+
+ACTS = {
+    "steps": [lambda session: session.run("n += 1\\nopen('f', 'w').write(str(n))")],
+    "questions": [lambda s: s.get("n"), lambda s: s.variables(), lambda s: s.set("m", 1)],
+    "undo": [lambda s: s.checkpoint("a"), lambda s: s.rollback("base"), branch],
+}[sys.argv[2]]
+interrupted = 0
+with Sandbox(sys.argv[1]) as sandbox, sandbox.session() as session:
+    session.run("n = 0\\nopen('f', 'w').write('0')").check()
+    session.checkpoint("base")
+    thread = threading.Thread(target=storm)
+    thread.start()
+    for number in range(40):
+        try:
+            try:
+                armed = True
+                for _ in range(20):
+                    ACTS[number % len(ACTS)](session)
+            finally:
+                armed = False
+        except KeyboardInterrupt:
+            interrupted += 1
+        n, written = session.run("[n, int(open('f').read())]").check().value
+        assert n == written, (n, written)
+    over = True
+    thread.join()
+    assert interrupted > 10, interrupted
+    print("in order")
+"""
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.parametrize("what", ["steps", "questions", "undo"])
+def test_ctrl_c_at_any_moment_again_and_again_leaves_the_session_in_order(profile: str, what: str) -> None:
+    """Also while the one before is being dealt with."""
+    done = subprocess.run(
+        [sys.executable, "-c", STORM, profile, what], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.stdout == "in order\n", done.stdout + done.stderr
