@@ -108,6 +108,7 @@ class Running:
         self._origin: Checkpoint | None = None
         """What the running process was thawed from, also when that copy has gone since."""
         self._memory_base = 0
+        """Bytes that its first child was born with, which `limits.memory_mb` does not count."""
         self.more = False
         """Whether the last call returned a generator that goes on."""
         self.step = 0
@@ -277,7 +278,9 @@ class Running:
         self._unfinished = False
         self._runner = channel
         self._origin = origin
-        self._memory_base = processes.private_memory(channel.pid) if channel.pid is not None else 0
+        if origin is None and channel.pid is not None:
+            # What a thawed process begins with is the session's own, but for what the first child was born with.
+            self._memory_base = processes.private_memory(channel.pid)
         self._changed_files()
 
     def close(self) -> Core[None]:

@@ -316,6 +316,7 @@ class Undo(Running):
             if thawed is None:
                 raise CheckpointError("the checkpoint died while it was branched")
             branch._adopt(thawed[0], checkpoint)
+            branch._memory_base = self._memory_base
             branch._lineage = self._lineage
             assert self._lineage is not None
             self._lineage.sessions.add(branch)

@@ -133,6 +133,23 @@ def test_a_guest_may_catch_its_memory_error_and_go_on(open_session: OpenSession)
     assert (result.outcome, result.value) == ("ok", "too much")
 
 
+@pytest.mark.parametrize("how", ["restore", "branch", "rollback"])
+def test_a_restored_state_counts_as_what_it_holds(open_session: OpenSession, how: str) -> None:
+    """Else a guest would have its limit anew after every step that is killed."""
+    session = open_session(memory_mb=100)
+    session.run("a = bytearray(60 << 20)\na[::4096] = bytes(len(a[::4096]))").check()
+    if how == "restore":
+        assert session.run(FOREVER, timeout=0.2).state == "restored"
+    elif how == "rollback":
+        session.run("b = 1").check()
+        session.rollback()
+    [later] = session.branch() if how == "branch" else [session]
+    result = later.run("c = bytearray(60 << 20)\nc[::4096] = bytes(len(c[::4096]))\nwhile True: pass", timeout=5)
+    assert result.outcome == "memory" and result.state == "restored"
+    assert later.run("len(a)").value == 60 << 20
+    later.close()
+
+
 def test_output_past_the_ceiling_ends_the_step(open_session: OpenSession) -> None:
     session = open_session(output_kb=4)
     result = killed(session, "while True: print('x' * 1000)", timeout=30)
