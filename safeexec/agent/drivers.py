@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from safeexec.agent.asking import ask_in_thread, out_of_time
-from safeexec.agent.errors import ModelError, TranscriptError
+from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def _session(agent: CodeAgent) -> Iterator[Any]:
     if isinstance(given, (str, Policy)):
         with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
             yield session
+    elif inspect.iscoroutinefunction(given.run):
+        raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async()")
     elif hasattr(given, "session"):
         with given.session() as session:
             yield session

@@ -379,6 +379,16 @@ def test_the_prompt_names_the_tools_of_a_sandbox_and_of_a_session_that_are_given
         assert "3 s per step" in model.requests[0][0].content
 
 
+def test_an_awaited_sandbox_in_the_blocking_face_is_refused() -> None:
+    async def work() -> None:
+        async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
+            for given in (sandbox, session):
+                with pytest.raises(AgentError, match="use run_async"):
+                    CodeAgent(scripted("x"), given).run("t")  # type: ignore[arg-type]
+
+    asyncio.run(work())
+
+
 def test_tools_for_a_sandbox_that_is_open_are_refused(sandbox: Sandbox) -> None:
     with pytest.raises(AgentError, match="has its own"):
         CodeAgent(scripted(), sandbox, tools=[price])

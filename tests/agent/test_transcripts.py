@@ -83,6 +83,15 @@ def test_a_run_that_died_in_the_middle_of_a_line_loses_that_line(tmp_path: Path)
         assert [entry["kind"] for entry in Transcript.load(path)] == ["task", "notice"]
 
 
+def test_a_recording_is_a_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    with Sandbox("calculator") as sandbox:
+        for task in ("6 times 7?", "And 7 times 7?"):
+            model = RecordedModel(path, ScriptedModel(["```python\nx = 6\n```", "the end"]))
+            CodeAgent(model, sandbox).run(task)
+    assert Transcript.load(path).tasks == ["6 times 7?", "And 7 times 7?"]
+
+
 def test_a_recording_holds_what_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     said = RecordedModel(path, ScriptedModel(["lone \ud800"])).complete([])

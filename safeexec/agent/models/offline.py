@@ -50,7 +50,7 @@ class ScriptedModel:
 
 
 class RecordedModel:
-    """Replays the replies of a JSON Lines file, or with `model=` asks that model and appends its replies to the file.
+    """Replays the replies of a JSON Lines file, or with `model=` asks that model and appends tasks and replies to it.
 
     The lines are those of a transcript: every line of kind `reply` counts, the others are passed over.
     """
@@ -70,9 +70,9 @@ class RecordedModel:
         """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
         if self._model is not None:
             reply = self._model.complete(messages, tools=tools, events=events)
-            line = json.dumps({"kind": "reply", "model": self._model.name, **reply.to_dict()})
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
+            if all(message.role != "assistant" for message in messages):
+                self._write("task", task=messages[-1].content if messages else "")
+            self._write("reply", **reply.to_dict())
             return reply
         recorded = next(self._replies, None)
         if recorded is None:
@@ -80,6 +80,11 @@ class RecordedModel:
         if recorded.text:
             events.on_text(recorded.text)
         return recorded
+
+    def _write(self, kind: str, **content: object) -> None:
+        assert self._model is not None
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"kind": kind, "model": self._model.name, **content}) + "\n")
 
 
 def read_replies(path: Path) -> Iterator[Reply]:
