@@ -6,20 +6,29 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any
 
-from safeexec.agent.report import plain_tables
+from safeexec.agent.report import fenced, inert_markdown, plain_tables
 
 if TYPE_CHECKING:
     from safeexec.agent.analyst import Analysis
     from safeexec.agent.outcome import AgentStep
     from safeexec.results import Display
 
+_NOTICE = (
+    "A model wrote these cells, and they ran in a sandbox. A kernel is none: read them before you run them, in a "
+    "directory that holds the files."
+)
+_FINAL_ANSWER = "def final_answer(answer):\n    return answer"
+
 
 def notebook(analysis: Analysis) -> str:
     """The notebook as JSON text: question, files, each step with its outputs, answer."""
-    cells = [_markdown("question", f"# {analysis.question}")]
-    cells += [_markdown(f"file-{n}", f"```\n{survey.render()}\n```") for n, survey in enumerate(analysis.files, 1)]
-    cells += [_code(step) for step in analysis.run.steps]
-    cells.append(_markdown("answer", analysis.text or f"No answer: {analysis.run.reason}."))
+    steps = analysis.run.steps
+    cells = [_markdown("question", f"# {inert_markdown(analysis.question)}\n\n{_NOTICE}")]
+    cells += [_markdown(f"file-{n}", fenced(survey.render())) for n, survey in enumerate(analysis.files, 1)]
+    if any("final_answer" in step.source for step in steps):
+        cells.append(_cell("final-answer", None, _FINAL_ANSWER, []))
+    cells += [_step(step) if _ran(step) else _not_run(step) for step in steps]
+    cells.append(_markdown("answer", inert_markdown(analysis.text or f"No answer: {analysis.run.reason}.")))
     document = {
         "cells": cells,
         "metadata": {
@@ -36,15 +45,35 @@ def _markdown(identity: str, text: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "id": identity, "metadata": {}, "source": _lines(text)}
 
 
-def _code(step: AgentStep) -> dict[str, Any]:
+def _cell(identity: str, count: int | None, source: str, outputs: list[dict[str, Any]], *tags: str) -> dict[str, Any]:
     return {
         "cell_type": "code",
-        "id": f"step-{step.number}",
-        "metadata": {},
-        "execution_count": step.number,
-        "source": _lines(step.source),
-        "outputs": _outputs(step),
+        "id": identity,
+        "metadata": {"tags": list(tags)} if tags else {},
+        "execution_count": count,
+        "source": _lines(source),
+        "outputs": outputs,
     }
+
+
+def _ran(step: AgentStep) -> bool:
+    """Whether a step ran, to its end or to an exception of its own, and was not refused or undone."""
+    error = step.result.error
+    return step.result.outcome in ("ok", "error") and (error is None or not error.rule)
+
+
+def _step(step: AgentStep) -> dict[str, Any]:
+    """Behind a step that raised, running all cells goes on, as the analysis did."""
+    tags = () if step.result.ok else ("raises-exception",)
+    return _cell(f"step-{step.number}", step.number, step.source, _outputs(step), *tags)
+
+
+def _not_run(step: AgentStep) -> dict[str, Any]:
+    """A step that was refused, or stopped and undone: a kernel outside the sandbox would run it."""
+    error = step.result.error
+    why = inert_markdown(error.message if error is not None else "")
+    text = f"Step {step.number} is no cell ({step.result.outcome}): {why}\n\n{fenced(step.source, 'python')}"
+    return _markdown(f"step-{step.number}", text)
 
 
 def _outputs(step: AgentStep) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from safeexec.results import Display
 
 _MAX_OUTPUT = 20_000
+_HTML = re.compile(r"<(?=[A-Za-z/!?])")
 _TABLE_TAGS = frozenset({"table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"})
 _SILENT_TAGS = frozenset(
     {"script", "style", "head", "title", "template", "iframe", "object", "svg", "math", "textarea", "noscript"}
@@ -51,17 +53,18 @@ img {{ max-width: 100%; }}
 def markdown_report(analysis: Analysis, pictures: list[str]) -> str:
     """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order."""
     remaining = iter(pictures)
-    parts = [f"# {_one_line(analysis.question)}", analysis.text or f"No answer: {analysis.run.reason}.", "## Files"]
-    parts += [_fenced(survey.render()) for survey in analysis.files]
+    answer = analysis.text or f"No answer: {analysis.run.reason}."
+    parts = [f"# {inert_markdown(_one_line(analysis.question))}", inert_markdown(answer), "## Files"]
+    parts += [fenced(survey.render()) for survey in analysis.files]
     parts.append("## Steps")
     for step in analysis.run.steps:
-        parts += [f"### Step {step.number}", _fenced(step.source, "python")]
-        parts += [_fenced(text) for _, text in _texts(step)]
+        parts += [f"### Step {step.number}", fenced(step.source, "python")]
+        parts += [fenced(text) for _, text in _texts(step)]
         for display in step.result.displays:
             if display.png:
                 parts.append(f"![Picture of step {step.number}]({next(remaining)})")
             elif display.markdown and _is_table(display):
-                parts.append(display.markdown.replace("<", "&lt;"))
+                parts.append(inert_markdown(display.markdown))
     return "\n\n".join(parts) + "\n"
 
 
@@ -116,7 +119,13 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
-def _fenced(text: str, label: str = "") -> str:
+def inert_markdown(text: str) -> str:
+    """Markdown that a model or a table wrote, without HTML and without pictures, which a reader would fetch."""
+    return _HTML.sub("&lt;", text).replace("![", "!\\[")
+
+
+def fenced(text: str, label: str = "") -> str:
+    """A code block that nothing in the text ends."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -8,23 +8,53 @@ model, not words to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 _MAX_COLUMNS = 60
 _MAX_CELL = 40
+_OPTIONS = ("sep", "decimal", "thousands", "encoding")
 
 _PROGRAM = r"""
+import csv, re
 import pandas as pd
 
 CHUNK_ROWS = 50_000
 MAX_ROWS = 5_000_000
+MAX_COLUMNS = 200
+SAMPLE = 1 << 16
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ].*)?")
+DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")
 
-def chunks_of(name):
+def options_of(name):
+    # How a text table has to be read: what differs from the defaults of read_csv.
+    with open(name, "rb") as file:
+        data = file.read(SAMPLE)
+    options = {}
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        options["encoding"] = "utf-16"
+    text = data.decode(options.get("encoding", "utf-8-sig"), "ignore")
+    whole = text[: text.rfind("\n") + 1] or text
+    lines = whole.splitlines()[:200]
+    widths = {}
+    for separator in ",;\t|":
+        rows = [len(row) for row in csv.reader(lines, delimiter=separator) if row]
+        widths[separator] = rows[0] if rows and rows[0] == max(set(rows), key=rows.count) else 0
+    separator = max(widths, key=widths.get)
+    if widths[separator] > 1 and separator != ",":
+        options["sep"] = separator
+        cells = [cell for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
+        commas = [cell for cell in cells if "," in cell]
+        if commas and all(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in commas):
+            options["decimal"] = ","
+            if any("." in cell for cell in commas):
+                options["thousands"] = "."
+    return options
+
+def chunks_of(name, options):
     lower = name.lower()
     if lower.endswith((".csv", ".tsv", ".txt")):
-        separator = "\t" if lower.endswith(".tsv") else ","
-        yield from pd.read_csv(name, sep=separator, chunksize=CHUNK_ROWS, low_memory=False)
+        yield from pd.read_csv(name, chunksize=CHUNK_ROWS, low_memory=False, **options)
     elif lower.endswith((".jsonl", ".ndjson")):
         yield from pd.read_json(name, lines=True, chunksize=CHUNK_ROWS)
     elif lower.endswith(".json"):
@@ -42,26 +72,41 @@ def smallest(a, b):
 def largest(a, b):
     return b if a is None else a if b is None else max(a, b)
 
+def note_range(seen, low, high):
+    seen["low"], seen["high"] = smallest(seen["low"], low), largest(seen["high"], high)
+
 def note_column(seen, column):
     values = column.dropna()
     seen["missing"] += len(column) - len(values)
     seen["types"].add(str(column.dtype))
+    if not len(values):
+        return
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        if len(values):
-            seen["low"] = smallest(seen["low"], float(values.min()))
-            seen["high"] = largest(seen["high"], float(values.max()))
-    elif len(seen["distinct"]) <= 1000:
-        for value in values.astype(str).unique()[:1001]:
-            seen["distinct"].add(value[:80])
+        plain = int if pd.api.types.is_integer_dtype(column) else float
+        note_range(seen, plain(values.min()), plain(values.max()))
+    elif pd.api.types.is_datetime64_any_dtype(column):
+        note_range(seen, str(values.min()), str(values.max()))
+    else:
+        texts = values.astype(str)
+        dates = seen["dates"] and ISO_DATE.fullmatch(texts.iloc[0])
+        seen["dates"] = bool(dates and texts.str.fullmatch(ISO_DATE.pattern).all())
+        if seen["dates"]:
+            note_range(seen, texts.min()[:40], texts.max()[:40])
+        if len(seen["distinct"]) <= 1000:
+            for value in texts.unique()[:1001]:
+                seen["distinct"].add(value[:80])
 
-def survey(name):
-    rows, head, columns = 0, [], {}
-    for chunk in chunks_of(name):
+def survey(name, options):
+    rows, width, head, columns = 0, 0, [], {}
+    for chunk in chunks_of(name, options):
         if not head:
             head = [[str(cell)[:80] for cell in row] for row in chunk.head(3).values.tolist()]
-        for label in list(chunk.columns)[:200]:
+        width = len(chunk.columns)
+        for label in list(chunk.columns)[:MAX_COLUMNS]:
             if label not in columns:
-                columns[label] = {"missing": rows, "types": set(), "low": None, "high": None, "distinct": set()}
+                columns[label] = {
+                    "missing": rows, "types": set(), "low": None, "high": None, "distinct": set(), "dates": True,
+                }
             note_column(columns[label], chunk[label])
         rows += len(chunk)
         if rows >= MAX_ROWS:
@@ -69,11 +114,25 @@ def survey(name):
     table = []
     for label, seen in columns.items():
         distinct = sorted(seen["distinct"])
+        ranged = seen["dates"] or not distinct
         table.append({
             "name": str(label)[:80], "type": "/".join(sorted(seen["types"])), "missing": int(seen["missing"]),
-            "low": seen["low"], "high": seen["high"], "distinct": len(distinct), "examples": distinct[:5],
+            "low": seen["low"] if ranged else None, "high": seen["high"] if ranged else None,
+            "distinct": len(distinct), "examples": distinct[:5],
         })
-    return {"rows": int(rows), "complete": rows < MAX_ROWS, "columns": table, "head": head}
+    return {
+        "rows": int(rows), "complete": rows < MAX_ROWS, "columns": table, "width": width, "head": head,
+        "options": options,
+    }
+
+def survey_any(name):
+    if not name.lower().endswith((".csv", ".tsv", ".txt")):
+        return survey(name, {})
+    options = options_of(name)
+    try:
+        return survey(name, options)
+    except UnicodeDecodeError:
+        return survey(name, {**options, "encoding": "latin-1"})
 
 """
 
@@ -88,16 +147,24 @@ class FileSurvey:
     head: tuple[tuple[str, ...], ...] = ()
     complete: bool = True
     problem: str = ""
+    width: int = 0
+    """All columns; `columns` holds the first 200."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What pandas.read_csv has to be told to read it."""
 
     def render(self) -> str:
         """A few lines for a prompt or a report."""
         if self.problem:
             return f"{self.name}: could not be read as a table: {self.problem}"
         rows = f"{self.rows} rows" if self.complete else f"at least {self.rows} rows"
-        lines = [f"{self.name}: {rows}, {len(self.columns)} columns"]
+        width = max(self.width, len(self.columns))
+        lines = [f"{self.name}: {rows}, {width} columns"]
+        if self.options:
+            arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in self.options.items())]
+            lines[0] += f", read by pd.read_csv({', '.join(arguments)})"
         lines += [f"  {_column(column)}" for column in self.columns[:_MAX_COLUMNS]]
-        if len(self.columns) > _MAX_COLUMNS:
-            lines.append(f"  … and {len(self.columns) - _MAX_COLUMNS} more columns")
+        if width > _MAX_COLUMNS:
+            lines.append(f"  … and {width - _MAX_COLUMNS} more columns")
         lines += [
             f"  row {number}: " + " | ".join(_cell(cell) for cell in row) for number, row in enumerate(self.head, 1)
         ]
@@ -110,22 +177,55 @@ def survey_files(sandbox: Any, names: Iterable[str], timeout: float | None = Non
 
 
 def _survey(sandbox: Any, name: str, timeout: float | None) -> FileSurvey:
-    result = sandbox.run(f"{_PROGRAM}survey({name!r})", timeout=timeout)
+    result = sandbox.run(f"{_PROGRAM}survey_any({name!r})", timeout=timeout)
     if not result.ok:
         error = result.error
         return FileSurvey(name, problem=_printable(f"{error.type}: {error.message}" if error else result.outcome)[:300])
     try:
         found = result.value
-        head = tuple(tuple(str(cell) for cell in row) for row in found["head"])
-        return FileSurvey(name, int(found["rows"]), tuple(found["columns"]), head, bool(found["complete"]))
-    except (TypeError, KeyError, ValueError):
+        return FileSurvey(
+            name,
+            rows=int(found["rows"]),
+            columns=tuple(_facts(column) for column in found["columns"]),
+            head=tuple(tuple(str(cell) for cell in row) for row in found["head"]),
+            complete=bool(found["complete"]),
+            width=int(found["width"]),
+            options={key: str(found["options"][key]) for key in _OPTIONS if key in found["options"]},
+        )
+    except (TypeError, KeyError, ValueError, OverflowError):
         return FileSurvey(name, problem="the survey came back damaged")
 
 
+def _facts(column: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A column as the program describes it. What comes out of the sandbox may be anything: raises TypeError, KeyError
+    or ValueError for what cannot be rendered.
+    """
+    low, high = _bound(column["low"]), _bound(column["high"])
+    return {
+        "name": str(column["name"]),
+        "type": str(column["type"]),
+        "missing": int(column["missing"]),
+        "low": low,
+        "high": high,
+        "distinct": int(column["distinct"]),
+        "examples": [str(example) for example in column["examples"]],
+    }
+
+
+def _bound(value: Any) -> int | float | str | None:
+    if value is not None and type(value) not in (int, float, str):
+        raise TypeError(f"not a bound: {type(value).__name__}")
+    str(value)  # ValueError for an int of too many digits
+    return cast("int | float | str | None", value)
+
+
 def _column(column: Mapping[str, Any]) -> str:
-    facts = [str(column["type"])]
+    facts = [column["type"]]
     if column["low"] is not None:
-        facts.append(f"{column['low']:g} to {column['high']:g}")
+        low, high = (
+            f"{bound:g}" if isinstance(bound, float) else _cell(bound) for bound in (column["low"], column["high"])
+        )
+        facts.append(low if low == high else f"{low} to {high}")
     elif column["examples"]:
         count = f"{column['distinct']} values" if column["distinct"] <= 1000 else "over 1000 values"
         facts.append(f"{count}, such as " + ", ".join(repr(_cell(example)) for example in column["examples"]))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from safeexec.agent import ScriptedModel
+from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
 from safeexec.agent.report import plain_tables
+from safeexec.agent.survey import _facts
 
 CSV = "region,amount,note\nnorth,1.5,a\nsouth,,b\nnorth,4.5,c\n"
 
@@ -29,6 +33,16 @@ def survey() -> str:
         "data.tsv": CSV.replace(",", "\t").encode(),
         "data.jsonl": b'{"a": 1, "b": "x"}\n{"a": null, "b": "y"}\n',
         "data.json": b'[{"a": 1}, {"a": 2}]',
+        "semicolons.csv": b"a;price;n\n1;1.234,50;2\n2;0,25;3\n",
+        "tabs.csv": b"a\tb\n1\t2\n",
+        "pipes.txt": b"a|b\n1|2\n",
+        "latin.csv": "city,n\nM\u00fcnchen,1\n".encode("latin-1"),
+        "wide.csv": "a,b\n\u00fc,2\n".encode("utf-16"),
+        "marked.csv": b"\xef\xbb\xbfa,b\n1,2\n",
+        "dates.csv": b"day,id\n2024-03-04,9007199254740993\n2024-01-02,20240102\n",
+        "header.csv": b"a,b\n",
+        "columns.csv": b",".join(b"c%d" % n for n in range(250)) + b"\n",
+        "quoted.csv": b'a,b\n"two\nlines; and, more",2\n',
         "empty.csv": b"",
         "picture.png": b"\x89PNG",
         "broken.csv": b'a,b\n1,2,3,4\n"unclosed',
@@ -47,6 +61,20 @@ def survey() -> str:
         "data.tsv: 3 rows, 3 columns",
         "data.jsonl: 2 rows, 2 columns",
         "data.json: 2 rows, 1 columns",
+        "semicolons.csv: 2 rows, 3 columns, read by pd.read_csv('semicolons.csv', sep=';', decimal=',', thousands='.')",
+        "  price: float64; 0.25 to 1234.5",
+        "tabs.csv: 1 rows, 2 columns, read by pd.read_csv('tabs.csv', sep='\\t')",
+        "pipes.txt: 1 rows, 2 columns, read by pd.read_csv('pipes.txt', sep='|')",
+        "latin.csv: 1 rows, 2 columns, read by pd.read_csv('latin.csv', encoding='latin-1')",
+        "  row 1: M\u00fcnchen | 1",
+        "wide.csv: 1 rows, 2 columns, read by pd.read_csv('wide.csv', encoding='utf-16')",
+        "marked.csv: 1 rows, 2 columns\n  a: int64; 1",
+        "; 2024-01-02 to 2024-03-04",
+        "  id: int64; 20240102 to 9007199254740993",
+        "header.csv: 0 rows, 2 columns",
+        "columns.csv: 0 rows, 250 columns",
+        "… and 190 more columns",
+        "quoted.csv: 1 rows, 2 columns\n",
         "empty.csv: could not be read as a table: EmptyDataError",
         "picture.png: could not be read as a table: ValueError: not a table that pandas reads",
         "broken.csv: could not be read as a table",
@@ -58,6 +86,22 @@ def test_every_file_is_described_or_its_problem_is(survey: str, line: str) -> No
 
 def test_a_survey_holds_only_printable_characters(survey: str) -> None:
     assert all(character.isprintable() or character == "\n" for character in survey)
+
+
+@pytest.mark.parametrize(
+    "change", [{"low": []}, {"low": 10**5000}, {"missing": "many"}, {"examples": None}, {"distinct": float("inf")}]
+)
+def test_what_a_broken_sandbox_says_of_a_file_is_not_believed(change: dict[str, object]) -> None:
+    column = {"name": 1, "type": 2, "missing": 0, "low": None, "high": None, "distinct": 1, "examples": ["a"]}
+    assert _facts(column)["name"] == "1"
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        _facts({**column, **change})
+
+
+@pytest.mark.parametrize("files", ["data.csv", ["a/data.csv", "b/data.csv"]])
+def test_files_that_cannot_be_told_apart_are_refused(files: str | list[str]) -> None:
+    with pytest.raises(AgentError, match=r"two files are called 'data\.csv'|must be a list"):
+        DataAnalyst(ScriptedModel([]), files)
 
 
 def test_tables_survive_and_nothing_that_runs_does() -> None:
@@ -101,6 +145,81 @@ def test_a_report_of_a_hostile_run_is_inert(tmp_path: Path) -> None:
     assert notebook["nbformat"] == 4
     assert "<script>alert(2)" not in json.dumps(notebook["cells"][4]["outputs"])
     assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "markdown", *["code"] * 4, "markdown"]
+
+
+def test_markdown_fetches_nothing(tmp_path: Path) -> None:
+    fetching = "![x](http://evil/a.png) <img src=http://evil/b.png> 1 < 2"
+    analysis = DataAnalyst(ScriptedModel([fetching]), {"data.csv": b"a\n1\n"}).run(fetching)
+    inert = "!\\[x](http://evil/a.png) &lt;img src=http://evil/b.png> 1 < 2"
+    markdown, _, notebook = (path.read_text() for path in analysis.write(tmp_path))
+    assert markdown.startswith(f"# {inert}\n\n{inert}\n")
+    cells = json.loads(notebook)["cells"]
+    assert "".join(cells[0]["source"]).startswith(f"# {inert}\n")
+    assert "".join(cells[-1]["source"]) == inert
+
+
+STAGES = (
+    code("import pandas as pd\ndf = pd.read_csv('data.csv')\nlen(df)"),
+    code("df['amout'].sum()"),
+    code("df = None\nwhile True: pass"),
+    code("import subprocess\nsubprocess.run(['touch', 'mark'])"),
+    code("import os\nos.system('touch mark')"),
+    code("total = df['amount'].sum()\nfinal_answer(total)"),
+)
+
+
+def staged() -> Analysis:
+    return DataAnalyst(ScriptedModel(STAGES), {"data.csv": CSV.encode()}, step_timeout=2).run("What is in it?")
+
+
+@pytest.mark.modules("pandas")
+def test_a_notebook_holds_no_cell_that_the_sandbox_refused_or_undid(tmp_path: Path) -> None:
+    analysis = staged()
+    assert [step.result.outcome for step in analysis.run.steps] == ["ok", "error", "timeout", "rejected", "error", "ok"]
+    notebook = json.loads((analysis.write(tmp_path)[2]).read_text())
+    cells = {cell["id"]: cell for cell in notebook["cells"]}
+    assert [name for name, cell in cells.items() if cell["cell_type"] == "code"] == [
+        "final-answer", "step-1", "step-2", "step-6",
+    ]  # fmt: skip
+    assert cells["step-2"]["metadata"] == {"tags": ["raises-exception"]}
+    assert "".join(cells["step-3"]["source"]).startswith("Step 3 is no cell (timeout): the step was stopped")
+
+
+RUN_ALL = """\
+import json, sys
+from jupyter_client.manager import start_new_kernel
+
+manager, client = start_new_kernel()
+try:
+    for cell in json.load(open(sys.argv[1]))["cells"]:
+        if cell["cell_type"] == "code":
+            reply = client.execute_interactive("".join(cell["source"]), timeout=60, output_hook=lambda message: None)
+            assert reply["content"]["status"] == ("error" if "tags" in cell["metadata"] else "ok"), reply["content"]
+    reply = client.execute_interactive("", user_expressions={"total": "float(total)"}, timeout=60)
+    print(reply["content"]["user_expressions"]["total"]["data"]["text/plain"])
+finally:
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+"""
+
+
+@pytest.mark.modules("pandas", "ipykernel", "jupyter_client")
+def test_a_notebook_runs_again_in_a_kernel(tmp_path: Path) -> None:
+    notebook = staged().write(tmp_path)[2]
+    (tmp_path / "data.csv").write_text(CSV)
+    done = subprocess.run(
+        (sys.executable, "-c", RUN_ALL, str(notebook)), cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert done.stdout.strip() == "6.0", done.stderr
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.modules("pandas")
+def test_a_resumed_analysis_answers_its_question(tmp_path: Path) -> None:
+    first = DataAnalyst(ScriptedModel([STAGES[0]]), {"data.csv": CSV.encode()}).run("What is in it?")
+    again = DataAnalyst(ScriptedModel(["Three rows."]), {"data.csv": CSV.encode()}).resume(first.run.transcript)
+    assert (again.question, again.text) == ("What is in it?", "Three rows.")
 
 
 @pytest.mark.modules("pandas")
