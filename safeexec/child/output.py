@@ -31,8 +31,8 @@ _PRINTED_AT_ONCE = frozenset({str, int, float, bool, type(None)})
 
 
 def _memory(size: int) -> tuple[mmap.mmap, int]:
-    """A mapping that `_put_behind` gives a file, and its address."""
-    memory = mmap.mmap(-1, size)
+    """A mapping that `_put_behind` gives a file, and its address. Private: until then it is the zygote's."""
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return memory, ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 

@@ -74,7 +74,7 @@ CLOSED_MEANWHILE = "the session was closed while this step ran"
 
 DEEP_LOOK_SECONDS = 1.0
 """How often to look at descriptors and mappings: the list of those of a process with pandas takes 0.5 ms to read."""
-SETTLE_SECONDS = 1.0
+SETTLE_SECONDS = 0.5
 """How long a session must rest before it settles, which costs the next step 1.4 ms."""
 MINDED_SECONDS = 0.0005
 """How long to wait at a time for the thread that looks after resting sessions: a look takes 0.1 ms."""
