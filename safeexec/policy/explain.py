@@ -202,12 +202,10 @@ class Judge:
         parts = name.removesuffix(".*").split(".")
         module = parts[0]
         for at, part in enumerate(parts[1:], 1):
-            if (
-                part in submodules(module)
-                or (table(f"{module}.{part}") is not None)
-                or f"{module}.{part}" in self.plan.imports
-            ):
-                module = f"{module}.{part}"
+            below = f"{module}.{part}"
+            step = submodules(module).get(part) or (below if table(below) or below in self.plan.imports else "")
+            if step:
+                module = step
                 continue
             if not (access := module_access(module, self.plan)).allowed:
                 break

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Mapping
 from importlib.util import find_spec
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,9 @@ from safeexec.errors import PolicyError
 from safeexec.policy.explain import Answer, Judge, is_builtin
 from safeexec.policy.kernel import wanted
 from safeexec.policy.model import ALL, Policy
+
+Key: TypeAlias = tuple[str, str]
+"""Kind and name of what is refused."""
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -40,23 +43,27 @@ def needs(policy: Policy, source: str) -> Needs:
     """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python."""
     program, judge = _Program(source), _judge(policy)
     found = program.needs(judge)
-    refused = [need for need in found if not need.answer.allowed]
-    impossible: list[Need] = []
+    wished = {_key(need): need for need in found if not need.answer.allowed}
+    vain: dict[Key, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
-        changes, never = _grant(policy, refused)
+        changes, never = _grant(policy, wished)
         granted = policy.replace(**changes) if changes else policy
         left = {_key(need): need for need in program.needs(_judge(granted)) if not need.answer.allowed}
-        known = {_key(need) for need in (*refused, *impossible)}
-        come = [_answered(judge, need) for key, need in left.items() if key not in known]
-        stays = [need for need in refused if _key(need) in left and _key(need) not in map(_key, never)]
+        come = {key: _answered(judge, need) for key, need in left.items() if key not in wished and key not in vain}
+        stays = [key for key in wished if key in left and key not in never]
         if not come and not stays:
             break
-        impossible += [_because(need, need.answer.reason or "no setting allows it in this place") for need in stays]
-        refused = [need for need in refused if need not in stays] + come
-    found = sorted([*found, *(need for need in refused if need not in found)], key=lambda need: need.line)
-    impossible = sorted([*impossible, *never], key=lambda need: need.line)
+        vain |= {key: _because(wished.pop(key), "no setting allows it in this place") for key in stays}
+        found += come.values()
+        wished |= come
+    found.sort(key=_line)
+    impossible = sorted([*vain.values(), *never.values()], key=_line)
     return Needs(needs=found, grant=_file(policy, changes) if changes else "", impossible=impossible)
+
+
+def _line(need: Need) -> int:
+    return need.line
 
 
 def _judge(policy: Policy) -> Judge:
@@ -70,10 +77,10 @@ def _answered(judge: Judge, need: Need) -> Need:
 
 
 def _because(need: Need, reason: str) -> Need:
-    return Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
+    return Need(need.line, msgspec.structs.replace(need.answer, reason=need.answer.reason or reason))
 
 
-def _key(need: Need) -> tuple[str, str]:
+def _key(need: Need) -> Key:
     return need.answer.kind, need.answer.name
 
 
@@ -157,14 +164,13 @@ def _no_python(error: BaseException) -> PolicyError:
     return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
 
 
-def _grant(policy: Policy, refused: Iterable[Need]) -> tuple[dict[str, Any], list[Need]]:
+def _grant(policy: Policy, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
     """The settings that allow what is refused, and what no setting can allow."""
     changes: dict[str, Any] = {}
-    impossible = []
-    for need in refused:
-        reason = _grant_one(policy, need.answer, changes)
-        if reason:
-            impossible.append(_because(need, reason))
+    impossible = {}
+    for key, need in wished.items():
+        if reason := _grant_one(policy, need.answer, changes):
+            impossible[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
     return changes, impossible
 
 

@@ -14,9 +14,12 @@ from safeexec import Policy, PolicyError
 from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.names import CONSTRUCTS, GUARDED, PLAIN_DUNDERS, REFUSED_PLAIN_NAMES
 from safeexec.compiler.step import compile_step
+from safeexec.facades import tables
+from safeexec.facades.access import allowed_submodules
 from safeexec.facades.build import RefusedImport, importer
 from safeexec.policy.syntax import NODES, SAMPLES, WORDS
 
+ROOT = Path(__file__).parents[1]
 NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
 """What ordinary programs use: syntax nodes, builtins, modules, names of modules, attributes."""
 
@@ -116,6 +119,17 @@ def test_why_agrees_with_the_facades_on_modules_and_their_names(policy, module, 
         assert not hasattr(facade, name)
 
 
+@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
+def test_why_agrees_with_the_facades_on_modules_that_have_two_names(profile):
+    policy = Policy.load(profile)
+    aliases = [(module, name) for module in tables.modules() for name in tables.submodules(module)]
+    assert ("numpy", "emath") in aliases
+    for module, name in aliases:
+        allowed = name in allowed_submodules(module, policy.language_plan())
+        if policy.why(module).allowed:
+            assert policy.why(f"{module}.{name}").allowed == allowed, (module, name)
+
+
 @FEW
 @given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
 def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
@@ -133,15 +147,18 @@ def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
 def test_the_suggested_policy_grants_what_can_be_granted(policy, lines):
     source = program(lines)
     found = policy.needs(source)
-    granted = policy
-    if found.grant:
-        changes = {key: value for key, value in load(found.grant).items() if key not in ("description", "extends")}
-        granted = policy.replace(**changes)
-        assert granted != policy
+    granted = with_grant(policy, found.grant)
+    assert (granted == policy) == (not found.grant)
     impossible = {need.answer.name for need in found.impossible}
     assert {need.answer.name for need in granted.needs(source).refused} <= impossible
     assert impossible or accepts(granted, source)
     assert all(need.answer.reason for need in found.impossible)
+
+
+def with_grant(policy: Policy, grant: str) -> Policy:
+    """`policy` as the file that is suggested changes it."""
+    changes = load(grant) if grant else {}
+    return policy.replace(**{key: changes[key] for key in changes.keys() - {"description", "extends"}})
 
 
 def load(text: str) -> dict[str, object]:
@@ -284,6 +301,23 @@ def test_what_a_program_is_granted(profile, program, grant):
         written = load(found.grant)
         assert {key: written[key] for key in written.keys() - {"description", "extends"}} == grant
         assert not found.impossible
+
+
+def test_every_attack_and_program_is_read_to_its_end():
+    """Whatever the compiler objects to is named, and what the grant leaves of it is named as impossible."""
+    calculator = Policy.load("calculator")
+    read = 0
+    for path in [*ROOT.glob("escapes/*/*.py"), *ROOT.glob("programs/*.py")]:
+        source = path.read_text(encoding="utf-8")
+        try:
+            accepted = accepts(calculator, source)
+        except (SyntaxError, ValueError):
+            continue
+        found = calculator.needs(source)
+        assert accepted or found.refused, path.name
+        assert found.impossible or accepts(with_grant(calculator, found.grant), source), path.name
+        read += 1
+    assert read > 100
 
 
 def test_what_a_policy_takes_away_is_given_back():
