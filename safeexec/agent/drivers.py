@@ -5,7 +5,7 @@ the run's own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -99,10 +99,12 @@ async def _ask_async(agent: CodeAgent, wish: Ask) -> Reply:
     call = getattr(agent.model, "complete_async", None)
     if call is None:
         return await asyncio.to_thread(_ask, agent, wish)
+    asked: Awaitable[Reply] = call(wish.messages, tools=agent.tool_specs, events=agent.model_events(wish.seconds))
+    if wish.seconds is None:
+        return await asked
     try:
         async with asyncio.timeout(wish.seconds) as patience:
-            reply: Reply = await call(wish.messages, tools=agent.tool_specs, events=agent.model_events(wish.seconds))
-            return reply
+            return await asked
     except TimeoutError:
         if not patience.expired():
             raise

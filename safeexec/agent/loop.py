@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -142,6 +143,8 @@ class CodeAgent:
             raise AgentError(
                 "tools= and files= are for a policy; a sandbox that is given has its own: Sandbox(policy, tools=…)"
             )
+        if iscoroutinefunction(on_event) or iscoroutinefunction(review):
+            raise AgentError("on_event and review are called, not awaited: give plain functions")
         self.model = model
         self.limits = Limits(**limits)
         self._sandbox = sandbox

@@ -457,6 +457,14 @@ def test_a_callback_that_raises_ends_the_run_and_nothing_else(sandbox: Sandbox, 
         assert session.get("y") == 2
 
 
+def test_a_callback_that_would_have_to_be_awaited_is_refused(sandbox: Sandbox) -> None:
+    async def awaited(event: Event) -> None:
+        raise AssertionError
+
+    with pytest.raises(AgentError, match="not awaited"):
+        CodeAgent(scripted(), sandbox, on_event=awaited)  # type: ignore[arg-type]
+
+
 def test_agents_of_one_event_loop_work_at_the_same_time() -> None:
     async def work() -> list[AgentResult]:
         meeting = asyncio.Barrier(10)

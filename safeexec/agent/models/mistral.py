@@ -91,12 +91,10 @@ class MistralModel:
         """
         import asyncio
 
-        def ask(events: ModelEvents) -> Reply:
-            return asyncio.run(self.complete_async(messages, tools=tools, events=events))
-
-        if _in_event_loop():  # as the cells of a notebook are
-            return ask_in_thread(ask, events)
-        return ask(events)
+        # In a thread, where no loop is running and the caller's, which `run` would take away, stays as it is.
+        return ask_in_thread(
+            lambda inner: asyncio.run(self.complete_async(messages, tools=tools, events=inner)), events
+        )
 
     async def complete_async(
         self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
@@ -130,8 +128,10 @@ class MistralModel:
         import asyncio
 
         assembly = Assembly(messages)
+        stream = self._stream  # another task may find out meanwhile that streams cannot be read
+        texts = self._texts(assembly, tools, stream)
         try:
-            async with asyncio.timeout(self._timeout) as patience, aclosing(self._texts(assembly, tools)) as texts:
+            async with asyncio.timeout(self._timeout) as patience, aclosing(texts):
                 async for text in texts:
                     if text:
                         events.on_text(text)
@@ -141,23 +141,23 @@ class MistralModel:
                 raise
             raise Transient(f"no complete reply within {self._timeout:g} s") from None
         except _Unreadable:
-            if not self._stream:
+            if not stream:
                 raise Transient("the server's response is not a chat completion") from None
         self._stream = False
         events.on_retry("the server's stream cannot be read; asking for the whole reply", 0.0)
         return await self._attempt(messages, tools, events)
 
-    async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
+    async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec], stream: bool) -> AsyncGenerator[str, None]:
         """The texts of one reply as they come. What the SDK raises leaves as what it means."""
         request = self._request(assembly.messages, tools)
         failure: Exception | None = None
         try:
             async with self._connect() as chat:
-                if not self._stream:
+                if not stream:
                     yield assembly.feed_response(await chat.complete_async(**request))
                     return
-                async with await chat.stream_async(**request) as stream:
-                    async for event in stream:
+                async with await chat.stream_async(**request) as chunks:
+                    async for event in chunks:
                         yield assembly.feed(event.data)
                         if assembly.full:
                             return
@@ -221,16 +221,6 @@ class MistralModel:
             ]
             request["parallel_tool_calls"] = False
         return request
-
-
-def _in_event_loop() -> bool:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _as_wire(message: Message) -> dict[str, Any]:
