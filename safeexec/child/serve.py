@@ -325,7 +325,7 @@ class Server:
                 failed = state.dump(file, names, guest.namespace, own, guest.language.plan)
                 file.flush()
             except Exception as error:
-                return m.Saved(0, [], {}, {}, f"{type(error).__name__}: {error}"[:500])
+                return m.Saved(0, [], {}, {}, state.problem(error))
             saved = [name for name in names if name not in failed]
             return m.Saved(file.tell(), saved, failed, state.libraries())
 
@@ -342,7 +342,7 @@ class Server:
             try:
                 restored = state.load(file, guest.namespace, own, guest.language.plan)
             except BaseException as error:
-                return m.Done(problem=f"{type(error).__name__}: {error}"[:500])
+                return m.Done(problem=state.problem(error))
         guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
         return m.Done()
 

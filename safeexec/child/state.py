@@ -167,7 +167,7 @@ def dump(
     """Pickle the variables `names` into `file`. Returns the names that could not be saved, with the reason.
 
     All of them go into one pickle, so that what two variables share stays shared. Only if that fails is each tried by
-    itself, to find the ones that cannot go.
+    itself, to find the ones that cannot go. Raises PicklingError.
     """
     by_id = {id(value): key for key, value in own.items()}
     if plan.mode == "restricted":
@@ -179,18 +179,47 @@ def dump(
         try:
             _Dumper(target, namespace, by_id).dump({name: namespace[name] for name in chosen})
         except Exception as error:
-            return f"{type(error).__name__}: {error}"[:_REASON]
+            return problem(error, _REASON)
         return ""
 
     start = file.tell()
     if not attempt(names, file):
         return {}
-    failed = {name: reason for name in names if (reason := attempt([name], io.BytesIO()))}
+    failed: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for name in names:
+        sink = _Sink()
+        if reason := attempt([name], sink):
+            failed[name] = reason
+        else:
+            sizes[name] = sink.size
     file.seek(start)
-    reason = attempt([name for name in names if name not in failed], file)
+    reason = attempt(list(sizes), file)
     if reason:
-        raise pickle.PicklingError(reason)
+        largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
+        told = ", ".join(f"{name} ({sizes[name] >> 20} MiB)" for name in largest)
+        raise pickle.PicklingError(f"{reason}; the largest variables: {told}")
     return failed
+
+
+class _Sink(io.RawIOBase):
+    """Counts what is written, and keeps nothing of it: a variable may be half of the memory there is."""
+
+    size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        count = memoryview(data).nbytes
+        self.size += count
+        return count
+
+
+def problem(error: BaseException, length: int = 500) -> str:
+    """An exception in one line that any message can carry."""
+    told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
+    return told.encode("utf-8", "backslashreplace").decode()
 
 
 def _add_facades(by_id: dict[int, tuple[str, str]], namespace: dict[str, Any], is_facade: Any) -> None:

@@ -390,6 +390,13 @@ class AsyncSession:
         return self._core.workspace.path if self._core.workspace is not None else None
 
     @property
+    def trust(self) -> str:
+        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
+        host did not sign, or that was saved under another policy.
+        """
+        return self._core.trust
+
+    @property
     def protection(self) -> tuple[Mechanism, ...]:
         """What the kernel does for this very session, and what it does not and why."""
         return tuple(self._core.protection)

@@ -175,8 +175,9 @@ class Sandbox:
     def restore(self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed") -> Session:
         """A session that goes on from a state that `Session.save` wrote.
 
-        A file that this host did not sign is code of unknown origin: it needs ``trust="kernel-only"`` and a policy
-        without a language layer. Raises `StateFileError` for a damaged, foreign or newer file.
+        A file that this host did not sign, or that was saved under another policy, is code of unknown origin: it needs
+        ``trust="kernel-only"`` and a policy without a language layer. Raises `StateFileError` for a damaged, foreign or
+        newer file, and for one that holds more than the policy's limits allow.
         """
         return Session(drive(self._core.restore(path, trust)))
 
@@ -422,6 +423,13 @@ class Session:
     def workspace(self) -> str | None:
         """The directory of the session's files, or None when the policy gives none."""
         return self._core.workspace.path if self._core.workspace is not None else None
+
+    @property
+    def trust(self) -> str:
+        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
+        host did not sign, or that was saved under another policy.
+        """
+        return self._core.trust
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:

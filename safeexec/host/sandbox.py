@@ -387,22 +387,25 @@ class SandboxCore:
         """A session that goes on from a saved state. Raises `StateFileError`."""
         from safeexec.host import state_file
 
-        header, contents, fd, signed = state_file.read(path, state_file.signing_key())
+        self.check_usable()
+        policy = self.policy
+        saved = state_file.read(path, state_file.signing_key(), policy.limits)
         try:
             state_file.check(
-                header, self.policy.name, self.policy.digest, signed, trust, self.policy.language.mode, path
+                saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
             )
             session = yield from self.new_session()
             try:
                 if session.workspace is not None:
-                    state_file.put_back(session.workspace, header, contents)
-                yield from session.load(fd)
+                    state_file.put_back(session.workspace, saved)
+                yield from session.load(saved.payload)
             except BaseException:
                 yield from session.close()
                 raise
         finally:
-            os.close(fd)
-        session.trust = "policy" if signed else "kernel-only"
+            saved.close()
+        own = saved.signed and saved.header.digest == policy.digest
+        session.trust = "policy" if own else "kernel-only"
         return session
 
     def session_opened(self, session: Running) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -169,7 +170,7 @@ class SessionCore(Steps):
         """
         from safeexec.host import state_file
 
-        key = state_file.signing_key()
+        key, target = state_file.signing_key(), state_file.target(path)
         with self._use():
             runner = yield from self._living_runner()
             fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -183,10 +184,12 @@ class SessionCore(Steps):
                     raise StateFileError(f"the session could not be saved: {answer.problem}")
                 names = [name for name in answer.names[:NAMES] if name.isidentifier()]
                 failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
-                files = self.workspace.contents() if self.workspace is not None else {}
+                files = self.workspace.listing() if self.workspace is not None else {}
                 for name in [name for name in files if not _is_text(name)]:
                     del files[name]
                     failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
+                directories = [name for name, info in files.items() if stat.S_ISDIR(info.st_mode)]
+                regular = {name: info for name, info in files.items() if stat.S_ISREG(info.st_mode)}
                 header = state_file.Header(
                     policy=self.policy.name,
                     digest=self.sandbox.policy.digest,
@@ -196,15 +199,24 @@ class SessionCore(Steps):
                     failed=failed,
                     step=self.step,
                     payload_bytes=min(answer.size, os.fstat(fd).st_size),
-                    files=[(name, len(content)) for name, content in files.items()],
+                    files=[(name, info.st_size) for name, info in regular.items()],
+                    modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
+                    directories=directories,
                 )
-                state_file.write(path, header, list(files.values()), fd, key)
+                state_file.write(target, header, self._open_file, fd, key)
             finally:
                 # The child may have kept it, and no limit counts what it holds.
                 fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
                 os.ftruncate(fd, 0)
                 os.close(fd)
             return failed
+
+    def _open_file(self, name: str) -> int:
+        """A descriptor of a file of the workspace, to be read."""
+        from safeexec.host.workspace import open_beneath
+
+        assert self.workspace is not None
+        return open_beneath(self.workspace.path, name, os.O_RDONLY)
 
     def _save_seconds(self) -> float:
         """How long saving and restoring may take: pickling runs code of the guest, which no step could run longer."""

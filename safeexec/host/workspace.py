@@ -177,17 +177,17 @@ class Workspace:
         """Bytes of its file system that have gone since the session began, whoever took them."""
         return self._lineage.free - free_bytes(self.home)
 
-    def put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
+    def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace. Raises `WorkspaceError` when the file
         system is full.
         """
         with _needs_room(self.home):
-            self._put(name, content)
+            self._put(name, content, mode)
 
-    def _put(self, name: str, content: str | bytes | os.PathLike[str]) -> None:
+    def _put(self, name: str, content: str | bytes | os.PathLike[str], mode: int) -> None:
         directory = os.path.dirname(name)
         if directory:
-            self._make_directories(directory)
+            self.make_directories(directory)
         target = open_beneath(self.path, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             if isinstance(content, bytes):
@@ -196,6 +196,8 @@ class Workspace:
             else:
                 with open(content, "rb") as source:
                     copy_contents(source.fileno(), target)
+            if mode != 0o600:
+                os.fchmod(target, mode & 0o777)
             if self._lineage.owner is not None:
                 os.fchown(target, *self._lineage.owner)
         finally:
@@ -223,13 +225,13 @@ class Workspace:
                     "(limits.workspace_mb, limits.workspace_files)"
                 )
             if stat.S_ISDIR(info.st_mode):
-                self._make_directories(path)
+                self.make_directories(path)
             elif stat.S_ISREG(info.st_mode):
                 self.put(path, os.path.join(top, path))
                 if info.st_mode & 0o100:
                     os.chmod(os.path.join(self.path, path), 0o700)
 
-    def _make_directories(self, path: str) -> None:
+    def make_directories(self, path: str) -> None:
         """The directories on the way to a file, below the workspace, no link followed."""
         here = ""
         for part in path.split("/"):
@@ -313,14 +315,9 @@ class Workspace:
         self._last = restored
         return Restored(moved, problems)
 
-    def contents(self) -> dict[str, bytes]:
-        """Every regular file by its path. Links and special files are left out."""
-        found = {}
-        for path, info in _walk(self.path):
-            if stat.S_ISREG(info.st_mode):
-                with contextlib.suppress(OSError), open(open_beneath(self.path, path, os.O_RDONLY), "rb") as file:
-                    found[path] = file.read()
-        return found
+    def listing(self) -> dict[str, os.stat_result]:
+        """All that there is, by path, directories before what is in them."""
+        return dict(_walk(self.path))
 
     def over(self, max_bytes: int, max_files: int) -> str | None:
         """What is too much in the directory, or None. A hole in a file counts like its bytes: a copy would have
