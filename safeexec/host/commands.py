@@ -23,7 +23,7 @@ from safeexec.errors import PolicyError, ProtectionError, ProtocolError
 from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.output import OutputFile
-from safeexec.host.supervisor import Watch
+from safeexec.host.supervisor import Verdict, Watch
 from safeexec.host.waiting import Core
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -203,15 +203,16 @@ def run(
 class _CommandWatch(Watch):
     """Watches all processes of a command: the program, and what it starts."""
 
-    __slots__ = ("_leader", "_seen")
+    __slots__ = ("_leader", "_next_deep_look", "_seen")
 
     def __init__(
         self, leader: int, channel: Channel, limits: Limits, seconds: float, workspace: Workspace, *outputs: OutputFile
     ) -> None:
         self._leader = leader
         self._seen: dict[int, float] = {}
+        self._next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
         out, err = outputs
-        super().__init__(channel, limits, seconds, (out, err), workspace, self._held)
+        super().__init__(channel, limits, seconds, (out, err), workspace, self._held, unnamed=self._unnamed_over)
 
     def cpu_seconds(self) -> float:
         """CPU time of all of them. What ended between two looks counts with what it had used at the last one."""
@@ -221,6 +222,15 @@ class _CommandWatch(Watch):
 
     def _held(self) -> int:
         return sum(processes.private_memory(stat.pid) for stat in processes.session_members(self._leader))
+
+    def _unnamed_over(self) -> Verdict | None:
+        from safeexec.host import unnamed
+
+        if monotonic() < self._next_deep_look:
+            return None
+        self._next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
+        members = {stat.pid for stat in processes.session_members(self._leader)}
+        return unnamed.over(members, self._limits, self._workspace)
 
 
 def _finish(

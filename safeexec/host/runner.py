@@ -72,8 +72,6 @@ the newest checkpoint is the same."""
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 
 
-DEEP_LOOK_SECONDS = 1.0
-"""How often to look at descriptors and mappings: the list of those of a process with pandas takes 0.5 ms to read."""
 SETTLE_SECONDS = 0.5
 """How long a session must rest before it settles, which costs the next step 1.4 ms."""
 MINDED_SECONDS = 0.0005
@@ -125,7 +123,7 @@ class Running:
         self.minded = False
         """Whether the thread that looks after resting sessions is about to take the lock, or has it."""
         self.rest: Rest | None = None
-        self.next_deep_look = monotonic() + DEEP_LOOK_SECONDS
+        self.next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
         """When to look again at what the session holds without a name (`host.unnamed`)."""
         self._told_next: list[str] = []
         """Notes for the next result: what became of the state while nobody used it."""
@@ -270,8 +268,8 @@ class Running:
             return None
         from safeexec.host import unnamed
 
-        self.next_deep_look = monotonic() + DEEP_LOOK_SECONDS
-        return unnamed.over(self)
+        self.next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
+        return unnamed.over({*self.pids(), *self._guests()}, self.policy.limits, self.workspace)
 
     def _adopt(self, channel: Channel, origin: Checkpoint | None) -> None:
         self._bereft = True

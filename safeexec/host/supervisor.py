@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.05
 """How often a running step is looked at."""
+DEEP_LOOK_SECONDS = 1.0
+"""How often at its descriptors and mappings (`host.unnamed`): those of a process with pandas take 0.5 ms to read."""
 KILL_SECONDS = 5.0
 """How long a killed process may take to be gone: tearing down 4 GB took 0.4 s."""
 WHERE_SECONDS = 0.02

@@ -16,7 +16,8 @@ from safeexec.host.supervisor import Verdict
 from safeexec.host.workspace import free_bytes
 
 if TYPE_CHECKING:
-    from safeexec.host.runner import Running
+    from safeexec.host.workspace import Workspace
+    from safeexec.policy.model import Limits
 
 RESERVE_BYTES = 1 << 30
 RESERVE_SHARE = 20
@@ -30,26 +31,22 @@ class Unnamed(NamedTuple):
     shared: dict[int, int]
 
 
-def over(session: Running) -> Verdict | None:
-    """The verdict on a session that holds too much without a name."""
-    limits, workspace = session.policy.limits, session.workspace
-    held = find({*session.pids(), *session._guests()}, -1 if workspace is None else workspace.device)
+def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Verdict | None:
+    """The verdict on processes that hold too much without a name."""
+    held = find(pids, -1 if workspace is None else workspace.device)
     if held is not None:
         if (memory := sum(held.shared.values()) >> 20) > limits.memory_mb:
-            return Verdict("memory", f"the session holds {memory} MiB of shared memory; {_limit('memory_mb', session)}")
+            told = f"the session holds {memory} MiB of shared memory"
+            return Verdict("memory", f"{told}; limits.memory_mb is {limits.memory_mb}")
         if (files := sum(held.files.values()) >> 20) > limits.workspace_mb:
             told = f"the session holds {files} MiB in files that were removed"
-            return Verdict("output", f"{told}; {_limit('workspace_mb', session)}")
+            return Verdict("output", f"{told}; limits.workspace_mb is {limits.workspace_mb}")
     if workspace is not None and (taken := workspace.taken()) > limits.workspace_mb << 20:
         free = free_bytes(workspace.home)
         info = os.statvfs(workspace.home)
         if free < min(RESERVE_BYTES, info.f_blocks * info.f_frsize // RESERVE_SHARE):
             return Verdict("output", f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile")
     return None
-
-
-def _limit(name: str, session: Running) -> str:
-    return f"limits.{name} is {getattr(session.policy.limits, name)}"
 
 
 def find(pids: Iterable[int], device: int) -> Unnamed | None:

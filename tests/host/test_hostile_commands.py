@@ -93,6 +93,23 @@ def test_shared_memory_counts(session: Session) -> None:
     assert session.command([PYTHON, "-c", SHARES], timeout=30).outcome == "memory"
 
 
+REMOVED = """
+import os, time
+held = []
+for number in range(12):
+    held.append(os.open("f", os.O_CREAT | os.O_WRONLY))
+    os.unlink("f")
+    os.write(held[-1], b"x" * (8 << 20))
+time.sleep(3600)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's host may not look at what its guests have open")
+def test_removed_files_count_while_they_are_open(session: Session) -> None:
+    result = session.command([PYTHON, "-c", REMOVED], timeout=30)
+    assert result.outcome == "output" and "files that were removed" in result.message
+
+
 @pytest.mark.parametrize("where", [".", "../tmp"])
 def test_files_count_wherever_they_are(session: Session, where: str) -> None:
     """In the workspace, and where its temporary files are. What was too much is undone."""
