@@ -60,7 +60,7 @@ class Extraction:
 
 def extract(reply: str) -> Extraction:
     """The program in `reply`, or whether it is an answer to the user or nothing of use. Never raises for any string."""
-    text = _remove_thinking(_normalise(reply))
+    text = without_thinking(reply)
     parser = Parser(len(text))
     blocks = read_blocks(text, parser)
     code, found = _winning_blocks(blocks, parser)
@@ -77,11 +77,9 @@ def extract(reply: str) -> Extraction:
     return Extraction("none", None, text, _describe_unused(blocks))
 
 
-def _normalise(reply: str) -> str:
-    return reply.translate(_INVISIBLE).replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _remove_thinking(text: str) -> str:
+def without_thinking(reply: str) -> str:
+    """`reply` as it is read: line ends are LF, invisible marks and thinking are gone."""
+    text = reply.translate(_INVISIBLE).replace("\r\n", "\n").replace("\r", "\n")
     kept: list[str] = []
     position = 0
     while opener := _OPEN_THINKING_LINE.search(text, position):

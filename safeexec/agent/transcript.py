@@ -22,6 +22,7 @@ from types import NoneType
 from typing import Any
 
 from safeexec.agent.errors import TranscriptError
+from safeexec.agent.extraction import without_thinking
 from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
 
 Entry = dict[str, Any]
@@ -252,7 +253,7 @@ def _assistant(entry: Entry) -> Message:
         ToolCall(call.id, call.name or "unnamed", _arguments(call.arguments))
         for call in Reply.from_dict(entry).tool_calls
     )
-    text = _clean(shorten(entry["text"], _REPLY_CHARACTERS))
+    text = _clean(shorten(without_thinking(entry["text"]), _REPLY_CHARACTERS))  # reasoning models want none of it back
     return Message("assistant", text if text.strip() or calls else "(empty reply)", calls)
 
 

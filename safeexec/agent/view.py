@@ -23,6 +23,7 @@ from safeexec.agent.outcome import (
 from safeexec.text import printable
 
 if TYPE_CHECKING:
+    from safeexec.agent.messages import Reply
     from safeexec.agent.outcome import AgentResult
 
 _PROSE_LIMIT = 4000
@@ -86,7 +87,7 @@ class PlainView:
             case RetryEvent(reason, seconds):
                 self._line(f"... {reason}; again in {seconds:.1f} s")
             case ReplyEvent(reply):
-                if prose := prose_of(reply.text):
+                if prose := prose_of(reply):
                     self._line(prose)
             case StepEvent(number, source):
                 self._line(f"--- step {number} ---\n{source}")
@@ -131,7 +132,7 @@ class RichView:
                 self._console.print(Text(printable(f"{reason}; again in {seconds:.1f} s"), style="yellow"))
             case ReplyEvent(reply):
                 self._received = 0
-                if prose := prose_of(reply.text):
+                if prose := prose_of(reply):
                     self._console.print(Text(printable(prose)))
             case StepEvent(number, source):
                 code = Syntax(printable(source), "python", background_color="default", word_wrap=True)
@@ -156,13 +157,17 @@ class RichView:
         self._status.stop()
 
 
-def prose_of(text: str) -> str:
-    """What a reply says around its code, for a reader who sees the code anyway. A reply without code is the answer,
+def prose_of(reply: Reply) -> str:
+    """What a reply says before its code, for a reader who sees the code anyway. A reply without code is the answer,
     shown at the end.
     """
     from safeexec.agent.blocks import read_blocks
+    from safeexec.agent.extraction import without_thinking
     from safeexec.agent.snippets import Parser
 
+    text = without_thinking(reply.text)
+    if reply.tool_calls:
+        return text.strip()[:_PROSE_LIMIT]
     blocks = read_blocks(text, Parser(len(text)))
     return text[: blocks[0].start].strip()[:_PROSE_LIMIT] if blocks else ""
 

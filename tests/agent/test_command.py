@@ -124,6 +124,16 @@ def test_a_run_without_an_answer_ends_with_status_one(capsys: pytest.CaptureFixt
     assert "No answer: 3 replies in a row" in capsys.readouterr().out
 
 
+def test_what_a_model_says_beside_its_code_is_shown_without_its_thinking(capsys: pytest.CaptureFixture[str]) -> None:
+    call = (("run_python", '{"code": "6 * 7"}'),)
+    thought = "<think>\r\nhm\r\n</think>\r\nSecond.\r\n```python\r\n7\r\n```"
+    with chat_server(Say("First.", calls=call), Say(thought), Say("Done.")) as server:
+        assert main(["agent", "t", "--native", "--server-url", server.url]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("First.\n--- step 1 ---")
+    assert "\nSecond.\n--- step 2 ---" in shown and "hm" not in shown
+
+
 def test_control_sequences_of_guests_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with chat_server(Say("```python\nprint('\\x1b[2Jgone', '\\x07')\n```"), Say("The \x1b[31mend.")) as server:
         main(["agent", "t", "--server-url", server.url])

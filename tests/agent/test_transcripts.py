@@ -132,6 +132,12 @@ def test_then_the_middle_is_left_out_and_said_to_be() -> None:
     assert "seen 299" in messages[-1].content
 
 
+def test_thinking_does_not_go_back_to_the_model() -> None:
+    replies = [{"kind": "reply", "text": f"<think>\nhm\n</think>{said}"} for said in ("\nSo.", "")]
+    messages = conversation([{"kind": "task", "task": "t"}, *replies], "system", 10_000)
+    assert [message.content.strip() for message in messages[2:4]] == ["So.", "(empty reply)"]
+
+
 def test_the_newest_task_is_never_left_out() -> None:
     entries = [*steps(3, 10), {"kind": "task", "task": "the further task"}, *steps(300, 2000)[1:]]
     messages = conversation(entries, "system", 5_000)
