@@ -169,7 +169,7 @@ class Undo(Running):
         self.settled = self.used
         newest = self.checkpoints.automatic[-1] if self.checkpoints.automatic else None
         runner = self._runner
-        if runner is None or newest is None or newest.step != self.step or newest.pid() is None:
+        if runner is None or newest is None or newest.step != self.reached or newest.pid() is None:
             return
         try:
             checkpoint = yield from self._freeze(PARK_SECONDS)
