@@ -8,9 +8,12 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+
+from safeexec.text import printable, shorten
 
 if TYPE_CHECKING:
     from safeexec.policy.model import Policy
@@ -23,6 +26,9 @@ WISHES = (
     *("numpy.load", "pandas.read_pickle", "pandas.read_sql", "os.environ", "os.system", "pandas.eval"),
 )
 """What models reach for. The card names those that the policy refuses."""
+
+MAX_LINE = 500
+"""Characters of a signature, or of a description: what does not fit into a prompt is no help."""
 
 EXPLAINED = ("open", "input", "requests")
 """The wishes whose alternative is worth its place in a prompt, when they are refused."""
@@ -72,8 +78,8 @@ def build(policy: Policy, tools: Any = ()) -> Card:
     refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
     return Card(
-        profile=policy.name,
-        description=policy.description,
+        profile=_one_line(policy.name),
+        description=_one_line(policy.description),
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
         imports=_imports(plan),
         builtins=_builtins(plan),
@@ -141,7 +147,7 @@ def _refusals(policy: Policy, plan: LanguagePlan) -> tuple[list[str], dict[str, 
         for name in refused
         if answers[name].kind != "builtin" and ("." not in name or name.partition(".")[0] not in refused)
     ]
-    return shown, {name: answers[name].instead for name in explained if answers[name].instead}
+    return shown, {name: _one_line(answers[name].instead) for name in explained if answers[name].instead}
 
 
 def _files(policy: Policy) -> str:
@@ -169,8 +175,19 @@ def _tools(tools: Any) -> list[ToolCard]:
     if isinstance(tools, Mapping):
         named = tools.items()
     else:
-        named = [(getattr(tool, "name", None) or tool.__name__, tool) for tool in tools]
-    return [ToolCard(name, _signature(tool), _first_paragraph(tool)) for name, tool in named]
+        named = [(_name(tool), tool) for tool in tools or ()]
+    return [ToolCard(name, _one_line(_signature(tool)), _one_line(_first_paragraph(tool))) for name, tool in named]
+
+
+def _name(tool: Any) -> str:
+    """The name that guest code calls a tool by: as the host names those that it is given."""
+    name: str = getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__)
+    return name
+
+
+def _one_line(text: str) -> str:
+    """At most one line of a prompt, and nothing that a terminal obeys: the text may come from elsewhere."""
+    return shorten(" ".join(printable(text).split()), MAX_LINE)
 
 
 def _signature(tool: Any) -> str:
@@ -205,8 +222,10 @@ def _unquoted(signature: Any) -> str:
 def _first_paragraph(tool: Any) -> str:
     import inspect
 
-    text = inspect.getdoc(getattr(tool, "function", tool)) or ""
-    return " ".join(text.split("\n\n")[0].split())
+    function = getattr(tool, "function", tool)
+    if isinstance(function, partial):
+        function = function.func  # the class of a partial describes itself, not what it calls
+    return (inspect.getdoc(function) or "").split("\n\n")[0]
 
 
 def _render(content: Card, policy: Policy, *, markdown: bool) -> str:
@@ -218,7 +237,11 @@ def _render(content: Card, policy: Policy, *, markdown: bool) -> str:
         facts.append(("Not here", "network, new programs, files of the host"))
     else:
         facts.append(("Python", content.python + (_without(content.constructs_refused))))
-        facts.append(("Imports", f"{', '.join(content.imports) or 'none'}; nothing else, and nothing can be installed"))
+        modules = ", ".join(content.imports) or "none"
+        if "import" in content.constructs_refused:
+            facts.append(("Modules", f"{modules}; where they are there, they are without an import, which is refused"))
+        else:
+            facts.append(("Imports", f"{modules}; nothing else, and nothing can be installed"))
         facts.append(("Builtins", content.builtins))
     facts.append(("Files", content.files))
     if policy.language.mode == "restricted":

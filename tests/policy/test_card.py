@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
@@ -57,6 +58,38 @@ def test_the_hosts_tools():
         assert "  price(symbol: str, day: str = 'today') -> float  The price of a share.\n" in card
         assert "More that" not in card
     assert "price" not in policy.replace(tools={"allow": "none"}).card(tools=[price])
+
+
+class Rates:
+    """Rates of a bank."""
+
+    def __call__(self, currency: str) -> float:
+        return 1.0
+
+
+def test_tools_of_every_kind_have_the_name_they_are_called_by():
+    card = Policy.load("calculator").card(tools=[Rates(), functools.partial(price, day="now")])
+    assert "  Rates(currency: str) -> float  Rates of a bank.\n" in card
+    assert "  partial(symbol: str, *, day: str = 'now') -> float  The price of a share.\n" in card
+    assert Policy.load("calculator").card(tools=None) == Policy.load("calculator").card()
+
+
+def test_what_a_tool_says_of_itself_is_one_short_line():
+    def noisy(text: str = "a\n" * 3000) -> None: ...
+
+    noisy.__doc__ = "Red \x1b[31mlight\x07 \u202e" + "and more " * 3000
+    for format in ("text", "markdown"):
+        *_, line = Policy.load("calculator").card(format, tools=[noisy]).splitlines()
+        assert line.lstrip(" -`").startswith("noisy(text: str = ")
+        assert "Red light\u2407 \\u202e" in line
+        assert len(line) < 1100
+
+
+def test_a_profile_without_imports_does_not_recommend_them():
+    card = Policy.load("expression").card()
+    assert "Imports:" not in card
+    assert "Modules: math, statistics (" in card
+    assert "without an import, which is refused" in card
 
 
 def test_the_policys_own_hints_are_shown():

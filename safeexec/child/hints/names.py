@@ -169,7 +169,7 @@ def _stdlib(failure: Failure) -> frozenset[str]:
 def _misspelt_module(failure: Failure, name: str) -> str | None:
     if not failure.rest_of_line.startswith("."):
         return None
-    found = nearest(name, failure.plan.imports)
+    found = [module for module in nearest(name, failure.plan.imports) if importable(module, failure.plan)]
     return f"Did you mean the module `{found[0]}`? Import it first: `import {found[0]}`." if found else None
 
 

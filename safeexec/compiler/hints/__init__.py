@@ -105,7 +105,7 @@ def _module(name: str, plan: LanguagePlan) -> str:
         return (
             f"This part of `{whole}` cannot be imported; its names are in `{whole}` itself: `from {whole} import ...`."
         )
-    if not plan.imports:
+    if not plan.imports or "import" in plan.refused_constructs:
         return "Nothing can be imported here; use the builtins."
     return f"Nothing can be installed; these modules can be imported: {_available(plan)}."
 

@@ -51,6 +51,8 @@ def choose(options: Advice, plan: LanguagePlan, **values: str) -> str | None:
 
 def importable(module: str, plan: LanguagePlan) -> bool:
     """May guest code import `module`?"""
+    if "import" in plan.refused_constructs:
+        return False
     if plan.mode == "python" or module in plan.imports:
         return True
     from safeexec.facades.access import module_access
@@ -60,6 +62,8 @@ def importable(module: str, plan: LanguagePlan) -> bool:
 
 def provides(path: str, plan: LanguagePlan) -> bool:
     """May guest code use the dotted name ``module.name`` or ``module``?"""
+    if "import" in plan.refused_constructs:
+        return False
     if plan.mode == "python" or path in plan.imports:
         return True
     module, _, name = path.rpartition(".")
