@@ -71,8 +71,8 @@ def locate(name: str) -> str | None:
 
 
 def executables(programs: Sequence[str]) -> tuple[str, ...]:
-    """Every file (real path) that has to be executed to run `programs`. Raises `PolicyError` for one that is not
-    there.
+    """Every file that has to be executed to run `programs`, by the path that it is called by and by its real one.
+    Raises `PolicyError` for one that is not there.
     """
     found: dict[str, None] = {}
     for name in programs:
@@ -85,7 +85,7 @@ def executables(programs: Sequence[str]) -> tuple[str, ...]:
 
 def _needed(path: str, depth: int = 0) -> Iterator[str]:
     real = os.path.realpath(path)
-    yield real
+    yield from (path, real)
     with open(real, "rb") as file:
         head = file.read(_MAX_SHEBANG)
     if head.startswith(b"#!") and depth < 4:

@@ -121,3 +121,16 @@ def test_files_count_wherever_they_are(session: Session, where: str) -> None:
     home = Path(session.workspace).parent
     assert sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) < 1 << 20
     assert session.run("import os\nos.listdir()").value == ["kept"]
+
+
+@pytest.mark.parametrize("program", ["sh", "/bin/sh", "script"])
+def test_a_program_may_be_a_link_or_named_through_one(program: str, tmp_path: Path) -> None:
+    """`sh` is a link, as `/bin` is where it lies in `/usr`, and the first line of a script names it so."""
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho $0-$1\n")
+    script.chmod(0o755)
+    tmp_path.chmod(0o755)
+    argv = [str(script), "1"] if program == "script" else [program, "-c", "echo $0-$1", "x", "1"]
+    with Sandbox(Policy.load("confined-python").replace(danger_allow_commands=(argv[0],)), spare=0) as sandbox:
+        result = sandbox.command(argv)
+    assert (result.outcome, result.stdout) == ("ok", f"{script if program == 'script' else 'x'}-1\n")
