@@ -14,6 +14,7 @@ import pytest
 from safeexec.agent import RepairError, Reply, ScriptedModel
 from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair.copies import WorkingCopy
+from safeexec.agent.repair.judges import suspicions
 from safeexec.agent.repair.patches import Git, Journal, open_log
 from safeexec.agent.repair.verification import Verdict, Verifier, digest
 from tests.agent.chat_server import Say, chat_server
@@ -246,6 +247,24 @@ def test_what_serves_the_tests_instead_of_mending_the_code_is_reported(shop: Pat
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("+    if 'pytest' in sys.modules:", "names the test framework"),
+        ("+Path('tests/test_a.py').write_text('')", "names tests"),
+        ("+import builtins", "loads or changes code"),
+        ("+    os._exit(0)", "ends the program"),
+        ("+frame = inspect.stack()[1]", "looks at its caller"),
+        ("-    assert price >= 0", "removes an assertion"),
+        ("-    >>> half(4)", "changes a doctest"),
+        ("     >>> half(4)\n-    2\n+    3", "changes what a doctest expects"),
+    ],
+)
+def test_lines_that_a_person_should_look_at(line: str, what: str) -> None:
+    found = list(suspicions("a.py", f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n context\n{line}\n"))
+    assert [warning.split(": ")[:2] for warning in found] == [["a.py", what]]
+
+
 def test_an_honest_repair_has_no_warnings(shop: Path) -> None:
     assert repair(shop, GOOD).warnings == ()
 
@@ -308,6 +327,7 @@ def test_apply_needs_the_copy_no_more(shop: Path) -> None:
         ({"verify": ["python", "-m", "no_such_module"]}, "no module 'no_such_module'"),
         ({"verify": ["python", "no_such.py"]}, r"no file 'no_such\.py'"),
         ({"verify": ["no-such-program"]}, "no program 'no-such-program'"),
+        ({"verify": ["./run_tests"]}, "name the program that runs it"),
         ({"verify": "pytest -q"}, "must be a list"),
         ({"editable": "src/"}, "must be a list"),
         ({"editable": ()}, "names no path"),
@@ -533,6 +553,12 @@ def test_failing_tests_are_known_where_the_log_does_not_name_them(shop: Path) ->
         shop, "def test_a():\n    assert 0\n", pytest_ini="[pytest]\naddopts = --tb=no --no-summary -qq\n"
     )
     assert verdict.failing == {"tests/test_pricing.py::test_a"}
+
+
+@pytest.mark.modules("xdist")
+def test_tests_that_would_be_distributed_run_in_the_one_process_there_is(shop: Path) -> None:
+    verdict = verified(shop, "def test_a():\n    pass\n", pytest_ini="[pytest]\naddopts = -n auto --dist loadfile\n")
+    assert (verdict.ok, verdict.passed) == (True, 1), verdict.log
 
 
 def test_a_verification_that_hangs_names_the_test(shop: Path) -> None:

@@ -23,7 +23,8 @@ You repair a Python repository. Your code calls these host tools and prints what
 no files. Work like this: read the failing verification below, look at the code (list_files, search, read_file), say \
 in one sentence what is wrong, make the smallest change that mends it (replace_text or apply_diff), call \
 verify("what the change does"), and look at its verdict. A change that makes things better is committed; one that \
-makes things worse is rolled back at once. Mend the code, not the tests.
+makes things worse is rolled back at once. Mend the code, not the tests. The verification has no network and starts no \
+other program: what fails for that alone is not yours to mend.
 When the verification passes, reply in plain text what was wrong and what you changed."""
 
 
@@ -120,7 +121,8 @@ class RepairAgent:
         try:
             copy = WorkingCopy(self._repository.resolve(), home / "copy", self._editable)
             bench = Bench(copy, self._verifier, open_log(copy.root), self._approval)
-            policy = Policy.load("standard").replace(tools={"timeout_seconds": self._timeout + 60, "clock": "stops"})
+            # A verification has its own limit, and a person takes the time that it takes.
+            policy = Policy.load("standard").replace(tools={"timeout_seconds": 86_400, "clock": "stops"})
             with Sandbox(policy, tools=bench.tools()) as sandbox:
                 agent = CodeAgent(
                     self._model, sandbox, instructions=_INSTRUCTIONS, on_event=self._on_event,

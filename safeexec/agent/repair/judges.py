@@ -33,6 +33,8 @@ _TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
 
 _ADDED = (
     (re.compile(r"\b_?pytest\b|\bunittest\b|\bPYTEST_|\bdoctest\b"), "names the test framework"),
+    (re.compile(r"\btests?/|\btest_\w+"), "names tests"),
+    (re.compile(r"\bbuiltins\b|\b__import__\b|\bimportlib\b|\bctypes\b|\b(?:exec|eval)\("), "loads or changes code"),
     (re.compile(r"\bsys\.exit\b|\bos\._exit\b|\bSystemExit\b|\bos\.abort\b|\batexit\b"), "ends the program"),
     (re.compile(r"\bsys\.(?:modules|argv|settrace|setprofile|_getframe)\b|\binspect\.|\bgc\."), "looks at its caller"),
     (re.compile(r"\bdef __(?:eq|ne|bool|instancecheck)__\b"), "defines what counts as equal or true"),
@@ -88,9 +90,9 @@ def suspicions(path: str, diff: str) -> Iterator[str]:
         mark, text = line[:1], line[1:]
         if line.startswith(("+++ ", "--- ")):
             continue
-        for pattern, what in _ADDED if mark == "+" else _REMOVED if mark == "-" else ():
-            if pattern.search(text):
-                yield f"{path}: {what}: {line.strip()[:100]}"
+        signs = _ADDED if mark == "+" else _REMOVED if mark == "-" else ()
+        if what := next((what for pattern, what in signs if pattern.search(text)), ""):
+            yield f"{path}: {what}: {line.strip()[:100]}"
         if mark == "-" and asked and text.strip() and not text.lstrip().startswith(">>>"):
             yield f"{path}: changes what a doctest expects: {line.strip()[:100]}"
         if mark in " -":

@@ -158,7 +158,7 @@ def _wholes(tests: Iterable[str]) -> set[str]:
 
 
 class Verifier:
-    """Runs one command on copies of a tree. Open it with `with`; `timeout` in seconds, `memory_mb` in MiB."""
+    """Runs one command on copies of a tree. `timeout` in seconds, `memory_mb` in MiB."""
 
     def __init__(
         self, argv: Sequence[str], *, timeout: float = 120.0, memory_mb: int = 1024, log_characters: int = 6000
@@ -205,11 +205,14 @@ class Verifier:
 
         from safeexec import PolicyError, Sandbox
 
+        program = self.argv[0]
+        if "/" in program and not program.startswith("/"):
+            raise RepairError(f"verify: {program} is a file of the repository; name the program that runs it before it")
         with tempfile.TemporaryDirectory(prefix="safeexec-verify-") as directory:
             with tarfile.open(fileobj=io.BytesIO(_archive(copy))) as archive:
                 archive.extractall(directory, filter="data")
             try:
-                with Sandbox(policy.replace(danger_allow_commands=[self.argv[0]])) as sandbox:
+                with Sandbox(policy.replace(danger_allow_commands=[program])) as sandbox:
                     done = sandbox.command(self.argv, cwd=directory, timeout=self._timeout)
             except PolicyError as error:
                 raise RepairError(f"verify: {error}") from error

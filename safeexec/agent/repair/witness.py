@@ -39,7 +39,14 @@ def _watch(tell):
         if report.outcome in ("failed", "skipped"):
             told(report.nodeid, report.outcome)
 
+    def alone(config):
+        # pytest-xdist would start other processes, which the sandbox refuses.
+        if getattr(config.option, "numprocesses", None):
+            config.option.numprocesses = 0
+    alone.pytest_impl = {"tryfirst": True}
+
     plugin = types.ModuleType("safeexec_witness", "PYTEST_DONT_REWRITE")
+    plugin.pytest_cmdline_main = alone
     plugin.pytest_runtest_logstart = begin
     plugin.pytest_runtest_logreport = ended
     plugin.pytest_collectreport = collected
