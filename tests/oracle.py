@@ -20,7 +20,7 @@ def outcomes(steps: list[str]) -> list[dict[str, Any]]:
         error: BaseException | None = None
         with contextlib.redirect_stdout(printed):
             try:
-                exec(compile(step, "<step>", "exec"), module.__dict__)
+                exec(compile(step, "<step>", "exec", dont_inherit=True), module.__dict__)
             except BaseException as raised:
                 error = raised
         told.append(

@@ -42,6 +42,7 @@ LATE = (
     "logging",
     "platform",
     "queue",
+    "shutil",
     "stringprep",
     "threading",
     "tokenize",

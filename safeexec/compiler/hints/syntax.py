@@ -114,6 +114,18 @@ RULES: tuple[_Rule, ...] = (
         "leading zeros",
     ),
     _Rule(r"\b\d+[lL]\b", "In Python 3 integers have no `L` at the end.", "invalid decimal"),
+    _Rule(
+        r"^\s*class\s+\w+\s*\[",
+        "Type parameters in brackets came with Python 3.12: write `class Stack(Generic[T]):` with `T = TypeVar('T')` of `typing`.",
+    ),
+    _Rule(
+        r"^\s*(?:async\s+)?def\s+\w+\s*\[",
+        "Type parameters in brackets came with Python 3.12: use `T = TypeVar('T')` of `typing` and write `def f(x: T) -> T:`.",
+    ),
+    _Rule(
+        r"^\s*type\s+\w+(?:\[.*\])?\s*=",
+        "The `type` statement came with Python 3.12: write `Alias = int` without `type`.",
+    ),
     _Rule(r"\b[uU][rR]['\"]", "In Python 3 write `r'...'`: every text is Unicode, the prefix `ur` is gone."),
     _Rule(r"^\s*for\s*\(.*;.*;", "In Python write `for i in range(n):` and an indented body."),
     _Rule(r"\[\s*\.\.\.\s*\w|\(.*\.\.\.\s*\w+", "In Python spread a list with a star: `[*a, 5]`, `f(*values)`."),
@@ -174,7 +186,10 @@ RULES: tuple[_Rule, ...] = (
     _Rule(r"\bnew\s+\w+\s*\(", "In Python call the class itself: `Kind(...)`, without `new`."),
     _Rule(r"^\s*(import\s+.*\s+from\s+|import\s*\{)", "In Python write `from module import name`."),
     _Rule(r"^\s*import\s+[\w.]+\s+as\s*$", "Give the name after `as`: `import numpy as np`."),
-    _Rule(r"^\s*(/\*|\*/|\*\s)|^\s*//|;\s*//|\s//\s+[a-zA-Z]+", "In Python comments begin with `#`."),
+    _Rule(
+        r"^\s*(/\*|\*/|\*\s)|^\s*//|;\s*//|\s//\s*[a-zA-Z]\w*\s+(?!(?:and|or|if|else|for|in|not|is)\b)[a-zA-Z]",
+        "In Python comments begin with `#`.",
+    ),
     _Rule(r"(?<![=!<>])!\s*[\w(]", "In Python it is `not x` instead of `!x`."),
     _Rule(r"\bthen\s*:?\s*$", "In Python a condition ends with a colon: `if condition:`, without `then`."),
     _Rule(
@@ -373,6 +388,8 @@ MESSAGES: tuple[tuple[str, str | _Explain], ...] = (
     ("generator expression must be parenthesized", "Put parentheses around the generator: `f((x for x in xs), y)`."),
     ("did you forget parentheses around the comprehension target", "Put parentheses around the pair: `[(a, b) for ...]`."),
     ("':' expected after dictionary key", "Give every key a value: `{'a': 1, 'b': 2}`; without values it is a set, `{'a', 'b'}`."),
+    ("assignment expression cannot be used", "Assign the variable in a line of its own before: `:=` does not work there."),
+    ("assignment expression within", "Assign the variable in a line of its own before: `:=` does not work there."),
     ("parameters cannot be parenthesized", "A parameter is a plain name: take the pair and unpack it inside, `def f(pair): a, b = pair`."),
     ("too many statically nested blocks", "Move inner loops into functions of their own: more than 20 nested blocks are not possible."),
     ("too many nested parentheses", "Split the expression into several assignments."),
