@@ -76,8 +76,8 @@ class Checkpoints:
     """Makes checkpoints of this process and, in the copies, waits to be thawed."""
 
     def __init__(self) -> None:
-        self.files = False
-        """Whether the guest can have files open."""
+        self.workspace: str | None = None
+        """The session's directory, where the guest can have files open."""
         self._automatic: list[tuple[int, Leash]] = []
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -101,13 +101,14 @@ class Checkpoints:
         if automatic:
             self._make_room(step, hurry, keep)
         self._settle_heap()
-        files = OpenFiles() if self.files else None
+        others = link.descriptors()
+        for _, leash in self._automatic:
+            others += leash.descriptors()
+        files = OpenFiles(self.workspace, {lane, *others}) if self.workspace is not None else None
         down_read, down_write = os.pipe()
         up_read, up_write = os.pipe()
         # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
-        others = [down_write, up_read, *link.descriptors()]
-        for _, leash in self._automatic:
-            others += leash.descriptors()
+        others += [down_write, up_read]
         parked = packed(m.Parked(step))
         poller = select.poll()
         poller.register(lane, select.POLLIN)
@@ -130,9 +131,9 @@ class Checkpoints:
                 if request.branch:
                     _take_output(runner)
                 if request.workspace is not None:
-                    os.chdir(request.workspace)
-                    os.environ["HOME"] = os.environ["TMPDIR"] = request.workspace
-                return Thawed(runner, request, files.restore(request.workspace) if files is not None else [])
+                    self.workspace = os.environ["HOME"] = os.environ["TMPDIR"] = request.workspace
+                notes = files.restore(self.workspace) if files is not None and self.workspace is not None else []
+                return Thawed(runner, request, notes)
             except BaseException:
                 # A copy that cannot park or wake must not go on as a second runner.
                 os._exit(71)

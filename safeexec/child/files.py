@@ -10,6 +10,7 @@ import fcntl
 import os
 import resource
 import stat
+from collections.abc import Collection
 from typing import NamedTuple
 
 _FIRST = 3
@@ -29,41 +30,78 @@ class OpenFile(NamedTuple):
 
 
 class OpenFiles:
-    """The regular files that are open now."""
+    """The regular files that are open now, and the directory that the process is in."""
 
-    __slots__ = ("_directory", "_files")
+    __slots__ = ("_directory", "_files", "_shared", "_workspace")
 
-    def __init__(self) -> None:
-        self._files = [found for fd in _descriptors() if (found := _describe(fd)) is not None]
-        self._directory = os.getcwd() if self._files else ""
+    def __init__(self, workspace: str, own: Collection[int]) -> None:
+        """`own`: descriptors of the sandbox itself."""
+        self._workspace = workspace
+        self._files: list[OpenFile] = []
+        self._shared = 0
+        for fd in _descriptors():
+            if fd in own:
+                continue
+            try:
+                info = os.fstat(fd)
+            except OSError:
+                continue
+            if stat.S_ISREG(info.st_mode):
+                if (found := _describe(fd, info)) is not None:
+                    self._files.append(found)
+            elif stat.S_ISFIFO(info.st_mode) or stat.S_ISSOCK(info.st_mode):
+                self._shared += 1
+        try:
+            self._directory = os.getcwd()
+        except OSError:  # removed
+            self._directory = workspace
 
-    def restore(self, workspace: str | None) -> list[str]:
-        """Open each file again at its offset, on the same descriptor; in `workspace`, where a branch has its own
-        directory.
+    def restore(self, workspace: str) -> list[str]:
+        """Open each file again at its offset, on the same descriptor, and go to the same directory; in `workspace`,
+        where a branch has its own.
 
         Returns a note for each that could not be.
         """
-        notes = []
+        notes = self._enter(workspace)
+        if self._shared:
+            notes.append(
+                f"{self._shared} open pipes or sockets could not be carried over: what went through them stays gone"
+            )
         for file in self._files:
             # matplotlib closes its fonts in every fork (`os.register_at_fork`), and the runner's new socket may have
             # got the number: what is not this file any more is not brought back.
-            now = _describe(file.fd)
-            if now is None or now.inode != file.inode:
-                continue
-            path = file.path
-            if workspace is not None and path.startswith(self._directory + "/"):
-                path = workspace + path[len(self._directory) :]
             try:
-                fd = os.open(path, file.flags | os.O_CLOEXEC)
+                now = os.fstat(file.fd)
+            except OSError:
+                continue
+            if (now.st_dev, now.st_ino) != file.inode:
+                continue
+            try:
+                fd = os.open(self._moved(file.path, workspace), file.flags | os.O_CLOEXEC)
             except OSError as error:
-                notes.append(
-                    f"the open file {_shown(file, self._directory)!r} could not be carried over: {error.strerror}"
-                )
+                notes.append(f"the open file {self._shown(file)!r} could not be carried over: {error.strerror}")
                 continue
             os.lseek(fd, file.offset, os.SEEK_SET)
             os.dup2(fd, file.fd, inheritable=False)
             os.close(fd)
         return notes
+
+    def _enter(self, workspace: str) -> list[str]:
+        """Go to the directory by its name: what has it now may be another one, brought back."""
+        try:
+            os.chdir(self._moved(self._directory, workspace))
+        except OSError as error:
+            os.chdir(workspace)
+            return [f"the current directory could not be entered ({error.strerror}): it is the workspace's now"]
+        return []
+
+    def _moved(self, path: str, workspace: str) -> str:
+        """Where `path` is in `workspace`, if it was in the workspace."""
+        inside = path == self._workspace or path.startswith(self._workspace + "/")
+        return workspace + path[len(self._workspace) :] if inside else path
+
+    def _shown(self, file: OpenFile) -> str:
+        return file.path.removesuffix(_DELETED).removeprefix(self._workspace + "/")
 
 
 def _descriptors() -> list[int]:
@@ -76,12 +114,9 @@ def _descriptors() -> list[int]:
         return list(range(_FIRST, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
 
 
-def _describe(fd: int) -> OpenFile | None:
-    """The file behind `fd`; None for what is not a regular file with a name, such as the memfd of a tool."""
+def _describe(fd: int, info: os.stat_result) -> OpenFile | None:
+    """The regular file behind `fd`; None for one without a name, such as the memfd of a tool."""
     try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            return None
         path = os.readlink(f"/proc/self/fd/{fd}")
         if not path.startswith("/") or path.startswith("/memfd:"):
             return None
@@ -91,7 +126,3 @@ def _describe(fd: int) -> OpenFile | None:
         )
     except OSError:
         return None
-
-
-def _shown(file: OpenFile, directory: str) -> str:
-    return file.path.removesuffix(_DELETED).removeprefix(directory + "/")

@@ -73,7 +73,7 @@ class Server:
     def serve(self, spawn: m.Spawn) -> NoReturn:
         """Say Ready, then answer requests until the host closes the socket. `rehearse` first if none comes at once."""
         self._idle = spawn.idle
-        self.checkpoints.files = spawn.workspace is not None
+        self.checkpoints.workspace = spawn.workspace
         self.link.send(m.Ready())
         if spawn.rehearse and self.link.quiet(QUIET_SECONDS):
             self.rehearse()

@@ -39,6 +39,9 @@ WHERE_BYTES = 64 << 10
 OUTPUT_CEILING = 16
 """A step that prints this many times what is kept is ended."""
 _FRAME = re.compile(rb'^  File "(<(?:step \d+|plugin [^"\n]*)>)", line (\d+) in ([^\n]+)$', re.M)
+_ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
+_SHOWN = 200
+"""Characters of a source line in the message of an error."""
 
 
 class Verdict(Struct, frozen=True):
@@ -200,7 +203,7 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
         start = dump.find(b"(most recent call first):\n")
         if start >= 0:
             frames = tuple(
-                (file.decode(), int(line), function.decode("utf-8", "replace")[:200])
+                (_unescaped(file), int(line), _unescaped(function)[:200])
                 for file, line, function in _FRAME.findall(dump, start)
             )
             # The child writes frame by frame; the last one is a module's, or says that there are more than 100.
@@ -214,6 +217,16 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
             stderr.hide(mark)
             return Place()
         yield Wait((runner.pidfd,), monotonic() + 0.0001)
+
+
+def _unescaped(name: bytes) -> str:
+    """A name as faulthandler writes it: in ASCII, every other character as Python would escape it."""
+    return _ESCAPE.sub(_character, name.decode("ascii", "replace"))
+
+
+def _character(escape: re.Match[str]) -> str:
+    number = int(escape[0][2:], 16)
+    return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else escape[0]
 
 
 def _undelivered(pid: int | None) -> bool:
@@ -324,6 +337,10 @@ class LineageMember(Protocol):
         ...
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
+
+
 def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, str], hint: str | None) -> ErrorInfo:
     """The error of a step that the host ended, with the place where the guest was."""
     line, source = place.line(file), place.source_line(file, sources)
@@ -332,7 +349,7 @@ def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, s
         type=names.get(verdict.outcome, "StepKilled"),
         message=verdict.message
         if line is None
-        else f"{verdict.message}; it was at line {line}" + (f": {source.strip()}" if source else ""),
+        else f"{verdict.message}; it was at line {line}" + (f": {_shortened(source.strip())}" if source else ""),
         line=line,
         source_line=source,
         traceback=place.traceback(sources),

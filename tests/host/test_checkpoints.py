@@ -504,3 +504,38 @@ def test_a_file_of_the_host_belongs_to_the_state_that_it_was_written_to(session:
     else:
         session.rollback("clean")
         assert session.list_files() == []
+
+
+@pytest.mark.profile("confined-python")
+def test_the_current_directory_follows_a_kill_and_a_branch(session: Session) -> None:
+    """Also when the step has removed it, and what comes back is another directory of that name."""
+    session.run(
+        "import os\nos.mkdir('sub')\nopen('top', 'w').write('t')\ntop = open('top')\nos.chdir('sub')\n"
+        "open('in', 'w').write('i')"
+    ).check()
+    session.run("import shutil\nshutil.rmtree(os.getcwd())\n" + FOREVER, timeout=0.3)
+    where = "open('in').read(), os.path.basename(os.getcwd()), open('../top').read()"
+    assert session.run(where).check().value == ("i", "sub", "t")
+    (branch,) = session.branch()
+    with branch:
+        assert branch.run(where).check().value == ("i", "sub", "t")
+        file = branch.run("os.readlink(f'/proc/self/fd/{top.fileno()}')").check().value
+        assert file == f"{branch.workspace}/top"
+
+
+@pytest.mark.profile("confined-python")
+def test_a_directory_that_the_guest_is_in_and_removes_costs_no_checkpoint(session: Session) -> None:
+    session.run("import os\nos.mkdir('sub')\nos.chdir('sub')\nos.rmdir('../sub')\nx = 1").check()
+    session.checkpoint("nowhere")
+    kill(session)
+    assert session.get("x") == 1
+    assert session.run("os.path.realpath('.')").check().value == session.workspace
+
+
+@pytest.mark.profile("confined-python")
+def test_open_pipes_and_sockets_are_named_where_they_are_shared(session: Session) -> None:
+    session.run("import os, socket\nx = 1").check()
+    assert kill(session).notes == ()
+    session.run("pipe = os.pipe()\nos.write(pipe[1], b'sent')\nleft, right = socket.socketpair()").check()
+    lost = session.run("os.read(pipe[0], 4)\n" + FOREVER, timeout=0.2)
+    assert [note for note in lost.notes if note.startswith("4 open pipes or sockets")], lost.notes

@@ -96,6 +96,18 @@ def test_a_timeout_says_where_inside_a_numpy_loop(session: Session) -> None:
     assert "in work" in error.traceback
 
 
+def test_where_names_functions_as_they_are_called(session: Session) -> None:
+    """Also where the name is not ASCII, and the line too long for a message."""
+    call = "größe_𝔘(" + " + ".join(["1"] * 2000) + ")"
+    result = session.run(f"def größe_𝔘(n):\n    while True: pass\n{call}", timeout=0.2)
+    assert result.error is not None
+    assert (result.error.line, result.error.source_line) == (2, "    while True: pass")
+    assert "in größe_U" in result.error.traceback  # as Python folds it
+    result = session.run(f"while True: [{', '.join(['1'] * 2000)}]", timeout=0.2)
+    assert result.error is not None
+    assert result.error.line == 1 and len(result.error.message) < 400
+
+
 def test_where_shows_functions_of_earlier_steps(session: Session) -> None:
     session.run("def slow():\n    while True:\n        pass").check()
     error = session.run("x = 1\nslow()", timeout=0.2).error
