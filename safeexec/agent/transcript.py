@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,8 @@ _REQUIRED = {
     "end": ("stop", "reason"),
 }
 _LIMITS = ("max_steps", "max_tokens", "max_seconds")
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+"""What APIs do not take in the name of a tool, at most 64 characters."""
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
 _OLD_OBSERVATION_CHARACTERS = 400
 _RECENT_ENTRIES = 8
@@ -167,8 +170,6 @@ def conversation(entries: list[Entry], system: str, max_tokens: int, pictures: P
     if _tokens(messages) > max_tokens:
         tasks = [entry["task"] for entry in entries if entry["kind"] == "task"]
         messages = _without_middle(messages, max_tokens, _clean(tasks[-1]) if len(tasks) > 1 else "")
-    if messages[-1].role == "assistant":  # APIs want the last word to be the user's
-        messages.append(Message("user", "Go on."))
     return messages
 
 
@@ -198,7 +199,7 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
             _close(messages, entries[position - 1] if position else {})
             _say(messages, entry["task"])
         elif kind == "reply":
-            _answer_calls(messages)
+            _give_the_word(messages)
             messages.append(_assistant(entry))
         elif kind == "notice":
             _say(messages, entry["text"])
@@ -210,8 +211,15 @@ def _render(entries: list[Entry], system: str, pictures: Pictures, short_before:
                 messages.append(Message("tool", text, tool_call_id=call, pictures=seen))
             else:
                 _say(messages, text, seen)
-    _answer_calls(messages)
+    _give_the_word(messages)
     return messages
+
+
+def _give_the_word(messages: list[Message]) -> None:
+    """APIs want the word before a reply to be the user's or a tool's; a run that is resumed may have ended without."""
+    _answer_calls(messages)
+    if messages[-1].role == "assistant":
+        messages.append(Message("user", "Go on."))
 
 
 def _answer_calls(messages: list[Message]) -> None:
@@ -241,6 +249,8 @@ def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> 
     """Add words of the loop. Some APIs refuse a user message behind a tool's, or two in a row: there the text joins
     the last message.
     """
+    if messages[-1].role == "assistant":
+        _answer_calls(messages)
     last = messages[-1]
     if last.role in ("user", "tool"):
         messages[-1] = replace(last, content=f"{last.content}\n\n{_clean(text)}", pictures=last.pictures + pictures)
@@ -250,7 +260,7 @@ def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> 
 
 def _assistant(entry: Entry) -> Message:
     calls = tuple(
-        ToolCall(call.id, call.name or "unnamed", _arguments(call.arguments))
+        ToolCall(call.id, _NO_NAME.sub("_", call.name)[:64] or "unnamed", _arguments(call.arguments))
         for call in Reply.from_dict(entry).tool_calls
     )
     text = _clean(shorten(without_thinking(entry["text"]), _REPLY_CHARACTERS))  # reasoning models want none of it back

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from safeexec import Sandbox
 from safeexec.agent import CodeAgent, Message, RecordedModel, Reply, ScriptedModel, Transcript, TranscriptError
@@ -135,7 +138,17 @@ def test_then_the_middle_is_left_out_and_said_to_be() -> None:
 def test_thinking_does_not_go_back_to_the_model() -> None:
     replies = [{"kind": "reply", "text": f"<think>\nhm\n</think>{said}"} for said in ("\nSo.", "")]
     messages = conversation([{"kind": "task", "task": "t"}, *replies], "system", 10_000)
-    assert [message.content.strip() for message in messages[2:4]] == ["So.", "(empty reply)"]
+    assert [message.content.strip() for message in messages[2:]] == ["So.", "Go on.", "(empty reply)", "Go on."]
+
+
+def test_calls_of_a_filtered_reply_are_answered_before_anything_is_said() -> None:
+    call = {"id": "a", "name": "run_python", "arguments": "{}"}
+    entries: list[dict[str, object]] = [
+        {"kind": "task", "task": "t"},
+        {"kind": "reply", "text": "", "tool_calls": [call]},
+    ]
+    messages = conversation([*entries, {"kind": "notice", "text": "rebuilt"}], "system", 10_000)
+    assert messages[3:] == [Message("tool", "Not run.\n\nrebuilt", tool_call_id="a")]
 
 
 def test_the_newest_task_is_never_left_out() -> None:
@@ -147,14 +160,14 @@ def test_the_newest_task_is_never_left_out() -> None:
 
 @pytest.mark.parametrize("arguments", ["print(1", "[1]", "1", '{"code": "' + "x" * 100_000 + '"}', "[" * 100_000])
 def test_arguments_go_back_as_an_object_of_bounded_size(arguments: str) -> None:
-    call = {"id": "a", "name": "", "arguments": arguments}
+    call = {"id": "a", "name": "set policy\ud800", "arguments": arguments}
     entries: list[dict[str, object]] = [
         {"kind": "task", "task": "t"},
         {"kind": "reply", "text": "", "tool_calls": [call]},
     ]
     (sent,) = conversation(entries, "system", 10_000)[2].tool_calls
     assert json.loads(sent.arguments)["code"].startswith(arguments[:1])
-    assert len(sent.arguments) < 40_000 and sent.name
+    assert len(sent.arguments) < 40_000 and sent.name == "set_policy_"
 
 
 def test_a_native_call_is_never_parted_from_its_answer() -> None:
@@ -176,8 +189,51 @@ def test_a_conversation_ends_with_a_word_of_the_user() -> None:
         {"kind": "end", "stop": "refused", "reason": "filtered", "answer": None},
     ]
     assert conversation(entries, "system", 10_000)[-1] == Message("user", "Go on.")
+    resumed = conversation([*entries, {"kind": "reply", "text": "yes"}], "system", 10_000)
+    assert [message.role for message in resumed] == ["system", "user", "assistant", "user", "assistant", "user"]
     entries.append({"kind": "task", "task": "then this"})
     assert conversation(entries, "system", 10_000)[-1].content == "(The work was stopped: filtered.)\n\nthen this"
+
+
+@st.composite
+def recorded_runs(draw: st.DrawFn) -> list[dict[str, object]]:
+    """Entries of some runs in one transcript, each of which may have ended anywhere."""
+    entries: list[dict[str, object]] = []
+    for run in range(draw(st.integers(1, 3))):
+        if run == 0 or draw(st.booleans()):
+            entries.append({"kind": "task", "task": f"task {run}"})
+        for turn in range(draw(st.integers(0, 6))):
+            ids = [f"r{run}t{turn}c{n}" for n in range(draw(st.integers(0, 3)))]
+            text = draw(st.sampled_from(["", "words", "<think>hm", "\ud800", "x" * 500]))
+            calls = [{"id": ident, "name": "run_python", "arguments": "{"} for ident in ids]
+            entries.append({"kind": "reply", "text": text, "tool_calls": calls})
+            step = {"kind": "step", "source": "x", "outcome": "ok", "observation": "seen" * 50}
+            entries.extend({**step, "call": ident} for ident in ids[: draw(st.integers(0, 3))])
+            if not ids and draw(st.booleans()):
+                entries.append({**step, "call": None})
+            if draw(st.booleans()):
+                entries.append({"kind": "notice", "text": "by the way"})
+        if draw(st.booleans()):
+            answer = draw(st.sampled_from([None, "42"]))
+            entries.append({"kind": "end", "stop": "answer", "reason": "why", "answer": answer})
+    return entries
+
+
+@given(recorded_runs(), st.sampled_from([50, 400, 10_000]))
+def test_a_conversation_is_one_that_apis_take_whatever_happened(entries: list[dict[str, object]], tokens: int) -> None:
+    messages = conversation(entries, "system", tokens)
+    assert [message.role for message in messages[:2]] == ["system", "user"]
+    waiting: list[str] = []
+    for before, message in pairwise(messages):
+        message.content.encode()
+        if message.role == "tool":
+            assert message.tool_call_id in waiting
+            waiting.remove(message.tool_call_id)
+        else:
+            assert not waiting, "a call has no answer"
+            assert (message.role == "assistant") == (before.role in ("user", "tool"))
+            waiting = [call.id for call in message.tool_calls]
+    assert not waiting and messages[-1].role in ("user", "tool")
 
 
 def test_shipped_transcripts_replay_to_their_answer() -> None:
