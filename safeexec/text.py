@@ -75,6 +75,24 @@ def shorten(text: str, limit: int) -> str:
     return text
 
 
+def columns(text: str) -> int:
+    """Columns that `text` takes in a terminal: two for a wide character, none for one that is put onto another."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(0 if category(sign) in _JOINED else 2 if east_asian_width(sign) in _WIDE else 1 for sign in text)
+
+
+_JOINED = ("Mn", "Me", "Cf")
+_WIDE = ("W", "F")
+
+
+def blank(text: str) -> str:
+    """As much blank as `text` takes in a terminal, tabs kept: what stands before a caret."""
+    return "\t".join(" " * columns(part) for part in text.split("\t"))
+
+
 def type_name(kind: type) -> str:
     """The name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Never runs code of the type."""
     name = type.__dict__["__qualname__"].__get__(kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.text import head_and_tail, printable, short_repr
+from safeexec.text import blank, columns, head_and_tail, printable, short_repr
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,8 @@ def test_short_repr_is_short_and_never_raises() -> None:
     assert short_repr(nested) == repr(nested)
     for value in (Loop(), cycle, list(range(10**6)), "x" * 10**6, 10**5000, {i: i for i in range(10**5)}):
         assert len(short_repr(value, 200)) <= 200
+
+
+def test_columns_of_a_terminal() -> None:
+    assert [columns(text) for text in ("", "abc", "日本", "e\u0301", "ｆ", "ä")] == [0, 3, 4, 1, 2, 1]
+    assert blank("\ta日\te\u0301") == "\t   \t "

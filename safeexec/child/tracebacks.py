@@ -15,6 +15,8 @@ from time import monotonic
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from safeexec.text import blank, columns
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -338,7 +340,7 @@ class Formatter:
         start = where.column - 1
         end = where.end_column - 1 if where.end_line == where.line else len(source.rstrip())
         carets = _carets(source[start:end], whole_line=end - start >= len(stripped))
-        return text + (f"    {' ' * (start - indent)}{carets}\n" if carets and start >= indent else "")
+        return text + (f"    {blank(source[indent:start])}{carets}\n" if carets and start >= indent else "")
 
     def _syntax(self, exc: BaseException) -> Iterator[str]:
         """The place that a SyntaxError speaks of, if it is in a source of the guest."""
@@ -356,7 +358,7 @@ class Formatter:
             start = max(position.column - 1 - (len(source) - len(source.lstrip())), 0)
             end_column = position.end_column if position.end_line in (None, position.line) else None
             width = max((end_column or position.column + 1) - position.column, 1)
-            yield f"    {' ' * start}{'^' * min(width, max(len(stripped) - start, 1))}\n"
+            yield f"    {blank(stripped[:start].ljust(start))}{'^' * (columns(stripped[start : start + width]) or 1)}\n"
 
 
 def syntax_position(exc: BaseException, sources: Mapping[str, str]) -> tuple[str, Position] | None:
@@ -411,9 +413,9 @@ def _carets(segment: str, *, whole_line: bool) -> str:
     """The caret line: ``~~^~~`` for an operator or a subscript, else ``^^^^``, but nothing under a whole line."""
     anchors = _anchors(segment)
     if anchors is None:
-        return "" if whole_line else "^" * len(segment)
+        return "" if whole_line else "^" * columns(segment)
     left, right = anchors
-    return "~" * left + "^" * (right - left) + "~" * (len(segment) - right)
+    return "~" * columns(segment[:left]) + "^" * columns(segment[left:right]) + "~" * columns(segment[right:])
 
 
 def _anchors(segment: str) -> tuple[int, int] | None:

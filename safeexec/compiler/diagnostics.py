@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from safeexec.compiler.rules import Finding, Rules
+from safeexec.text import blank, columns
 
 MESSAGES: Final = {
     "module": "import of {!r} is refused",
@@ -19,6 +20,8 @@ MESSAGES: Final = {
 """Kind of a refusal → its message."""
 
 _SOURCE_TEXT = 200
+_LINE = 400
+"""Characters that are shown of a longer line."""
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +34,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     source_text: str
     """What was written there, at most 200 characters."""
     caret: str
-    """The source line with a line of carets under it."""
+    """The source line, or what is around the place in a long one, with a line of carets under it."""
     rule: str
     """Where the policy says so: ``standard.yaml:12``."""
     message: str
@@ -111,9 +114,14 @@ def _place(finding: Finding, source: str, lines: object) -> tuple[int, int]:
 
 
 def _caret(source: str, start: int, end: int) -> str:
-    """The line that `start` is on, with carets under the part that belongs to it (tabs keep their width)."""
+    """The line that `start` is on, with carets under the part that belongs to it; of a long line what is around it."""
     line_start = max(source.rfind("\n", 0, start), source.rfind("\r", 0, start)) + 1
     line_end = min((at for at in (source.find("\n", start), source.find("\r", start)) if at >= 0), default=len(source))
-    line = source[line_start:line_end]
-    indent = "".join("\t" if char == "\t" else " " for char in source[line_start:start])
-    return f"{line}\n{indent}{'^' * max(1, min(end, line_end) - start)}"
+    first, last = line_start, line_end
+    if line_end - line_start > _LINE:
+        first = max(line_start, start - _LINE // 4)
+        last = min(line_end, first + _LINE)
+    before = ("..." if first > line_start else "") + source[first:start]
+    marked, after = source[start : min(end, last)], "..." if last < line_end else ""
+    carets = "^" * max(1, columns(marked))
+    return f"{before}{marked}{source[start + len(marked) : last]}{after}\n{blank(before)}{carets}"

@@ -181,8 +181,7 @@ def _tools(tools: Any) -> list[ToolCard]:
 
 def _name(tool: Any) -> str:
     """The name that guest code calls a tool by: as the host names those that it is given."""
-    name: str = getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__)
-    return name
+    return str(getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__))
 
 
 def _one_line(text: str) -> str:

@@ -39,6 +39,23 @@ def test_columns_count_characters_and_carets_keep_tabs(plan: LanguagePlan) -> No
     assert found.caret == "\tx = 'äöü', f.__code__\n\t             ^^^^^^^^"
 
 
+def test_carets_stand_under_wide_and_combined_characters(plan: LanguagePlan) -> None:
+    (found,) = diagnostics("s = '日本', e\u0301.__code__", plan)
+    assert (found.column, found.source_text) == (14, "__code__")
+    assert found.caret.splitlines()[1] == " " * 14 + "^" * 8  # two signs of two columns, one of none
+    (found,) = diagnostics("import os as 日本", plan)
+    assert found.caret.splitlines()[1] == " " * 7 + "^" * 10
+
+
+def test_of_a_long_line_the_place_is_shown(plan: LanguagePlan) -> None:
+    (found,) = diagnostics("x = " + "'a' + " * 300 + "f.__code__" + " + 'b'" * 300, plan)
+    line, carets = found.caret.splitlines()
+    assert len(line) < 420
+    assert line.startswith("...") and line.endswith("...")
+    assert line[carets.index("^") :][: carets.count("^")] == "__code__"
+    assert found.column == 1807
+
+
 def test_rules_and_hints(plan: LanguagePlan) -> None:
     own = msgspec.structs.replace(plan, hints={"os": "Use the tools."})
     module, builtin, attribute = diagnostics("import os\neval\nf.__globals__", own)
