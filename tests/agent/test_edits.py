@@ -115,6 +115,17 @@ def test_a_hunk_that_fits_at_several_places_goes_where_the_diff_says_or_nowhere(
         apply(text, change.format(4))
 
 
+@pytest.mark.parametrize("header", ["@@", "@@ ... @@", "@@ def two(): @@"])
+def test_a_hunk_without_a_line_number_goes_where_its_lines_stand_once(header: str) -> None:
+    text = "def one():\n    return 1\n\n\ndef two():\n    return 1\n"
+    diff = f"--- a/f\n+++ b/f\n{header}\n def two():\n-    return 1\n+    return 2\n"
+    assert apply(text, diff) == text[:-2] + "2\n"
+    with pytest.raises(RepairError, match=r"2 times \(lines 2, 6\); correct"):
+        apply(text, diff.replace(" def two():\n", ""))
+    with pytest.raises(RepairError, match="no line number, and it has no lines"):
+        apply(text, f"--- a/f\n+++ b/f\n{header}\n+x\n")
+
+
 def test_many_hunks_for_many_lines_are_refused_before_they_take_hours() -> None:
     diff = "--- a/f\n+++ b/f\n" + "@@ -1 +1 @@\n-a\n+b\n" * 1000
     with pytest.raises(RepairError, match="send the diff in parts"):

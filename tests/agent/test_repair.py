@@ -148,6 +148,11 @@ CHEATS = {
         "PermissionError: delete src/shop/pricing.py: needs the approval",
     ),
     "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: change"),
+    "the same, spelt otherwise": ("write_file('src\\\\./conftest.py', 'x')", "change the test src/conftest.py: needs"),
+    "a directory": ("read_file('src')", "src: is a directory"),
+    "nowhere": ("list_files('nowhere')", "nowhere: there are no files"),
+    "behind the end": ("read_file('src/shop/pricing.py', 900)", "has 11 lines"),
+    "a hook of an editor": ("write_file('src/.vscode/tasks.json', 'x')", "which decides what is run"),
     "in place of pytest": ("write_file('src/pytest.py', 'x')", "instead of the installed module 'pytest'"),
     "a package in place of another": ("write_file('src/json/__init__.py', 'x')", "the installed module 'json'"),
 }
@@ -276,7 +281,7 @@ def test_approved_risks_are_reported(shop: Path) -> None:
         approval=lambda action, diff: True,
     )
     assert result.warnings[:2] == (
-        "src/conftest.py: added; it decides what the verification runs",
+        "src/conftest.py: added; it decides what is run",
         "src/json.py: added; it is imported instead of the installed module 'json'",
     )
 
@@ -284,7 +289,7 @@ def test_approved_risks_are_reported(shop: Path) -> None:
 def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> None:
     (shop / "check.py").write_text("import shop.pricing as p\nassert p.buggy_discount(100, 0.8) == 80\n")
     result = repair(shop, "write_file('check.py', '')\nverify('Fewer')", editable=(".",), verify=["python", "check.py"])
-    assert result.warnings == ("check.py: edited; it decides what the verification runs",)
+    assert result.warnings == ("check.py: edited; it decides what is run",)
     ending = "write_file('src/shop/pricing.py', 'raise SystemExit(0)')\nverify('Quiet')"
     result = repair(shop, ending, verify=["python", "check.py"])
     assert "src/shop/pricing.py: ended the verification by SystemExit" in result.warnings

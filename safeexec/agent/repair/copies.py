@@ -43,7 +43,7 @@ class WorkingCopy:
     def __init__(self, original: Path, root: Path, editable: Iterable[str]) -> None:
         self.original = original
         self.root = root
-        self.editable = tuple(_plain(path) for path in editable)
+        self.editable = tuple(plain_path(path) for path in editable)
         self._base: dict[str, bytes | None] = {}
         self._accepted: dict[str, bytes | None] = {}
         self._modes: dict[str, int | None] = {}
@@ -82,6 +82,8 @@ class WorkingCopy:
     def read(self, path: str) -> str:
         """A file's text. Raises RepairError for what is missing, too large or no text."""
         data = self.read_bytes(path)
+        if data is None and self._inside(path).is_dir():
+            raise RepairError(f"{path}: is a directory")
         if data is None:
             raise RepairError(f"{path}: there is no such file.{self._similar(path)}")
         if len(data) > MAX_FILE_BYTES:
@@ -114,7 +116,7 @@ class WorkingCopy:
 
     def preview(self, changes: Mapping[str, str | None]) -> str:
         """The diff that `write_all` would make. Raises RepairError for what may not be changed."""
-        new = {_plain(path): self._encoded(path, text) for path, text in changes.items()}
+        new = {plain_path(path): self._encoded(path, text) for path, text in changes.items()}
         return "".join(
             file_diff(path, self.read_bytes(path), data, executable=self.executable(path)) for path, data in new.items()
         )
@@ -123,7 +125,7 @@ class WorkingCopy:
         """Write or remove (None) several files, or none of them: raises RepairError where one may not or cannot be
         written.
         """
-        new = {_plain(path): self._encoded(path, text) for path, text in changes.items()}
+        new = {plain_path(path): self._encoded(path, text) for path, text in changes.items()}
         before = {path: self.read_bytes(path) for path in new}
         self._count(new)
         for path, data in before.items():
@@ -167,7 +169,7 @@ class WorkingCopy:
 
     def check_editable(self, path: str) -> None:
         """Raises RepairError for a path that may not be changed."""
-        path = _plain(path)
+        path = plain_path(path)
         if not any(base == "." or path == base or path.startswith(base + "/") for base in self.editable):
             raise RepairError(f"{path}: may not be changed; editable are {', '.join(self.editable)}")
 
@@ -175,7 +177,7 @@ class WorkingCopy:
         _put(self._inside(path), data, self._modes[path])
 
     def _inside(self, path: str) -> Path:
-        target = self.root / _plain(path)
+        target = self.root / plain_path(path)
         try:
             linked = any(place.is_symlink() for place in (target, *target.parents) if place != self.root)
         except OSError as error:
@@ -278,7 +280,7 @@ def _put(target: Path, data: bytes | None, mode: int | None) -> None:
         target.chmod(stat.S_IMODE(mode))
 
 
-def _plain(path: str) -> str:
+def plain_path(path: str) -> str:
     """The path in one spelling. Raises RepairError for one that leaves the repository or names its version control."""
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or "\0" in path:

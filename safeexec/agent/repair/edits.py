@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from safeexec.agent.errors import RepairError
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = re.compile(r"@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@)?")
 _GIT_NOISE = ("diff --git", "index ", "new file mode", "deleted file mode", "old mode", "new mode", "similarity index")
 _COMPARED = 400
 _MAX_WORK = 20_000_000
@@ -79,10 +79,10 @@ def numbered(lines: list[str], first: int, last: int) -> str:
 @dataclass(slots=True)
 class Hunk:
     """One hunk: the lines that must stand there and those that replace them; `line` is where the diff says it is,
-    from 1. `bare`: the sides whose last line has no line feed, of " ", "-", "+".
+    from 1, None where it does not say. `bare`: the sides whose last line has no line feed, of " ", "-", "+".
     """
 
-    line: int
+    line: int | None
     old: list[str] = field(default_factory=list)
     new: list[str] = field(default_factory=list)
     bare: str = ""
@@ -140,6 +140,8 @@ def parse_diff(diff: str) -> list[FileDiff]:
         following = lines[position + 1][1] if position + 1 < len(lines) else ""
         if line.startswith("--- ") and following.startswith("+++ "):
             files.append(FileDiff(_path_of(line), _path_of(following)))
+            if not files[-1].path:
+                raise RepairError(f"line {number} of the diff names no file")
             hunk = None
             position += 1
         elif match := _HUNK.match(line):
@@ -147,7 +149,7 @@ def parse_diff(diff: str) -> list[FileDiff]:
                 raise RepairError(
                     f"line {number} of the diff: a hunk before any file; begin with '--- a/path' and '+++ b/path'"
                 )
-            hunk = Hunk(int(match[1]))
+            hunk = Hunk(int(match[1]) if match[1] else None)
             files[-1].hunks.append(hunk)
         elif line.startswith(_NEVER):
             raise RepairError(
@@ -197,7 +199,8 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
         raise RepairError(f"{path}: {len(hunks)} hunks are too many for {len(lines)} lines; send the diff in parts")
     shift = 0
     for number, hunk in enumerate(hunks, 1):
-        place = _place_of(lines, hunk, hunk.line - 1 + shift, f"{path}: hunk {number}")
+        said = None if hunk.line is None else hunk.line - 1
+        place = _place_of(lines, hunk, None if said is None else said + shift, f"{path}: hunk {number}")
         if place is None:
             wanted = "\n".join(hunk.old)
             raise RepairError(
@@ -205,16 +208,20 @@ def apply_hunks(text: str, hunks: list[Hunk], path: str) -> str:
                 f"{_nearest(text, wanted)}"
             )
         lines[place : place + len(hunk.old)] = hunk.new
-        shift = place - (hunk.line - 1) + len(hunk.new) - len(hunk.old)
+        shift = (shift if said is None else place - said) + len(hunk.new) - len(hunk.old)
     return "\n".join(lines)
 
 
-def _place_of(lines: list[str], hunk: Hunk, expected: int, name: str) -> int | None:
+def _place_of(lines: list[str], hunk: Hunk, expected: int | None, name: str) -> int | None:
     """Where the old lines of a hunk stand (lines from 0); None where they do not. Raises RepairError where they stand
     at several places, none of them the expected one.
     """
+    if not hunk.old and expected is None:
+        if lines == [""]:
+            return 0
+        raise RepairError(f"{name}: its header has no line number, and it has no lines that stand there already")
     if not hunk.old:  # "@@ -N,0": behind line N, and before the end of the last line
-        return min(max(expected + 1, 0), len(lines) - (lines[-1] == ""))
+        return min(max((expected or 0) + 1, 0), len(lines) - (lines[-1] == ""))
     if lines.count(hunk.old[0]) * len(hunk.old) > _MAX_WORK:
         raise RepairError(f"{name}: its first line stands there too often; begin it with another one")
     places = [
@@ -222,10 +229,13 @@ def _place_of(lines: list[str], hunk: Hunk, expected: int, name: str) -> int | N
         for place, line in enumerate(lines)
         if line == hunk.old[0] and lines[place : place + len(hunk.old)] == hunk.old
     ]
-    if expected in places or len(places) < 2:
-        return expected if expected in places else places[0] if places else None
+    if expected in places:
+        return expected
+    if len(places) < 2:
+        return places[0] if places else None
     shown = ", ".join(str(place + 1) for place in places[:10])
+    said = "" if expected is None else f", and not at line {expected + 1}, where the diff says"
     raise RepairError(
-        f"{name}: its lines stand there {len(places)} times (lines {shown}), and not at line {expected + 1}, where the "
-        "diff says; correct the line number, or take more lines around it"
+        f"{name}: its lines stand there {len(places)} times (lines {shown}){said}; correct the line number, or take "
+        "more lines around it"
     )

@@ -19,10 +19,7 @@ _CONFIGURATION = frozenset(
         "tox.ini",
         "noxfile.py",
         "pytest.ini",
-        ".pytest.ini",
         "pytest.toml",
-        ".pytest.toml",
-        ".coveragerc",
         "sitecustomize.py",
         "usercustomize.py",
         "makefile",
@@ -52,8 +49,9 @@ def is_test(path: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file decides, by its name, what a verification runs."""
-    return PurePosixPath(path).name.lower() in _CONFIGURATION
+    """Whether a file decides, by its name, what a verification runs; or, hidden, what hooks, editors and CI run."""
+    parts = PurePosixPath(path.lower()).parts
+    return parts[-1] in _CONFIGURATION or any(part.startswith(".") for part in parts)
 
 
 def is_named(path: str, argv: Sequence[str]) -> bool:

@@ -4,10 +4,10 @@ risks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from safeexec.agent.errors import RepairError
-from safeexec.agent.repair.copies import WorkingCopy
+from safeexec.agent.repair.copies import WorkingCopy, plain_path
 from safeexec.agent.repair.edits import apply_hunks, numbered, parse_diff, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
 from safeexec.agent.repair.patches import Journal, Log, RepairCommit
@@ -59,15 +59,17 @@ class Bench:
 
     def list_files(self, directory: str = ".") -> list[str]:
         """Paths of the files below a directory."""
-        found = list(self._below(directory))
+        found = self._below(directory)
         if len(found) > _MAX_LISTED:
             return [*found[:_MAX_LISTED], f"... and {len(found) - _MAX_LISTED} more: name a directory"]
         return found
 
-    def _below(self, directory: str) -> Iterator[str]:
-        prefix = directory.removeprefix("./").strip("/")
-        prefix = f"{prefix}/" if prefix not in ("", ".") else ""
-        return (path for path in self.copy.files() if path.startswith(prefix))
+    def _below(self, directory: str) -> list[str]:
+        plain = plain_path(directory)
+        found = [path for path in self.copy.files() if plain == "." or path.startswith(f"{plain}/")]
+        if not found:
+            raise RepairError(f"{directory}: there are no files in a directory of this name")
+        return found
 
     def search(self, pattern: str, directory: str = ".") -> list[str]:
         """Lines that hold the text `pattern`, as 'path:line: text'. Plain text, not a regular expression."""
@@ -86,11 +88,17 @@ class Bench:
                         return [*found, "... and perhaps more: search for something rarer"]
         return found
 
-    def read_file(self, path: str, first_line: int = 1, last_line: int = 400) -> str:
-        """A file with line numbers, from first_line to last_line. The numbers are not part of the file."""
+    def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
+        """A file with line numbers, from first_line to last_line (else 400 lines). The numbers are not part of the
+        file.
+        """
         lines = self.copy.read(path).split("\n")
+        if last_line is None:
+            last_line = first_line + 399
         if first_line < 1 or last_line < first_line:
             raise ValueError("lines count from 1, and first_line may not be behind last_line")
+        if first_line > len(lines):
+            raise ValueError(f"{path} has {len(lines)} lines")
         text = numbered(lines, first_line - 1, last_line)
         rest = len(lines) - last_line
         return text + (f"\n... {rest} more lines" if rest > 0 else "")
@@ -135,7 +143,8 @@ class Bench:
         undone = self.copy.roll_back()
         return f"undone: {', '.join(undone)}" if undone else "there was nothing to undo"
 
-    def _change(self, changes: dict[str, str | None]) -> str:
+    def _change(self, wanted: dict[str, str | None]) -> str:
+        changes = {plain_path(path): text for path, text in wanted.items()}  # one spelling: risks are judged by it
         diff = self.copy.preview(changes)
         for action in filter(None, map(self._risk, changes, changes.values())):
             self._ask(action, diff)
@@ -151,7 +160,7 @@ class Bench:
         if is_test(path):
             return f"change the test {path}"
         if is_configuration(path):
-            return f"change {path}, which decides what the verification runs"
+            return f"change {path}, which decides what is run"
         module = stands_in(path, self._exists) if not self._exists(path) else ""
         return f"add {path}, which would be imported instead of the installed module {module!r}" if module else ""
 
@@ -230,7 +239,7 @@ class Bench:
         for path in self.copy.changed:
             how = self._how(path)
             if is_configuration(path) or is_named(path, self._verifier.argv):
-                found.append(f"{path}: {how}; it decides what the verification runs")
+                found.append(f"{path}: {how}; it decides what is run")
             elif is_test(path):
                 found.append(f"{path}: {how}; it is a test")
             else:
