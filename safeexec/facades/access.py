@@ -66,10 +66,19 @@ def _grant(module: str, plan: LanguagePlan) -> _Grant | None:
     return None
 
 
+def _written(module: str, plan: LanguagePlan) -> str:
+    """The line for a module that no entry covers: that of `none`, for it or a package above it, or of `imports`."""
+    while module:
+        if rule := plan.rules.get(f"imports.{module}"):
+            return rule
+        module = module.rpartition(".")[0]
+    return plan.rules.get("imports", "")
+
+
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """May guest code import this module (a dotted name)?"""
     grant = _grant(module, plan)
-    rule = plan.rules.get("imports", "")
+    rule = _written(module, plan)
     if grant is None:
         reason = tables.module_reason(module)
         if tables.table(module) is not None or not reason.tag:

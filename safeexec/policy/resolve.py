@@ -126,6 +126,8 @@ class _Draft:
         """A plain list replaces; an edit changes."""
         if isinstance(value, list):
             self._forget(path)
+            if path not in LISTS:  # a profile's builtins stand together, and a refused one is in no line
+                self.origins.update({f"{path}.{name}": source.rule(f"{path}[{at}]") for at, name in enumerate(value)})
             return tuple(dict.fromkeys(value))
         removed = value.get("remove", ())
         self._removed(removed, inherited, path, source)

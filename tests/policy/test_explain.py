@@ -119,6 +119,31 @@ def test_why_agrees_with_the_facades_on_modules_and_their_names(policy, module, 
         assert not hasattr(facade, name)
 
 
+def test_why_and_a_refusal_name_the_same_line(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "extends: standard\nimports:\n  random: none\n  xml.etree.ElementTree: none\n  statistics: [mean]\n"
+        "  json: {except: [dumps]}\nbuiltins:\n  remove:\n    - print\nattributes:\n  refuse:\n    - append\n"
+        "language:\n  constructs:\n    except:\n      - while\n"
+    )
+    policy = Policy.load(path)
+    for line, program, name in [
+        (3, "import random", "random"),
+        (3, "from random import choice", "random.choice"),
+        (4, "import xml.etree.ElementTree", "xml.etree.ElementTree"),
+        (2, "import requests", "requests"),
+        (5, "from statistics import median", "statistics.median"),
+        (6, "from json import dumps", "json.dumps"),
+        (9, "print", "print"),
+        (12, "x.append", ".append"),
+        (16, "while x: pass", "while"),
+    ]:
+        with pytest.raises(Rejection) as rejected:
+            compile_step(program, policy.language_plan(), filename="<step 1>")
+        assert rejected.value.diagnostics[0].rule == f"mine.yaml:{line}"
+        assert policy.why(name).rule == f"mine.yaml:{line}"
+
+
 @pytest.mark.parametrize("profile", ["standard", "data-analysis"])
 def test_why_agrees_with_the_facades_on_modules_that_have_two_names(profile):
     policy = Policy.load(profile)

@@ -13,13 +13,14 @@ TABLES = {
     ),
     "dateutil.relativedelta": Table(
         "FR MO relativedelta SA SU TH TU WE weekday weekdays",
-        internal="copysign warn",
+        internal="copysign integer_types unicode_literals warn",
     ),
     "dateutil.rrule": Table(
         "DAILY FR HOURLY MINUTELY MO MONTHLY rrule rruleset rrulestr SA SECONDLY SU TH TU WE WEEKLY YEARLY",
         internal="""
-            easter FREQNAMES M365MASK M365RANGE M366MASK M366RANGE MDAY365MASK MDAY366MASK NMDAY365MASK NMDAY366MASK
-            parser rrulebase warn WDAYMASK weekday weekdaybase weekdays wraps
+            advance_iterator easter FREQNAMES gcd integer_types M365MASK M365RANGE M366MASK M366RANGE MDAY365MASK
+            MDAY366MASK NMDAY365MASK NMDAY366MASK parser range rrulebase unicode_literals warn WDAYMASK weekday
+            weekdaybase weekdays wraps
         """,
     ),
     "dateutil.tz": Table(
@@ -32,7 +33,10 @@ TABLES = {
             "reset_tzpath TZPATH": FILES,
             "tzwin tzwinlocal": MACHINE,
         },
-        internal="EPOCH OrderedDict TZFILES tzrangebase ZERO",
+        internal="""
+            EPOCH EPOCHORDINAL OrderedDict string_types TZFILES tzname_in_python2 TZPATHS tzrangebase unicode_literals
+            warn ZERO
+        """,
         note="gettz takes a path too; what is not a time zone file fails to parse.",
     ),
     "dateutil.easter": Table(
@@ -40,7 +44,7 @@ TABLES = {
     ),
     "dateutil.utils": Table(
         "default_tzinfo today within_delta",
-        internal="datetime time",
+        internal="datetime time unicode_literals",
     ),
     "tqdm": Table(
         """
