@@ -230,7 +230,7 @@ class SandboxCore:
             f"{entry} ({', '.join(reasons.get(name, 'not active') for name in entry.split(' or '))})"
             for entry in missing
         )
-        rule = self.policy.origin("require")
+        rule = self.policy.origin(f"require.{missing[0]}")
         raise ProtectionError(
             f"this machine cannot give what the policy {self.policy.name!r} requires: {told}. "
             f"Take it out of `require` ({rule}) to accept less; `safeexec doctor` shows what there is"

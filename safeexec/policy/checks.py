@@ -6,12 +6,13 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from safeexec.compiler.names import SITE_BUILTINS
 from safeexec.policy.loader import Source
 from safeexec.policy.mistakes import Mistake, nearest
 from safeexec.policy.model import PROTECTIONS
 
-BUILTINS = frozenset(dir(builtins)) | {"PythonFinalizationError", "reveal_type"}
-"""Builtin names of all supported versions of Python (PythonFinalizationError is new in 3.13)."""
+BUILTINS = frozenset(dir(builtins)) | SITE_BUILTINS | {"PythonFinalizationError", "reveal_type"}
+"""Builtin names of all supported versions of Python, with `site` or without (PythonFinalizationError is of 3.13)."""
 
 
 def check_names(source: Source) -> list[Mistake]:
@@ -106,6 +107,8 @@ def _rest(source: Source) -> Iterable[Mistake]:
     for path, name in _written(content.get("filesystem", {}).get("read"), "filesystem.read"):
         if not name.startswith("/") or ".." in name.split("/") or "\0" in name:
             yield source.mistake(path, f"expected an absolute path without .., found {name!r}")
+        elif not name.strip("/"):
+            yield source.mistake(path, "the whole file system cannot be opened; name the directories")
     for path, name in _written(content.get("danger_allow_commands"), "danger_allow_commands"):
         if not name.strip() or " " in name:
             yield source.mistake(path, f"expected the name or path of one program without arguments, found {name!r}")

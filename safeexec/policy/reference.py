@@ -54,6 +54,8 @@ def _form(setting: dict[str, Any]) -> str:
         return "`{add, remove}`" if setting["$ref"].endswith("/Edit") else "`{except, add, remove}`"
     if "enum" in setting:
         return " or ".join(f"`{word}`" for word in setting["enum"])
+    if "properties" in setting:
+        return f"`{{{', '.join(setting['properties'])}}}`"
     if setting.get("type") == "object":
         return f"mapping of {_form(setting['additionalProperties'])}"
     words = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from operator import attrgetter
@@ -29,8 +30,8 @@ class Finding(msgspec.Struct, frozen=True):
 def review(policy: Policy) -> list[Finding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
-        return []
-    return [*_modules(policy), *_settings(policy), *_attributes(policy), *_hints(policy)]
+        return [*_paths(policy)]
+    return [*_modules(policy), *_settings(policy), *_attributes(policy), *_hints(policy), *_paths(policy)]
 
 
 def _modules(policy: Policy) -> Iterator[Finding]:
@@ -99,3 +100,10 @@ def _hints(policy: Policy) -> Iterator[Finding]:
         if answer.allowed and answer.kind != "name":
             path = f"hints.{name}"
             yield Finding(policy.origin(path), path, "it is allowed, so that nobody reads the hint", harmless=True)
+
+
+def _paths(policy: Policy) -> Iterator[Finding]:
+    for name in policy.filesystem.read:
+        if not os.path.exists(name):
+            path = f"filesystem.read.{name}"
+            yield Finding(policy.origin(path), path, "there is no such path on this machine", harmless=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from safeexec.facades import tables
 from safeexec.policy import document, model
 
 FILE = "schema.json"
@@ -52,7 +53,13 @@ def schema() -> dict[str, Any]:
             setting.pop("default", None)
             if text := texts[name].get(key):
                 part["properties"][key] = {"description": text, **setting}
+    for (name, key), choice in _choices().items():
+        properties = parts[name]["properties"]
+        properties[key] = _choosing(properties[key], choice, parts)
     root = parts.pop("Document")
+    root["properties"]["imports"]["propertyNames"] = {
+        "anyOf": [{"enum": sorted(tables.modules())}, {"pattern": r"^[^\W\d]\w*(\.[^\W\d]\w*)*$"}]
+    }
     del root["title"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -60,6 +67,39 @@ def schema() -> dict[str, Any]:
         **root,
         "$defs": parts,
     }
+
+
+def _choices() -> dict[tuple[str, str], dict[str, Any]]:
+    """Section and setting → what its names may be, for editors to complete."""
+    from safeexec.compiler.names import CONSTRUCTS
+    from safeexec.policy.checks import BUILTINS
+
+    one = "|".join(model.PROTECTIONS)
+    return {
+        ("LanguageSection", "constructs"): {"enum": sorted(CONSTRUCTS)},
+        ("Document", "builtins"): {
+            "anyOf": [
+                {"enum": sorted(name for name in BUILTINS if name[0] != "_")},
+                {"type": "string", "pattern": "^_"},
+            ]
+        },
+        ("Document", "require"): {
+            "anyOf": [{"enum": list(model.PROTECTIONS)}, {"type": "string", "pattern": f"^({one})( +or +({one}))+$"}]
+        },
+    }
+
+
+def _choosing(part: Any, choice: dict[str, Any], parts: dict[str, Any]) -> Any:
+    """The schema of a setting with `choice` for each of its names."""
+    if isinstance(part, list):
+        return [_choosing(item, choice, parts) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        part = parts[part["$ref"].rpartition("/")[2]]
+    if part.get("type") == "array":
+        return {**part, "items": choice}
+    return {key: _choosing(item, choice, parts) for key, item in part.items() if key != "title"}
 
 
 def text() -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from safeexec import Policy, PolicyError, Sandbox, SandboxClosed, ToolError
+from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
+from safeexec.policy.model import PROTECTIONS
 from tests.footprint import footprint, leaks
 
 
@@ -150,3 +151,14 @@ def test_a_policy_may_name_only_parts_of_a_large_library() -> None:
             "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.set_title('a')\nfigure.canvas.draw()"
         )
         assert sandbox.run(source, timeout=30).check().ok
+
+
+def test_a_mechanism_that_is_missing_is_named_with_the_line_that_asks_for_it(tmp_path: Path) -> None:
+    inactive = [mechanism.name for mechanism in machine_protection() if not mechanism.active]
+    asked = next((name for name in PROTECTIONS if name in inactive), None)
+    if asked is None:
+        pytest.skip("this machine has every mechanism")
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"extends: calculator\nrequire:\n  add:\n    - {asked}\n")
+    with pytest.raises(ProtectionError, match=rf"requires: {asked} .* \(mine.yaml:4\) to accept less"), Sandbox(path):
+        pass

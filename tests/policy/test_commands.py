@@ -72,6 +72,7 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
         ("imports: {threading: all}", 0, "note: imports.threading: most of its work needs `limits.threads: 16`"),
         ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
         ("imports: {numpy: all}", 0, "most of its work needs `danger_allow_executable_mappings: true`"),
+        ("filesystem: {read: [/nowhere/data]}", 0, "note: filesystem.read./nowhere/data: there is no such path"),
         ("hints: {math: No.}", 0, "note: hints.math: it is allowed, so that nobody reads the hint"),
     ],
 )

@@ -60,6 +60,7 @@ MISTAKES = [
     ("imports: {math: {except: [comb], add: [pi]}}", "p.yaml:1:11: imports.math: except replaces what is inherited, add and remove change it: write one or the other"),
     ("language: {constructs: {except: [for], remove: [if]}}", "language.constructs: except replaces what is inherited"),
     ("filesystem: {read: [\"/a\\0b\"]}", "filesystem.read[0]: expected an absolute path without .., found '/a\\x00b'"),
+    ("filesystem: {read: [//]}", "filesystem.read[0]: the whole file system cannot be opened; name the directories"),
     ("hints: {a b: x}", "p.yaml:1:9: hints.a b: expected a refused name, such as random, numpy.load, open, __globals__ or while"),
     ("hints: {'': x}", "expected a refused name"),
     ("determinism: {seed: 99999999999999999999}", "p.yaml:1:15: determinism.seed: expected int <= 9223372036854775807, found 99999999999999999999"),

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, PolicyError
+from safeexec.compiler.names import CONSTRUCTS
 from safeexec.policy import reference, resolved, schema
+from safeexec.policy.model import PROTECTIONS
 from safeexec.policy.profiles import read_profile, shipped_directory
 
 SHIPPED = {"expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"}
@@ -66,6 +68,27 @@ def test_the_schema_describes_every_setting():
     for name, part in [("", whole), *whole["$defs"].items()]:
         for key, setting in part["properties"].items():
             assert setting.get("description") or "$ref" in setting, f"{name}.{key}"
+
+
+def test_the_schema_lists_the_names_that_an_editor_completes():
+    whole = schema.schema()
+
+    def listed(setting: object) -> set[str]:
+        """Every word of every enumeration within."""
+        if isinstance(setting, list):
+            return {word for item in setting for word in listed(item)}
+        if not isinstance(setting, dict):
+            return set()
+        return {*setting.get("enum", ())} | {word for item in setting.values() for word in listed(item)}
+
+    settings = whole["properties"]
+    assert {"print", "open", "PythonFinalizationError"} <= listed(settings["builtins"])
+    assert not [name for name in listed(settings["builtins"]) if name.startswith("_")]
+    assert listed(settings["require"]) == set(PROTECTIONS)
+    assert {"math", "numpy.random", "os.path"} <= listed(settings["imports"]["propertyNames"])
+    constructs = whole["$defs"]["LanguageSection"]["properties"]["constructs"]
+    assert listed(constructs) == {*CONSTRUCTS, "all", "none"}
+    assert {"add", "remove", "except"} <= constructs["anyOf"][2]["properties"].keys()
 
 
 def test_loading_a_shipped_profile_needs_no_yaml():
