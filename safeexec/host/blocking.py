@@ -376,14 +376,18 @@ class Session:
         drive(self._core.checkpoint(name))
 
     def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
-        """Go back to a named checkpoint, or to before the last step.
+        """Go back to a named checkpoint, or to before the last step that is part of the state.
 
-        Returns the host-tool calls made since then: they happened, and cannot be undone. Raises `CheckpointError`.
+        Returns the host-tool calls made since then: they happened, and cannot be undone. What could not be carried over
+        is in the notes of the next result. Raises `CheckpointError`.
         """
         return drive(self._core.rollback(name))
 
     def branch(self, n: int = 1) -> list[Session]:
-        """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
+        """`n` new sessions that go on from the state as it is now, independent of this one and of each other.
+
+        Each has files of its own; an absolute path that guest code has kept still leads to those of this session.
+        """
         return [Session(core) for core in drive(self._core.branch(n))]
 
     def checkpoints(self) -> list[CheckpointInfo]:
