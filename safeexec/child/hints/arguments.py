@@ -260,6 +260,9 @@ _USAGE = {
     "next": "next(iterator, default)",
     "divmod": "divmod(a, b)",
     "zip": "zip(a, b)",
+    "insert": "values.insert(index, item)",
+    "dict": "dict(a=1, b=2)",
+    "update": "mapping.update({'key': value})",
     "input": "value = 7",
 }
 """How functions without a signature of their own are called."""

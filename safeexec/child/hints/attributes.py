@@ -76,6 +76,7 @@ def hint(failure: Failure) -> str | None:
         or _synonym(owner, name, text)
         or _wrapped(owner, name, text)
         or _of_base(owner, name)
+        or _never_set(owner, name)
         or _of_instance(owner, name)
         or _listing(failure, owner, text)
     )
@@ -139,6 +140,22 @@ def _of_base(owner: Any, name: str) -> str | None:
     return None
 
 
+def _never_set(owner: Any, name: str) -> str | None:
+    """An attribute that `__init__` gives to a local variable, or that a misspelt `__init__` would have set."""
+    for member, value in type.__dict__["__dict__"].__get__(type(owner)).items():
+        if type(value) is not FunctionType or type(member) is not str:
+            continue
+        if member == "__init__" and name in value.__code__.co_varnames[value.__code__.co_argcount :]:
+            return f"`{name}` is only a local variable of `__init__`: write `self.{name} = ...` there."
+        if (
+            member != "__init__"
+            and member.strip("_") in ("init", "int", "inti", "initialize", "constructor")
+            and name in value.__code__.co_names
+        ):
+            return f"`{member}` is not called when an object is made: the constructor is called `__init__`, with two underscores on each side."
+    return None
+
+
 def _init_of(kind: type) -> FunctionType | None:
     """The `__init__` that a class of the guest defines itself."""
     found = type.__dict__["__dict__"].__get__(kind).get("__init__")
@@ -179,10 +196,22 @@ def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
         return f"It is in another module: `from {home} import {name}`."
     if name in failure.builtins:
         return f"It is a builtin: use `{name}(...)` without the module."
-    public = sorted(other for other in candidates if not other.startswith("_"))
+    return no_such_name(full, name, candidates, failure)
+
+
+def no_such_name(module: str, name: str, candidates: list[str], failure: Failure) -> str:
+    """For a name that nothing in the module resembles: its submodule, or what there is, if that is little."""
+    from safeexec.compiler.hints.advice import provided
+    from safeexec.facades.access import allowed_names
+
+    if failure.plan.mode == "restricted":
+        for other in failure.plan.imports:
+            if other.startswith(f"{module}.") and name in allowed_names(other, failure.plan):
+                return f"It is in a submodule: `from {other} import {name}`."
+    public = sorted(other for other in provided(module, candidates, failure.plan) if not other.startswith("_"))
     if 0 < len(public) <= MAX_LISTED:
-        return f"`{full}` has no `{name}`: write it as a function of your own; the module has {quoted(public, MAX_LISTED)}."
-    return f"`{full}` has no `{name}`: use another function of the module, or write it as a function of your own."
+        return f"`{module}` has no `{name}`: write it as a function of your own; the module has {quoted(public, MAX_LISTED)}."
+    return f"`{module}` has no `{name}`: use another name of the module, or write it as a function of your own."
 
 
 def shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str | None:
@@ -217,11 +246,13 @@ def _from_tables(owner: Any, name: str, text: str) -> str | None:
         if _is_module_like(owner, name):
             return _CLASSES[f"{type_name(owner)}.{name}"]
         return None
-    if is_builtin_kind(type(owner)):
-        from safeexec.compiler.hints.foreign import ATTRIBUTES
+    from safeexec.compiler.hints.foreign import ATTRIBUTES
 
-        found = ATTRIBUTES.get(type_name(type(owner)), {}).get(name)
-        return found.replace("{obj}", text) if found else None
+    for base in type.__dict__["__mro__"].__get__(type(owner)):
+        if is_builtin_kind(base) and (found := ATTRIBUTES.get(type_name(base), {}).get(name)):
+            return found.replace("{obj}", text)
+    if type.__dict__["__module__"].__get__(type(owner)) == "itertools" and name in ATTRIBUTES["generator"]:
+        return ATTRIBUTES["generator"][name].replace("{obj}", text)
     return None
 
 
@@ -265,6 +296,13 @@ def _of_dict(failure: Failure, owner: Any, name: str, text: str) -> str | None:
 
 
 def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
+    if library_kind(owner) == "pandas.Series":
+        from safeexec.child.hints.keys import APPLIED, is_applied_to_columns
+
+        if is_applied_to_columns(failure, name):
+            return APPLIED
+    if failure.libraries and is_builtin_kind(type(owner)) and name in str.__dict__ and type(owner) is not str:
+        return f"It needs a text here and was given a `{type_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
     private = name.startswith("_")
     names = [other for other in attribute_names(owner) if private or not other.startswith("_")]
     kind = library_kind(owner)
@@ -333,6 +371,8 @@ def _wrapped(owner: Any, name: str, text: str) -> str | None:
 def _listing(failure: Failure, owner: Any, text: str) -> str | None:
     """What an object of a guest's class does have, if that is little."""
     kind = owner if issubclass(type(owner), type) else type(owner)
+    if is_builtin_kind(kind) and failure.libraries:
+        return None
     if is_builtin_kind(kind):
         names = [name for name in attribute_names(owner) if not name.startswith("_")]
         return f"A value of type `{type_name(kind)}` has {quoted(sorted(names), 20)}." if 0 < len(names) <= 20 else None

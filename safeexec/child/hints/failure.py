@@ -226,7 +226,9 @@ def module_name(module: ModuleType) -> str:
 
 
 def library_kind(obj: Any) -> str:
-    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy`` ``numpy.ndarray`` or ``.Generator``; else empty."""
+    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy``, ``numpy.ndarray``, ``.Generator``,
+    ``matplotlib.Figure`` or ``.Axes``; else empty.
+    """
     for base in _mro_of(type(obj)):
         module = _module_of(base)
         if type(module) is not str:
@@ -237,6 +239,10 @@ def library_kind(obj: Any) -> str:
                 return f"pandas.{name}"
             if name in ("GroupBy", "BaseGroupBy"):
                 return "pandas.GroupBy"
+        elif module == "matplotlib.figure" and name in ("Figure", "FigureBase"):
+            return "matplotlib.Figure"
+        elif module.startswith("matplotlib.axes") and name == "Axes":
+            return "matplotlib.Axes"
         elif module == "numpy" and name == "ndarray":
             return "numpy.ndarray"
         elif module == "numpy.random._generator" and name == "Generator":
@@ -274,7 +280,7 @@ def parameters(function: Any) -> list[str]:
 
         return [
             name
-            for name in re.findall(r"(?<![\w=.'\"])([A-Za-z_]\w*)\s*(?=[=,)])", signature)
+            for name in re.findall(r"(?<![\w=.'\"*])([A-Za-z_]\w*)\s*(?=[=,)])", signature)
             if name not in _NOT_NAMES
         ]
     return []

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from safeexec.child.hints.failure import Failure
 
 MAX_KEYS = 2000
+APPLIED = (
+    "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with"
+    " whole columns, `df['a'] + df['b']`."
+)
 
 
 def hint(failure: Failure) -> str | None:
@@ -223,11 +227,8 @@ def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
     pandas = sys.modules["pandas"]
     if type(series) is not pandas.Series:
         return None
-    if wanted and _is_applied_to_columns(failure, wanted[0]):
-        return (
-            "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or"
-            " compute with whole columns, `df['a'] + df['b']`."
-        )
+    if wanted and is_applied_to_columns(failure, wanted[0]):
+        return APPLIED
     labels = [label for label in series.index[:MAX_KEYS] if type(label) is str]
     key = failure.first_arg
     if type(key) is int:
@@ -244,7 +245,7 @@ def _of_series(series: Any, wanted: list[str], failure: Failure) -> str | None:
     return None
 
 
-def _is_applied_to_columns(failure: Failure, name: str) -> bool:
+def is_applied_to_columns(failure: Failure, name: str) -> bool:
     """Does `DataFrame.apply` call the guest's function with columns, and is `name` one of the frame's columns?"""
     frame = failure.frame.frame.f_back if failure.frame is not None else None
     for _ in range(12):
@@ -321,6 +322,9 @@ def _of_method(failure: Failure, function: ast.Attribute, key: Any) -> str | Non
         return f"Use `{text}.discard(item)`, which does nothing if the item is not there."
     if function.attr == "pop" and issubclass(type(owner), dict):
         return f"Use `{text}.pop(key, None)`, which does nothing if the key is not there."
+    if function.attr in ("choice", "sample") and failure.call is not None and failure.call.args:
+        values = failure.text_of(failure.call.args[0], "mapping")
+        return f"It takes items by position: give a list, `{text}.{function.attr}(list({values}))`."
     if function.attr in ("format", "format_map"):
         return f"Give the value by name, `.format({key}=...)`, or use an f-string; a brace that is text is doubled: `{{{{`."
     return None

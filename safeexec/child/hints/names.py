@@ -31,6 +31,8 @@ def undefined(failure: Failure) -> str | None:
     if "free variable" in failure.message:
         return f"Assign `{name}` in the enclosing function before the inner function is called."
     names = failure.visible_names()
+    if name.startswith("__"):
+        return _did_you_mean(nearest(name, ("__name__", "__doc__", "__file__"))) or _foreign(failure, name)
     return (
         _defined_later(failure, name)
         or _of_self(failure, name)
@@ -69,7 +71,34 @@ def unbound_local(failure: Failure) -> str | None:
             f"`{name}` is assigned in this function, which makes it local there: pass the value in as an argument and"
             f" return the new one, or write `global {name}` at the top of the function."
         )
+    if _is_of_enclosing(failure, name):
+        return f"`{name}` belongs to the enclosing function: write `nonlocal {name}` at the top of the inner one to change it."
     return f"`{name}` has no value yet on this path through the function: assign it before the `if`, loop or `try` that does."
+
+
+def _is_of_enclosing(failure: Failure, name: str) -> bool:
+    """Does a function around the one that failed assign the name too?"""
+    import ast
+
+    if failure.frame is None:
+        return False
+    try:
+        tree = ast.parse(failure.sources.get(failure.frame.filename, ""))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    line = failure.frame.line
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    return any(
+        isinstance(target, ast.Name) and target.id == name
+        for function in around[:-1]
+        for statement in function.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+    )
 
 
 def import_failed(failure: Failure) -> str | None:
@@ -99,7 +128,9 @@ def import_failed(failure: Failure) -> str | None:
             return f"It is in another module: `from {other} import {name}`."
     if name in failure.builtins:
         return f"It is a builtin: use `{name}(...)` without an import."
-    return f"`{module}` has no `{name}`: import another name of the module, or write it as a function of your own."
+    from safeexec.child.hints.attributes import no_such_name
+
+    return no_such_name(module, name, candidates, failure)
 
 
 def _removed(failure: Failure) -> str | None:

@@ -263,6 +263,10 @@ def _wrong_kind(failure: Failure) -> str | None:
         r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'", failure.message
     ) and isinstance(tree, ast.Call):
         return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
+    if failure.libraries and isinstance(tree, ast.Call) and "can only concatenate str" in failure.message:
+        texts = [arg for arg in tree.args if type(failure.resolve(arg)) is str]
+        if texts:
+            return f"Turn the texts into numbers first: `int({failure.text_of(texts[0])})`."
     if failure.message.startswith(("unsupported operand", "'<'", "'>'")):
         for part in _operands(failure):
             value = failure.resolve(part)
@@ -314,6 +318,12 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
             return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
         if type(owner) is CoroutineType:
             return f"`{name}` is a coroutine: write `await {name}`."
+    if isinstance(function, ast.Attribute) and type(failure.resolve(function)) in (
+        FunctionType,
+        type(len),
+        type(str.join),
+    ):
+        return f"`{text}` calls one of its arguments, which is a `{kind}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
     assigned = _last_assignment(failure, function.id) if isinstance(function, ast.Name) else None
     if assigned is not None and any(isinstance(part, ast.Name) and part.id == text for part in ast.walk(assigned)):
         return f"`{text}` was reassigned to a value of type `{kind}`, which hides what it was before: give that variable another name."
@@ -321,6 +331,7 @@ def _not_callable(failure: Failure, kind: str) -> str | None:
         isinstance(function, ast.Attribute)
         and call is not None
         and not call.args
+        and not call.keywords
         and kind in ("tuple", "list", "str", "dict", "ndarray", "numpy.ndarray")
     ):
         return f"`{text}` is a value, not a method: use it without parentheses."

@@ -176,6 +176,16 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("inverse", "invert"), ("inv", "inverse_transform")),
     **dict.fromkeys(("determinant",), ("det",)),
     **dict.fromkeys(("run", "execute", "start"), ("run", "start", "submit")),
+    **dict.fromkeys(("includes", "has", "contain"), ("contains",)),
+    **dict.fromkeys(("replace_all", "replaceAll", "sub"), ("replace",)),
+    **dict.fromkeys(("length", "size", "count_chars"), ("len",)),
+    **dict.fromkeys(("trim",), ("strip",)),
+    **dict.fromkeys(("toupper", "to_upper", "toUpperCase", "uppercase"), ("upper",)),
+    **dict.fromkeys(("tolower", "to_lower", "toLowerCase", "lowercase"), ("lower",)),
+    **dict.fromkeys(("substring", "substr"), ("slice",)),
+    **dict.fromkeys(("format", "to_string", "as_string"), ("strftime",)),
+    **dict.fromkeys(("weekday_name", "dayofweek_name", "dayname"), ("day_name",)),
+    **dict.fromkeys(("reset",), ("reset_index",)),
 }
 """Method of another library → what objects call it; used where the object has one of them."""
 
@@ -290,6 +300,24 @@ _TUPLE: dict[str, str] = {
     **dict.fromkeys(("append", "push", "add", "extend", "insert", "remove", "pop", "clear"), _TUPLE_ONLY),
     "sort": "Use `sorted({obj})`, which gives a list.", "reverse": "Use `{obj}[::-1]`.", "copy": "A tuple cannot change, so no copy is needed.", "tolist": "Use `list({obj})`.",
 }  # fmt: skip
+_TUPLE.update(
+    dict.fromkeys(
+        (
+            "savefig",
+            "plot",
+            "bar",
+            "hist",
+            "scatter",
+            "set_title",
+            "set_xlabel",
+            "set_ylabel",
+            "suptitle",
+            "tight_layout",
+            "legend",
+        ),
+        "`plt.subplots()` gives a pair: write `fig, ax = plt.subplots()`.",
+    )
+)
 _NUMBER: dict[str, str] = {
     "toString": "Use `str({obj})`.", "to_string": "Use `str({obj})`.", "to_s": "Use `str({obj})`.", "toFixed": "Use `f'{{obj}:.2f}'`, or `round({obj}, 2)`.", "round": "Use `round({obj}, 2)`.", "abs": "Use `abs({obj})`.", "sqrt": "Use `math.sqrt({obj})`, or `{obj} ** 0.5`.", "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.", "ceil": "Use `math.ceil({obj})`.", "length": "A number has no length; use `len(str({obj}))` for its digits.", "len": "A number has no length; use `len(str({obj}))` for its digits.", "digits": "Use `[int(d) for d in str({obj})]`.", "isdigit": "It is a number already; use it as it is.", "isnumeric": "It is a number already; use it as it is.", "to_i": "Use `int({obj})`.", "to_f": "Use `float({obj})`.", "toInt": "Use `int({obj})`.", "isNaN": "Use `math.isnan({obj})`.", "is_nan": "Use `math.isnan({obj})`.", "isnan": "Use `math.isnan({obj})`.", "isInteger": "Use `float({obj}).is_integer()`.", "pow": "Use `{obj} ** n`.", "mod": "Use `{obj} % n`.", "format": "Use `f'{{obj}:.2f}'`.", "times": "Use a loop: `for _ in range({obj}):`.", "split": "It is a number: use `str({obj}).split(...)`.", "replace": "It is a number: use `str({obj}).replace(...)`.", "strip": "It is a number: use `str({obj}).strip()`.", "lower": "It is a number: use `str({obj}).lower()`.", "upper": "It is a number: use `str({obj}).upper()`.", "zfill": "It is a number: use `str({obj}).zfill(width)`.", "startswith": "It is a number: use `str({obj}).startswith(...)`.", "join": "It is a number: use `str({obj})`.", "append": "It is a number, not a list; start with a list: `values = []`.", "mean": "It is one number already, not a list.", "sum": "It is one number already, not a list.", "days": "It is a number of its own; `.days` belongs to a `timedelta`.", "astype": "Use `int({obj})` or `float({obj})`.", "item": "It is a plain number already; use it as it is.", "tolist": "It is a plain number already; use it as it is.", "shape": "It is a plain number, not an array.", "encode": "It is a number: use `str({obj}).encode()`.", "isInt": "Use `isinstance({obj}, int)`.", "toNumber": "It is a number already; use it as it is.", "isalpha": "It is a number: use `str({obj}).isalpha()`.", "copy": "A number cannot change, so no copy is needed.",
 }  # fmt: skip

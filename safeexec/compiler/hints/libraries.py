@@ -593,7 +593,51 @@ METHODS: dict[str, dict[str, str]] = {
         "items": "Loop over the groups: `for key, group in df.groupby('key'):`.",
         "unique_": "Use `.unique()`.",
     },
+    "matplotlib.Figure": {
+        **dict.fromkeys(
+            (
+                "plot",
+                "bar",
+                "barh",
+                "hist",
+                "scatter",
+                "pie",
+                "boxplot",
+                "imshow",
+                "set_title",
+                "set_xlabel",
+                "set_ylabel",
+                "title",
+                "xlabel",
+                "ylabel",
+                "grid",
+                "axhline",
+                "axvline",
+                "fill_between",
+            ),
+            "A figure draws on its axes: `fig, ax = plt.subplots()`, then `ax.plot(...)`, `ax.set_title(...)`.",
+        ),
+        "save": "Use `fig.savefig('name.png')`.",
+        "close": "Use `plt.close(fig)`.",
+        "tight": "Use `fig.tight_layout()`.",
+    },
+    "matplotlib.Axes": {
+        **dict.fromkeys(
+            ("savefig", "save", "save_fig"),
+            "Use `fig.savefig('name.png')` on the figure, or `ax.figure.savefig('name.png')`.",
+        ),
+        **dict.fromkeys(("show",), "Use `plt.show()`."),
+        **dict.fromkeys(
+            ("suptitle", "tight_layout", "colorbar"),
+            "It belongs to the figure: `fig.suptitle(...)`, `fig.tight_layout()`, `fig.colorbar(...)`.",
+        ),
+        **dict.fromkeys(("histogram",), "Use `ax.hist(values)`."),
+        **dict.fromkeys(("line", "lineplot"), "Use `ax.plot(x, y)`."),
+        **dict.fromkeys(("figtext",), "Use `fig.text(x, y, text)`."),
+    },
     "numpy.ndarray": {
+        **dict.fromkeys(("filter", "where", "select", "query"), "Use a mask: `a[a > value]`."),
+        **dict.fromkeys(("sum_", "total"), "Use `a.sum()`."),
         **dict.fromkeys(
             (
                 "plot",
@@ -757,6 +801,22 @@ ARGUMENTS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Function or method → keyword that it does not take → what to write instead."""
 
+for _name, _renamed in {
+    "deque": {"max_len": "maxlen", "size": "maxlen", "max_size": "maxlen", "maxsize": "maxlen"},
+    "product": {"times": "repeat", "n": "repeat", "r": "repeat", "k": "repeat"},
+    "reader": {"sep": "delimiter", "separator": "delimiter", "quote": "quotechar"},
+    "writer": {"sep": "delimiter", "separator": "delimiter", "quote": "quotechar"},
+    "now": {"timezone": "tz", "tzinfo": "tz", "zone": "tz"},
+    "int": {"radix": "base", "b": "base"},
+    "fromtimestamp": {"timezone": "tz", "tzinfo": "tz"},
+    "accumulate": {"start": "initial", "function": "func"},
+    "encode": {"error": "errors", "charset": "encoding"},
+    "decode": {"error": "errors", "charset": "encoding"},
+    "Fraction": {"num": "numerator", "den": "denominator", "denom": "denominator"},
+}.items():
+    ARGUMENTS[_name] = {old: f"The argument is called `{new}`." for old, new in _renamed.items()} | ARGUMENTS.get(
+        _name, {}
+    )
 ARGUMENTS["_parse_args"] = {
     **dict.fromkeys(("mean", "mu", "avg"), "The argument is called `loc`."),
     **dict.fromkeys(("std", "sd", "sigma", "stdev"), "The argument is called `scale`."),
