@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import PolicyError
-from safeexec.policy.loader import Source, checked
+from safeexec.policy.loader import Source, checked, plain_scalar
 from safeexec.policy.mistakes import nearest
 from safeexec.policy.model import Limits, Policy, Selection
 from safeexec.policy.resolve import resolve
@@ -57,17 +57,29 @@ def document(policy: Policy) -> dict[str, Any]:
 def _written(chosen: Selection) -> Any:
     """A selection in the words of a policy file."""
     if chosen.names is not None:
-        return [name for name in chosen.names if name not in chosen.refused] or "none"
+        # `none` would take a module away; an empty list leaves it with no names.
+        return [name for name in chosen.names if name not in chosen.refused]
     return {"except": list(chosen.refused)} if chosen.refused else "all"
 
 
 def to_yaml(policy: Policy) -> str:
     """YAML that reads back to an equal policy; the profile's name is the file's name and stays out."""
+    return written(document(policy))
+
+
+def written(content: dict[str, Any]) -> str:
+    """The content of a policy file as YAML."""
     import yaml
 
-    dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    dumper: Any = type("Dumper", (base,), {})
+    dumper.add_representer(str, _text)
     return str(
-        yaml.dump(
-            document(policy), Dumper=dumper, sort_keys=False, width=120, allow_unicode=True, default_flow_style=None
-        )
+        yaml.dump(content, Dumper=dumper, sort_keys=False, width=120, allow_unicode=True, default_flow_style=None)
     )
+
+
+def _text(dumper: Any, text: str) -> Any:
+    """In quotes where the loader would take the plain text for a number: `1e3` and `08` are none in YAML 1.1."""
+    style = None if isinstance(plain_scalar(text), str) else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)

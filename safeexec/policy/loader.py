@@ -193,7 +193,7 @@ class _Reader:
         if getattr(event, "tag", None) is not None:
             self._mistake(event, path, "tags (`!`) are not read in a policy; write the plain value")
         if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event.value) if event.implicit[0] else event.value
+            return plain_scalar(event.value) if event.implicit[0] else event.value
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path, depth)
         values: list[Any] = []
@@ -239,7 +239,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
 _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
-def _scalar(text: str) -> Any:
+def plain_scalar(text: str) -> Any:
     """A plain value by the rules of YAML 1.2: `on`, `off`, `yes`, `no` are words (``checkpoints: off``), 010 is ten."""
     if text in _WORDS:
         return _WORDS[text]

@@ -265,8 +265,7 @@ def _unreviewed(name: str) -> str:
 
 def _file(policy: Policy, changes: dict[str, Any]) -> str:
     """A policy file that extends `policy` with `changes`."""
-    import yaml
-
+    from safeexec.policy.edit import written
     from safeexec.policy.profiles import names
 
     path = policy.files[0] if policy.files else ""
@@ -276,4 +275,4 @@ def _file(policy: Policy, changes: dict[str, Any]) -> str:
         "extends": policy.name if known else path,
         **changes,
     }
-    return str(yaml.safe_dump(text, sort_keys=False, width=120, default_flow_style=None, allow_unicode=True))
+    return written(text)

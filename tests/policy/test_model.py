@@ -29,6 +29,26 @@ def test_yaml_and_back(policy):
     assert again.diff(policy) == []
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"imports": {"math": [], "json": {"except": []}, "statistics": {"except": ["mean"]}}},
+        {"hints": {"on": "yes", "null": "~", "e1": "1_000"}},
+        {"description": "a: b # c\n\ttab 'single' \"double\" é 😀\n"},
+        {"tools": {"allow": "none", "approval": ["*"]}},
+        {"tools": {"allow": ["on", "1e3", "true", "08", "+.5", ".5e1"]}, "description": "1e3"},
+        {"determinism": {"seed": 2**63 - 1, "clock": "2025-01-01"}},
+        {"wall_seconds": 1e-06, "builtins": [], "language": {"constructs": "none"}},
+        {"filesystem": {"read": ["/a b: #c", "/'q'"]}, "danger_allow_commands": ["-x", "&y"]},
+    ],
+)
+def test_odd_settings_come_back_as_they_were(changes):
+    policy = Policy().replace(**changes)
+    assert Policy.from_yaml(policy.to_yaml()) == policy
+    assert policy.diff(Policy.from_yaml(policy.to_yaml())) == []
+    assert Policy().diff(policy)
+
+
 def test_copies_are_equal(policy):
     for other in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy), policy.replace()):
         assert other == policy
