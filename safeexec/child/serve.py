@@ -33,6 +33,8 @@ _REHEARSED_REQUEST = m.Execute(0, REHEARSAL.encode())
 _REHEARSED_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
+_RUN_GUEST_CODE = _STEPS | {m.Describe, m.Save}
+"""Requests that may never be answered (`__repr__`, `__reduce__`): the state before them gets its checkpoint first."""
 
 
 class Server:
@@ -91,9 +93,9 @@ class Server:
         if kind is m.Freeze:
             self._freeze_named()
             return None
+        if kind in _RUN_GUEST_CODE and self._lane is not None and not self._freeze(hurry=True):
+            return None
         if kind in _STEPS:
-            if self._lane is not None and not self._freeze(hurry=True):
-                return None
             self._step = request.step
             self._grant()
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:

@@ -427,16 +427,16 @@ class Running:
         """The last caller was interrupted (Ctrl-C, a handler that raised), and that again while it put things in order:
         take in the answer that nobody waited for; a step is undone.
         """
-        deadline = monotonic() + RECOVER_SECONDS
-        try:
-            while not self._unfinished and not runner.at_rest:
-                if (yield from runner.receive(deadline)) is None:
-                    self._unfinished = True
-        except (Gone, ProtocolError):
-            self._unfinished = True
         if self._unfinished:
             self.checkpoints.revoke(self._lane_step)
-            yield from self._stop(runner)
+        else:
+            deadline = monotonic() + RECOVER_SECONDS
+            with contextlib.suppress(Gone, ProtocolError):
+                while not runner.at_rest and (yield from runner.receive(deadline)) is not None:
+                    pass
+                if runner.at_rest:
+                    return
+        yield from self._stop(runner)
 
     def _grant(self, step: int) -> tuple[tuple[int, ...], Any]:
         """A lane for the checkpoint of the state after `step`, if the policy makes checkpoints."""

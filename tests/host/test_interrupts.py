@@ -148,6 +148,35 @@ def outermost_frames() -> Iterator[FrameType]:
         yield frame
 
 
+@pytest.mark.parametrize("seconds", [0.4, 3600])
+def test_a_question_that_was_interrupted_costs_no_step(session: Session, seconds: float) -> None:
+    """Its answer comes, and is nobody's; or it does not come, and the state is that of the newest checkpoint."""
+    session.run(
+        "import time\nclass Slow:\n    def __repr__(self):\n"
+        f"        print('asked')\n        time.sleep({seconds})\n        return 'slow'\nx = 1"
+    ).check()
+    session.run("slow = Slow()\nx = 2").check()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    main = threading.main_thread().ident
+    assert main is not None
+    before = signal.signal(signal.SIGUSR2, interrupt)
+    timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGUSR2))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.variables()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR2, before)
+    assert session.get("x") == 2
+    session.run("x = 3").check()
+    session.rollback()
+    assert session.get("x") == 2
+
+
 STORM = """
 import os, random, signal, sys, threading, time
 from safeexec import Sandbox
