@@ -129,7 +129,7 @@ def _missing(failure: Failure, said: str, missing: str) -> str:
     if not _is_called(failure, function, said):
         return f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
     given = f"; its parameters are ({', '.join(every)})" if every and len(every) <= 12 else ""
-    target = said.removesuffix(".__init__")
+    target = name if said.endswith(".__call__") and name else said.removesuffix(".__init__")
     return f"Call `{target}` with {quoted(names)} too{given}."
 
 

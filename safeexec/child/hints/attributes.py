@@ -72,6 +72,7 @@ def hint(failure: Failure) -> str | None:
         or _from_tables(owner, name, text)
         or _of_callable(owner, name, text)
         or _of_dict(failure, owner, name, text)
+        or (_synonym(owner, name, text) if not _is_of_guest(owner) else None)
         or _nearest(failure, owner, name, text)
         or _synonym(owner, name, text)
         or _wrapped(owner, name, text)
@@ -320,6 +321,11 @@ def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     refused = failure.plan.refused_attributes
     found = nearest(name, [other for other in names if other not in refused], 2)
     return f"Did you mean {' or '.join(f'`{text}.{other}`' for other in found)}?" if found else None
+
+
+def _is_of_guest(owner: Any) -> bool:
+    kind = owner if issubclass(type(owner), type) else type(owner)
+    return bool(type.__dict__["__module__"].__get__(kind) == "__main__")
 
 
 def _synonym(owner: Any, name: str, text: str) -> str | None:

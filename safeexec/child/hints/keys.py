@@ -38,6 +38,16 @@ def hint(failure: Failure) -> str | None:
                 f"No environment variable is set here: use `os.environ.get({key!r}, default)`, or assign the value to a"
                 " variable at the top of the code."
             )
+        members = (
+            type.__dict__["__dict__"].__get__(owner).get("_member_names_") if issubclass(type(owner), type) else None
+        )
+        if type(members) is list and members:
+            text, found = failure.text_of(tree.value), nearest(key, members) if type(key) is str else []
+            return (
+                f"Did you mean `{text}[{found[0]!r}]`?"
+                if found
+                else f"`{text}` has the members {quoted(members, 10)}; by value use `{text}(value)`."
+            )
         if not library_kind(owner):
             return "For a key that may be missing use `.get(key, default)`, or ask `key in ...` first."
     if (call := failure.call) is not None and isinstance(call.func, ast.Attribute):

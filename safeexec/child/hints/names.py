@@ -178,6 +178,8 @@ def _module(failure: Failure, name: str) -> str | None:
             else f"Import it first: `import {module}`."
         )
     if name in ALIASES or (module in MODULES and failure.rest_of_line.startswith(".")):
+        if origin := _origin(failure, name):
+            return origin
         return hint_for("module", module, failure.plan)
     return None
 

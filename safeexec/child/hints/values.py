@@ -263,6 +263,12 @@ def _wrong_kind(failure: Failure) -> str | None:
         r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'", failure.message
     ) and isinstance(tree, ast.Call):
         return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
+        if "slice indices" in failure.message and tree.func.attr in ("startswith", "endswith"):
+            return f"Give several texts as one tuple: `{failure.text_of(tree.func)}(('a', 'b'))`."
+        wrong_kind = re.search(r"'(list|tuple|dict|set)' object cannot be interpreted as an integer", failure.message)
+        if wrong_kind:
+            return f"`{tree.func.attr}` needs a whole number where it was given a `{wrong_kind[1]}`: give the numbers separately, or check the order of the arguments."
     if failure.libraries and isinstance(tree, ast.Call) and "can only concatenate str" in failure.message:
         texts = [arg for arg in tree.args if type(failure.resolve(arg)) is str]
         if texts:

@@ -749,7 +749,7 @@ ARGUMENTS: dict[str, dict[str, str]] = {
     "TSNE": {"n_iter": "The argument is called `max_iter` now."},
     "SimpleImputer": {"axis": "It was removed; leave it out: columns are imputed.", "verbose": "It was removed; leave it out."},
     "fillna": {"method": "Use `.ffill()` or `.bfill()` instead of `fillna(method=...)`.", "downcast": "It was removed; leave it out."},
-    "replace": {"method": "Use `.ffill()` or `.bfill()` after `.replace(old, np.nan)`."},
+    "replace": {**{f"{unit}s": f"The argument is called `{unit}`." for unit in ("year", "month", "day", "hour", "minute", "second")}, "method": "Use `.ffill()` or `.bfill()` after `.replace(old, np.nan)`."},
     "pct_change": {"fill_method": "Fill first: `.ffill().pct_change()`.", "limit": "It was removed; leave it out."},
     "drop": {"column": "The argument is called `columns`.", "cols": "The argument is called `columns`."},
     "rename": {"column": "The argument is called `columns`.", "mapping": "Say which axis: `rename(columns={'old': 'new'})`."},

@@ -42,6 +42,8 @@ _FROM: dict[str, str] = {
     "scipy.interpolate": "interp1d CubicSpline",
     "sympy": "symbols Symbol solve diff integrate simplify expand factor Eq limit Matrix Rational",
     "PIL": "Image ImageDraw",
+    "tqdm": "tqdm",
+    "tabulate": "tabulate",
     "sklearn.model_selection": "train_test_split cross_val_score GridSearchCV KFold StratifiedKFold",
     "sklearn.linear_model": "LinearRegression LogisticRegression Ridge Lasso",
     "sklearn.ensemble": "RandomForestClassifier RandomForestRegressor GradientBoostingClassifier GradientBoostingRegressor",
