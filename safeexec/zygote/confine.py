@@ -8,6 +8,7 @@ the pid namespace along. So nothing outlives the host, however it dies.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -146,8 +147,9 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
     """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on."""
     status = 1
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, lambda *_: _reap_orphans(inner))
         signal.signal(signal.SIGTERM, _stop)
+        _reap_orphans(inner)
         zygote = processes.pidfd_open(inner)
         processes.close_all_but(descriptor for descriptor in (host, zygote) if descriptor >= 0)
         _drop_rights(plan)
@@ -170,6 +172,15 @@ def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
 
 def _stop(_number: int, _frame: object) -> NoReturn:
     raise SystemExit
+
+
+def _reap_orphans(inner: int) -> None:
+    """Without a pid namespace a copy whose parent has ended is this process's own: it must not stay as a zombie."""
+    with contextlib.suppress(ChildProcessError):
+        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if ended.si_pid == inner:  # whose end is what the poll waits for
+                return
+            os.waitpid(ended.si_pid, os.WNOHANG)
 
 
 def _exit_status(pid: int) -> int:

@@ -389,7 +389,9 @@ def test_the_verification_has_no_network_and_ends(shop: Path) -> None:
         "import pathlib, socket, pytest\n\n"
         "def test_network():\n"
         "    with pytest.raises(OSError):\n        socket.create_connection(('127.0.0.1', 9), 1)\n\n"
-        f"def test_original():\n    assert not pathlib.Path({str(shop)!r}).exists()\n"
+        # Without a mount namespace a path can be seen, and what it leads to cannot.
+        "def test_original():\n"
+        f"    with pytest.raises(OSError):\n        pathlib.Path({str(shop / 'src/shop/pricing.py')!r}).read_text()\n"
     )
     copy = WorkingCopy(shop, shop.parent / "copy", ["src"])
     verdict = Verifier(["pytest", "-q", "tests/test_reach.py"]).run(copy)
