@@ -455,7 +455,7 @@ def test_files_follow_a_kill(session: Session) -> None:
     assert session.run("import os\nos.listdir(), open('a.txt').read()").value == (["a.txt"], "1")
 
 
-@pytest.mark.needs("mount_namespace")  # in the host's own tree modes cannot be changed at all
+@pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
 @pytest.mark.profile("confined-python")
 def test_modes_of_directories_follow_a_rollback(session: Session) -> None:
     session.run(
