@@ -123,7 +123,9 @@ class Lockdown:
         if self.plan.processes is not None:
             limits[resource.RLIMIT_NPROC] = self.plan.processes
         for number, less in lowered:
-            limits[number] = max(0, limits.get(number, resource.getrlimit(number)[1]) - less)
+            limit = limits.get(number, resource.getrlimit(number)[1])
+            if limit != resource.RLIM_INFINITY:
+                limits[number] = max(0, limit - less)
         return limits.items()
 
     def _enter_user_namespace(self) -> None:

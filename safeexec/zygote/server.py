@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -89,9 +90,10 @@ class Zygote:
             image.fill()
 
     def _become(self, request: m.Spawn | m.RunCommand, control: int, stdout: int, stderr: int) -> NoReturn:
-        # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
-        host = os.dup(self.link.fileno())
+        host = self.link.fileno()
         try:
+            # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
+            host = os.dup(host)
             if isinstance(request, m.RunCommand):
                 from safeexec.child.command import run_command
 
@@ -106,14 +108,14 @@ class Zygote:
 
 
 def _report(host: int, number: int, error: BaseException) -> None:
-    """Say on descriptor `host`, and in the log, why child `number` could not be made."""
+    """Say on descriptor `host`, and in the log, why child `number` could not be made. First to the host: with few
+    rights and descriptors left, the module that formats a traceback may not be importable.
+    """
+    with contextlib.suppress(OSError):
+        Link(host).send(m.SpawnFailed(number, f"{type(error).__name__}: {error}"))
     import traceback
 
     sys.stderr.write("".join(traceback.format_exception(error)))
-    try:
-        Link(host).send(m.SpawnFailed(number, f"{type(error).__name__}: {error}"))
-    except OSError:
-        pass
 
 
 def run(fd: int) -> NoReturn:
