@@ -90,13 +90,15 @@ class Checkpoints:
         *,
         automatic: bool,
         hurry: Callable[[], bool],
+        renews: bool = False,
         keep: int = KEPT_AUTOMATIC,
     ) -> Thawed | None:
         """Fork a checkpoint of this process onto `lane`. None in this process; a `Thawed` in a runner thawed from the
         copy.
 
         Raises OSError when the kernel refuses the fork; the lane is the caller's to close then. `hurry` says whether
-        the host already waits. Of the automatic checkpoints `keep` live on, the new one included.
+        the host already waits. Of the automatic checkpoints `keep` live on, the new one included. `renews`: it is one
+        from now on, in the place of that of the same step, which the host drops when it has the new one.
         """
         if automatic:
             self._make_room(step, hurry, keep)
@@ -144,10 +146,12 @@ class Checkpoints:
             leash.forget()
             raise OSError("the checkpoint died before it parked")
         os.close(lane)
-        if automatic:
+        if automatic or renews:
             replaced = self._automatic.pop()[1] if self._automatic and self._automatic[-1][0] == step else None
             self._automatic.append((step, leash))
-            if replaced is not None:
+            if replaced is not None and renews:
+                replaced.forget()
+            elif replaced is not None:
                 replaced.drop(wait=not hurry())
         else:
             leash.forget()

@@ -91,7 +91,7 @@ class Server:
         """Do what is asked for. None where there is nothing left to say."""
         kind = type(request)
         if kind is m.Freeze:
-            self._freeze_named()
+            self._freeze_on_request(request.renews)
             return None
         if kind in _RUN_GUEST_CODE and self._lane is not None and not self._freeze(hurry=True):
             return None
@@ -150,7 +150,7 @@ class Server:
             self.rehearse()
         return True
 
-    def _freeze_named(self) -> None:
+    def _freeze_on_request(self, renews: bool) -> None:
         lane = self.link.take_fd()
         if lane is None or _thread._count():
             self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
@@ -158,7 +158,9 @@ class Server:
         if self._lane is not None and not self._freeze(hurry=True):
             return
         try:
-            thawed = self.checkpoints.freeze(lane, self._step, self.link, automatic=False, hurry=self._host_waits)
+            thawed = self.checkpoints.freeze(
+                lane, self._step, self.link, automatic=False, renews=renews, hurry=self._host_waits
+            )
         except OSError as error:
             self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
             return

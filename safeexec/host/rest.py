@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import _thread
 import weakref
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from safeexec.errors import SandboxError
-from safeexec.host.waiting import Core, drive
+from safeexec.host.runner import MINDED_SECONDS
+from safeexec.host.waiting import Core, Wait, drive
 from safeexec.linux import processes
 
 if TYPE_CHECKING:
@@ -102,18 +104,27 @@ def mind(session: Running) -> Core[None]:
         if not session._lock.acquire(blocking=False):
             return
         try:
-            if session.closed:
-                return
-            if session.rest is None:
-                session.rest = Rest()
-            if (over := session.rest.over(session)) is not None:
-                yield from session.end_rest(over)
-            elif session.restless():
-                yield from session.settle()
+            if not session.closed:
+                yield from _look_at(session)
         finally:
-            session._lock.release()
+            try:
+                if session.closed:
+                    # Who closed it meanwhile may have waited long enough and gone: nobody else would end what there is.
+                    yield from session._end()
+            finally:
+                session._lock.release()
     finally:
         session.minded = False
+
+
+def _look_at(session: Running) -> Core[None]:
+    """The session's lock is held."""
+    if session.rest is None:
+        session.rest = Rest()
+    if (over := session.rest.over(session)) is not None:
+        yield from session.end_rest(over)
+    elif session.restless():
+        yield from session.settle()
 
 
 class Minder:
@@ -134,21 +145,26 @@ class Minder:
         try:
             ticks = 0
             while not self._stop.acquire(timeout=TICK_SECONDS):
-                if (sandbox := self._sandbox()) is None:
-                    return
                 ticks += 1
-                for session in sandbox.open_sessions():
-                    if ticks % TICKS_PER_LOOK and not session.restless():
-                        continue
-                    try:
-                        drive(mind(session))
-                    except (SandboxError, OSError):
-                        continue  # closed meanwhile, or the zygote has gone: the next use says so
-                del sandbox
+                if not self._go_round(closely=ticks % TICKS_PER_LOOK == 0):
+                    return
         finally:
             self._ended.release()
 
-    def close(self) -> None:
+    def _go_round(self, *, closely: bool) -> bool:
+        """See to the sessions there are. Whether there is a sandbox still: between two rounds nothing here holds it."""
+        if (sandbox := self._sandbox()) is None:
+            return False
+        for session in sandbox.open_sessions():
+            if closely or session.restless():
+                try:
+                    drive(mind(session))
+                except (SandboxError, OSError):
+                    continue  # closed meanwhile, or the zygote has gone: the next use says so
+        return True
+
+    def close(self) -> Core[None]:
         """End the thread, and wait until it has."""
         self._stop.release()
-        self._ended.acquire()
+        while not self._ended.acquire(timeout=MINDED_SECONDS):
+            yield Wait((), monotonic() + MINDED_SECONDS)

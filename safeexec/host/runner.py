@@ -474,7 +474,7 @@ class Running:
             os.close(fd)
 
     def _ask(self, request: Any, kind: type) -> Core[Any]:
-        with self._use():
+        with (yield from self._turn()):
             runner = yield from self._living_runner()
             try:
                 yield from runner.send(request)
@@ -512,6 +512,14 @@ class Running:
                 self._runner.kill()
             # Otherwise the thread that drives the step sees the verdict at its next look, at most 50 ms from now.
             return True
+
+    def _turn(self) -> Core[_Use]:
+        """What `_use` gives, once the thread that looks after resting sessions is done: a child that does not answer
+        keeps it for seconds, and no event loop may wait for a lock so long.
+        """
+        while self.minded and not self._closed:
+            yield Wait((), monotonic() + MINDED_SECONDS)
+        return self._use()
 
     def _use(self) -> _Use:
         if self._closed:

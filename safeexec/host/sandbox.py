@@ -256,7 +256,7 @@ class SandboxCore:
         if self._idle is not None:
             self._idle.close()
         if self._minder is not None:
-            self._minder.close()
+            yield from self._minder.close()
         for session in list(self._open):
             yield from session.close()
         for spare in self._spares:

@@ -72,7 +72,7 @@ class SessionCore(Steps):
 
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         """Whether there is such a variable, and its value."""
-        with self._use():
+        with (yield from self._turn()):
             runner = yield from self._living_runner()
             try:
                 yield from runner.send(m.Fetch(name, arrays))
@@ -102,7 +102,7 @@ class SessionCore(Steps):
         yield from self._change(m.Remove(name))
 
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
-        with self._use():
+        with (yield from self._turn()):
             runner = yield from self._living_runner()
             fds, lane = self._grant(self.reached)
             try:
@@ -137,7 +137,7 @@ class SessionCore(Steps):
         if directory not in ("", "."):
             os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
-        with self._use():
+        with (yield from self._turn()):
             result = yield from commands.run(self.sandbox, argv, self.workspace, place, timeout, self.group)
             limits = self.policy.limits
             if self.workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
@@ -171,7 +171,7 @@ class SessionCore(Steps):
         from safeexec.host import state_file
 
         key, target = state_file.signing_key(), state_file.target(path)
-        with self._use():
+        with (yield from self._turn()):
             runner = yield from self._living_runner()
             fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
             try:
@@ -226,7 +226,7 @@ class SessionCore(Steps):
         """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
         holds it.
         """
-        with self._use():
+        with (yield from self._turn()):
             runner = yield from self._living_runner()
             lanes, lane = self._grant(self.reached)
             try:

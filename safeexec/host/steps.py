@@ -55,7 +55,7 @@ class Steps(Undo):
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = self._timeout(timeout)
-        with self._use():
+        with (yield from self._turn()):
             if (size := len(source)) > self.policy.limits.step_source_kb << 10:
                 return self._too_long(size)
             self.step += 1
@@ -80,7 +80,7 @@ class Steps(Undo):
         """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
-        with self._use():
+        with (yield from self._turn()):
             return (
                 yield from self._act(m.Check(source.encode("utf-8", "surrogatepass")), self._timeout(None), False, None)
             )
@@ -119,7 +119,7 @@ class Steps(Undo):
     ) -> Core[Result]:
         """Send the request that `make` builds for the number of the next step, and give its result."""
         limit = self._timeout(timeout)
-        with self._use():
+        with (yield from self._turn()):
             self.step += 1
             request = make(self.step)
             result = yield from self._act(request, limit, atomic, None)
@@ -164,7 +164,11 @@ class Steps(Undo):
         runner = yield from self._living_runner()
         self._lane_step = self.step if type(request) is not m.Check else self.step + 1
         self._unfinished = True
-        fds, lane = self._grant(self.step) if type(request) is not m.Check else ((), None)
+        try:
+            fds, lane = self._grant(self.step) if type(request) is not m.Check else ((), None)
+        except OSError:
+            self._unfinished = False  # no descriptor is left, and nothing has begun
+            raise
         self._out.begin()
         self._err.begin()
         self._verdict = None

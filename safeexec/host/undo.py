@@ -154,7 +154,7 @@ class Undo(Running):
             )
         if _AUTOMATIC_NAME.fullmatch(name):
             raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
-        with self._use():
+        with (yield from self._turn()):
             self.checkpoints.room_for(name)
             checkpoint = yield from self._freeze()
             checkpoint.name = name
@@ -169,10 +169,12 @@ class Undo(Running):
         self.settled = self.used
         newest = self.checkpoints.automatic[-1] if self.checkpoints.automatic else None
         runner = self._runner
-        if runner is None or newest is None or newest.step != self.reached or newest.pid() is None:
+        if runner is None or self._unfinished or not runner.at_rest:
+            return  # the next user puts it in order
+        if newest is None or newest.step != self.reached or newest.pid() is None:
             return
         try:
-            checkpoint = yield from self._freeze(PARK_SECONDS)
+            checkpoint = yield from self._freeze(PARK_SECONDS, renews=True)
         except CheckpointError as error:
             # The checkpoint that is there does. But if it was needed, because the process has died, that must be told.
             if self._runner is not runner:
@@ -180,7 +182,7 @@ class Undo(Running):
             return
         self.checkpoints.renew(checkpoint)
 
-    def _freeze(self, seconds: float | None = None) -> Core[Checkpoint]:
+    def _freeze(self, seconds: float | None = None, *, renews: bool = False) -> Core[Checkpoint]:
         runner = yield from self._living_runner()
         parent = living(self._origin)
         if len(above := ancestors(parent)) >= MAX_GENERATIONS:
@@ -189,7 +191,8 @@ class Undo(Running):
                 f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
                 "that lie between"
             )
-        self._make_room()
+        if not renews:
+            self._make_room()
         try:
             snapshot = self.workspace.snapshot() if self.workspace is not None else None
         except WorkspaceError as error:
@@ -205,7 +208,7 @@ class Undo(Running):
         try:
             try:
                 with theirs:
-                    yield from runner.send(m.Freeze(), (theirs.fileno(),))
+                    yield from runner.send(m.Freeze(renews), (theirs.fileno(),))
                 answer = yield from self._answer(runner, m.Done, seconds)
             except (Gone, ProtocolError) as error:
                 yield from self._stop(runner)
@@ -246,7 +249,7 @@ class Undo(Running):
 
     def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
-        with self._use():
+        with (yield from self._turn()):
             target = self.checkpoints.find(name) if name is not None else self._before_last_step()
             since = self.tool_records[target.tool_calls if target is not None else 0 :]
             if target is not None and not (yield from target.parked(monotonic() + PARK_SECONDS)):
@@ -288,7 +291,7 @@ class Undo(Running):
             raise CheckpointError(
                 f"{len(self._lineage.sessions) - 1} branches of this session are open; limits.branches allows {limit}"
             )
-        with self._use():
+        with (yield from self._turn()):
             checkpoint = yield from self._freeze()
             branches: list[Self] = []
             try:
