@@ -152,6 +152,6 @@ class Channel:
     def close(self) -> None:
         """Close socket and pidfd; the process sees the end of its socket."""
         self.socket.close()
-        if self.pidfd >= 0:
-            os.close(self.pidfd)
-            self.pidfd = -1
+        pidfd, self.pidfd = self.pidfd, -1
+        if pidfd >= 0:
+            os.close(pidfd)

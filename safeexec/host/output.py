@@ -127,7 +127,10 @@ class OutputFile:
         return os.fstat(self.fd).st_size
 
     def close(self) -> None:
-        os.close(self.fd)
+        """Harmless when closed already, also in a process that another thread has forked meanwhile."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 class PrintedFile(OutputFile):
