@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.memory import own_bytes
+from safeexec.host.output import OutputFile
 from safeexec.host.waiting import Core
 from safeexec.host.workspace import Snapshot
 from safeexec.linux import processes
@@ -44,6 +45,8 @@ class Checkpoint(Struct, eq=False):
 
     lane: socket.socket
     step: int
+    out: OutputFile | None = None
+    """Where the process prints that it is a copy of: another session than that one gives it files of its own."""
     name: str | None = None
     parent: Checkpoint | None = None
     snapshot: Snapshot | None = None

@@ -443,7 +443,9 @@ class Running:
         if self.policy.checkpoints == "off":
             return (), None
         ours, theirs = new_lane()
-        self.checkpoints.granted(Checkpoint(ours, step, parent=living(self._origin), tool_calls=len(self.tool_records)))
+        self.checkpoints.granted(
+            Checkpoint(ours, step, out=self._out, parent=living(self._origin), tool_calls=len(self.tool_records))
+        )
         return (theirs.fileno(),), theirs
 
     def _send_granted(self, runner: Channel, request: Struct, fds: tuple[int, ...], lane: Any) -> Core[None]:

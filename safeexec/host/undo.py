@@ -91,8 +91,7 @@ class Undo(Running):
         self.checkpoints.thawed_from(None)
         self._sources.clear()
         if self.workspace is not None:
-            _, problems = self.workspace.restore(self.workspace.initial)
-            self._told_next += problems
+            self._told_next += self.workspace.restore(self.workspace.initial)
         yield from self._fresh_runner()
 
     def _thaw_into_self(self, checkpoint: Checkpoint, files: Snapshot | None = None) -> Core[list[str] | None]:
@@ -102,9 +101,13 @@ class Undo(Running):
         snapshot = checkpoint.snapshot if files is None else files
         if self.workspace is not None and snapshot is not None:
             # First, for the copy opens its files again when it thaws.
-            moved, problems = self.workspace.restore(snapshot)
-            place = self.workspace.path if moved else None
-        thawed = yield from self._thaw(checkpoint, branch=False, workspace=place, fds=())
+            problems = self.workspace.restore(snapshot)
+            # What a branch goes back to may have been parked in the directory of the session that it came from.
+            place = self.workspace.path
+        # So it is with what it prints to, which another call of a fresh plugin may have had, too.
+        others = checkpoint.out is not self._out
+        fds = (self._out.fd, self._err.fd) if others else ()
+        thawed = yield from self._thaw(checkpoint, branch=others, workspace=place, fds=fds)
         if thawed is None:
             return None
         channel, ready = thawed
@@ -201,6 +204,7 @@ class Undo(Running):
         checkpoint = Checkpoint(
             ours,
             self.reached,
+            out=self._out,
             parent=parent,
             tool_calls=len(self.tool_records),
             snapshot=snapshot,

@@ -39,15 +39,6 @@ class Entry(NamedTuple):
 Snapshot = dict[str, Entry]
 
 
-class Restored(NamedTuple):
-    """What became of a restore. `moved`: the directory is a new one, and a copy of the session that was in the old one
-    must be told; `problems`: what could not be brought back, in words.
-    """
-
-    moved: bool
-    problems: list[str]
-
-
 class Stored:
     """The bytes of one file in the store. They go with the last snapshot that has them."""
 
@@ -284,13 +275,13 @@ class Workspace:
         self._last = snapshot
         return snapshot
 
-    def restore(self, snapshot: Snapshot) -> Restored:
+    def restore(self, snapshot: Snapshot) -> list[str]:
         """Make the files what they were: changed and deleted ones come back, new ones go.
 
-        What cannot be brought back, where the file system is full or another branch is at work in the directory, is
-        told; it does not end the session.
+        Returns what cannot be brought back, where the file system is full or another branch is at work in the
+        directory: it is told, and does not end the session.
         """
-        if moved := self._lost() is not None:
+        if self._lost() is not None:
             self._remove_all_but_living()
             os.mkdir(self.path, 0o700)
             self._own(self.path)
@@ -313,7 +304,7 @@ class Workspace:
                 with contextlib.suppress(OSError):
                     _set_mode(os.path.join(self.path, path), entry.mode)
         self._last = restored
-        return Restored(moved, problems)
+        return problems
 
     def listing(self) -> dict[str, os.stat_result]:
         """All that there is, by path, directories before what is in them."""

@@ -72,6 +72,40 @@ def test_each_branch_has_its_own_output(session: Session) -> None:
         assert session.run("1").stdout == ""
 
 
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_branch_that_goes_back_to_where_it_began_stays_in_its_own_place(session: Session, killed: bool) -> None:
+    session.run("import os\nx = 1").check()
+    (branch,) = session.branch()
+    with branch:
+        if killed:
+            assert branch.run("while True: pass", timeout=0.1).state == "restored"
+        else:
+            branch.run("x = 2").check()
+            branch.rollback()
+        result = branch.run("open('mine', 'w').close()\nprint('mine')\nos.getcwd(), os.environ['HOME'], x").check()
+        assert result.value == (branch.workspace, branch.workspace, 1) and not result.notes
+        assert result.stdout == "mine\n" and session.run("print('its')").stdout == "its\n"
+        assert branch.list_files() == ["mine"] and session.list_files() == []
+        killed_again = branch.run("def busy():\n    while True: pass\nbusy()", timeout=0.1)
+        assert killed_again.error is not None and killed_again.error.line == 2
+
+
+@pytest.mark.profile("confined-python")
+def test_a_branch_goes_back_to_where_it_began_without_the_session_it_came_from(sandbox: Sandbox) -> None:
+    session = sandbox.session()
+    session.run("x = 1").check()
+    (branch,) = session.branch()
+    session.close()
+    with branch:
+        result = branch.run("x = 2\nwhile True: pass", timeout=0.1)
+        assert result.state == "restored" and not result.notes
+        assert branch.run("x").value == 1
+        branch.run("x = 2").check()
+        branch.rollback()
+        assert branch.run("x").value == 1
+
+
 def test_a_branch_lists_the_tool_calls_that_it_made_itself(profile: str) -> None:
     def note(text: str) -> None:
         """Note a text."""
@@ -190,3 +224,10 @@ def test_what_a_session_goes_on_from_is_known_at_every_moment() -> None:
     assert checkpoints.close() == []
     for _, theirs in lanes:
         theirs.close()
+
+
+def test_a_fresh_plugin_is_heard_after_a_call_that_was_stopped(sandbox: Sandbox) -> None:
+    source = "def f(x):\n    print('called with', x)\n    while x == 0: pass\n    return x"
+    with sandbox.plugin(source, exports=["f"], state="fresh", timeout=0.2) as plugin:
+        assert plugin.invoke("f", (0,)).outcome == "timeout"
+        assert [plugin.invoke("f", (x,)).stdout for x in (1, 2)] == ["called with 1\n", "called with 2\n"]

@@ -320,3 +320,26 @@ with Sandbox("confined-python") as sandbox:
         pytest.skip(f"no private mounts here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["done", "1"]
+
+
+FEW = """
+from safeexec import Sandbox, SandboxError
+try:
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        print(session.run("1").outcome)
+except (SandboxError, OSError) as error:
+    print(error)
+"""
+
+
+def test_too_few_descriptors_are_named_wherever_they_end() -> None:
+    """Also in a child that has none left to import with what would format its traceback."""
+    told = []
+    for limit in range(12, 40, 2):
+        command = ["prlimit", f"--nofile={limit}", sys.executable, "-c", FEW]
+        told.append(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip())
+        if told[-1] == "ok":
+            break
+    *failures, last = told
+    assert last == "ok" and all("Too many open files" in text for text in failures), told
+    assert any("no child could be started" in text for text in failures), told
