@@ -74,6 +74,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "files": [asdict(entry) for entry in result.files],
         "refusals": [_error(entry) for entry in result.refusals],
         "notes": list(result.notes),
+        "remaining": list(result.remaining),
     }
 
 

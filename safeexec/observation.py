@@ -25,6 +25,7 @@ MAX_IMAGE_BYTES = 3_750_000
 """Five million characters of base64, which is what the strictest of the APIs takes for one picture."""
 _FIXED_SHARE = 0.4
 _NAMES = 30
+_REMAINING = 20
 
 _ENDS = {
     "error": "the code raised an exception",
@@ -39,7 +40,7 @@ _ENDS = {
 }
 
 _RESTORED = (
-    "State: restored to what it was before this step; what this step did is lost, earlier variables are as they were."
+    "State: restored to what it was before this step; what this step did is lost, earlier variables are as they were"
 )
 _OLDER = (
     "State: restored to an older one than that before this step, for that one is gone; what was done since is lost."
@@ -223,7 +224,13 @@ def _facts(result: Result) -> list[str]:
 def _restored_to(result: Result) -> str:
     if any(STARTS_EMPTY in note for note in result.notes):
         return _EMPTY
-    return _OLDER if any(note.endswith(NEWEST_LEFT) for note in result.notes) else _RESTORED
+    if any(note.endswith(NEWEST_LEFT) for note in result.notes):
+        return _OLDER
+    names = result.remaining
+    if not names:
+        return f"{_RESTORED}."
+    more = f" and {len(names) - _REMAINING} more" if len(names) > _REMAINING else ""
+    return f"{_RESTORED}: {', '.join(names[:_REMAINING])}{more}."
 
 
 def _changes(result: Result) -> str:

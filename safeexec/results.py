@@ -174,6 +174,8 @@ class Result(Struct, frozen=True):
     refusals: tuple[ErrorInfo, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader should know besides: what a restore could not carry, why there is no checkpoint."""
+    remaining: tuple[str, ...] = ()
+    """After a restore the names of the variables that there are, in their order, 200 at most."""
 
     @property
     def ok(self) -> bool:

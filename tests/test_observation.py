@@ -8,6 +8,7 @@ import zlib
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from safeexec.observation import MIN_TOKENS, estimate_tokens, png_size
 from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result
@@ -129,6 +130,9 @@ def test_a_restored_state() -> None:
         "State: restored to what it was before this step; what this step did is lost, "
         "earlier variables are as they were."
     )
+    names = tuple(f"x{number}" for number in range(23))
+    assert "earlier variables are as they were: x0.\n" in f"{text(replace(result, remaining=names[:1]))}\n"
+    assert text(replace(result, remaining=names)).endswith(", x18, x19 and 3 more.")
 
 
 def test_a_state_that_had_no_checkpoint() -> None:

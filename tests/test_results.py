@@ -86,6 +86,7 @@ def test_all_parts_of_a_result_in_json() -> None:
         files=(FileChange("a.csv", "created", 3, "text/csv"),),
         step=7,
         notes=("n",),
+        remaining=("kept",),
     )
     told = json.loads(json.dumps(result.to_dict()))
     assert told["ok"] is False and told["outcome"] == "error" and told["step"] == 7
@@ -93,7 +94,7 @@ def test_all_parts_of_a_result_in_json() -> None:
     assert told["displays"] == [{"data": {"image/png": "iVBORw==", "text/plain": "x"}, "truncated": False}]
     assert told["files"] == [{"name": "a.csv", "change": "created", "size": 3, "type": "text/csv"}]
     assert told["changes"]["descriptions"] == {"a": "int 1"}
-    assert told["tool_calls"][0]["tool"] == "price"
+    assert told["tool_calls"][0]["tool"] == "price" and told["remaining"] == ["kept"]
 
 
 def test_check_gives_the_result_or_raises() -> None:

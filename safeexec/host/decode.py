@@ -132,6 +132,7 @@ def build_killed(
     calls: tuple[ToolCallRecord, ...],
     notes: list[str],
     sources: dict[str, str],
+    remaining: tuple[str, ...],
 ) -> Result:
     """The result of a step that the host ended, or whose process died."""
     from safeexec.compiler.hints import limit_hint
@@ -153,6 +154,7 @@ def build_killed(
         truncated=printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
         notes=tuple(notes),
+        remaining=remaining,
     )
 
 
@@ -172,6 +174,6 @@ def displays(reports: list[m.Display]) -> tuple[Any, ...]:
     return tuple(Display(dict(report.data), report.truncated) for report in reports[:NAMES])
 
 
-def restored(result: Result, notes: list[str]) -> Result:
+def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:
     """The same result, of a step that was undone, and what is to be said of that."""
-    return replace(result, state="restored", notes=(*result.notes, *notes))
+    return replace(result, state="restored", notes=(*result.notes, *notes), remaining=remaining)

@@ -20,7 +20,7 @@ from safeexec.host import supervisor
 from safeexec.host.channel import Channel, Gone
 from safeexec.host.decode import build_killed, build_result, decode_payload, restored
 from safeexec.host.output import OnOutput
-from safeexec.host.runner import FREEZE_SECONDS
+from safeexec.host.runner import FREEZE_SECONDS, THAW_SECONDS
 from safeexec.host.supervisor import Place, Verdict, Watch
 from safeexec.host.undo import Undo
 from safeexec.host.waiting import Core
@@ -36,6 +36,7 @@ STREAM_SECONDS = 0.003
 STREAM_BYTES = 1 << 20
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 DESCRIPTION = 200
+NAMES_REMAINING, NAME_CHARACTERS = 200, 100
 """Characters of what a progress bar says of itself; a child that sends more is none of ours."""
 
 
@@ -205,6 +206,7 @@ class Steps(Undo):
         # Whoever asked in time for its end, and was told that it runs, finds it ended.
         if (over := self._verdict or self._commit(watch)) is not None:
             return (yield from self._killed(runner, watch, over, calls))
+        before = self.reached, self._empty
         if type(request) is not m.Check:
             self.reached, self._empty = self.step, False
         if self.workspace is not None and (files := self._changed_files()):
@@ -214,8 +216,10 @@ class Steps(Undo):
                 # To go back to nothing would lose more than what the step has done.
                 result = replace(result, notes=(*result.notes, NOT_UNDONE))
             else:
+                self.reached, self._empty = before  # that state is to come back, or an older one
                 yield from self._stop_undone(runner)
-                result = restored(result, (yield from self._restore()))
+                notes = yield from self._restore()
+                result = restored(result, notes, (yield from self._remaining()))
         self._unfinished = False
         if on_output is not None:
             self._stream_rest(on_output)
@@ -335,9 +339,20 @@ class Steps(Undo):
         """The result of a step that was killed or died, after the state before it has been brought back."""
         sources = dict(self._sources)
         notes = yield from self._restore()
-        return build_killed(
-            self, verdict, place, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]), notes, sources
-        )
+        remaining = yield from self._remaining()
+        told = tuple(self.tool_records[calls:])
+        return build_killed(self, verdict, place, wall, cpu, self._out, self._err, told, notes, sources, remaining)
+
+    def _remaining(self) -> Core[tuple[str, ...]]:
+        """The names of the variables after a restore; none if the process that was brought back does not tell."""
+        runner = yield from self._living_runner()
+        try:
+            yield from runner.send(m.ListNames())
+            names = (yield from self._answer(runner, m.Names, THAW_SECONDS)).names
+        except (Gone, ProtocolError):
+            yield from self._stop(runner)  # the next use restores again
+            return ()
+        return tuple(name for name in names if name.isidentifier() and len(name) <= NAME_CHARACTERS)[:NAMES_REMAINING]
 
     def _commit(self, watch: Watch) -> Verdict | None:
         """The step's state is the session's state: its files belong to the checkpoint that will be made of it.

@@ -455,6 +455,16 @@ def test_files_follow_a_kill(session: Session) -> None:
     assert session.run("import os\nos.listdir(), open('a.txt').read()").value == (["a.txt"], "1")
 
 
+@pytest.mark.parametrize("how", ["kill", "atomic"])
+def test_a_restored_result_names_what_there_is(session: Session, how: str) -> None:
+    session.run("import math\nrows = [1]\ndef f(): pass").check()
+    bad = "rows, g = None, 1\n" + (FOREVER if how == "kill" else "1 / 0")
+    result = session.run(bad, timeout=0.2, atomic=True)
+    assert result.state == "restored" and result.remaining == ("math", "rows", "f")
+    told = result.observation()
+    assert isinstance(told, str) and "earlier variables are as they were: math, rows, f.\n" in f"{told}\n"
+
+
 @pytest.mark.needs("mount")  # in the host's own tree modes cannot be changed at all
 @pytest.mark.profile("confined-python")
 def test_modes_of_directories_follow_a_rollback(session: Session) -> None:
