@@ -38,6 +38,8 @@ def become_child(
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     os.dup2(control, server.link.fileno(), inheritable=False)
+    # A library that is imported late must not try to leave its byte code beside itself: the kernel would refuse it.
+    sys.dont_write_bytecode = True
     reseed(seed)
     if spawn.workspace is not None:
         os.chdir(spawn.workspace)

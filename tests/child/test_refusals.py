@@ -118,3 +118,9 @@ def test_a_path_that_c_code_was_refused_is_a_violation(run: Run, source: str, pa
 def test_what_the_kernel_did_not_refuse_is_an_error(run: Run, source: str) -> None:
     result = run(source)
     assert (result.outcome, result.refusals) == ("error", ())
+
+
+@pytest.mark.profile("confined-python")
+def test_what_is_imported_late_leaves_no_byte_code(run: Run) -> None:
+    """It would be refused, and listed, wherever a library is used for the first time."""
+    assert run("import sys\nsys.dont_write_bytecode").value is True
