@@ -89,6 +89,13 @@ class Log:
             text = mark(0) + self._map[: self._map.tell()]
             self._map[: len(text)] = text
 
+    def pause(self) -> None:
+        """Nobody reads what is printed between steps; where the last one ended it would stand, after a run of NULs,
+        in the middle of what the next one prints.
+        """
+        if self.put is not _write:
+            self.put = _drop
+
     def direct(self) -> None:
         """From now on every text is a system call on descriptor 1."""
         self.memory, self.watched, self.put = b"\0", 0, _write
@@ -135,6 +142,10 @@ def _write(data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(1, rest) :]
+
+
+def _drop(_: bytes) -> None:
+    pass
 
 
 class _Outlet(io.BufferedIOBase):
@@ -229,6 +240,7 @@ class Streams:
             # Past RLIMIT_FSIZE (EFBIG), or closed by the guest: what did not fit is lost, the step is not.
             self._open()
             self.install()
+        self._log.pause()
 
     def _make_print(self) -> Callable[..., None]:
         """`print` for guest code: as the builtin, which it falls back on for all but what is common."""

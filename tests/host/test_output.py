@@ -248,3 +248,11 @@ def test_lines_of_c_code_survive_a_kill_and_keep_their_place(session: Session) -
         "    libc.printf(b'c %d\\n', i)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
     assert session.run(source).stdout == "".join(f"python {i}\nc {i}\n" for i in range(3))
+
+
+def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: Callable[..., Session]) -> None:
+    """The checkpoint of a step is made before the next one begins, and looks for garbage."""
+    session = open_session(checkpoints="before-step")
+    session.run("class Last:\n    def __init__(self): self.me = self\n    def __del__(self): print('gone')").check()
+    session.run("print('a' * 1000)\nfor _ in range(10): Last()").check()
+    assert session.run("print('b')").check().stdout == "b\n"
