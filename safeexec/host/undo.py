@@ -265,12 +265,15 @@ class Undo(Running):
             if target is None:
                 yield from self._start_over()
                 return since
-            carried = yield from self._thaw_into_self(target)
+            # Before the last step it had the files that the host has put there since; by its name, those that it had.
+            files = self.checkpoints.base_files if name is None and target is self.checkpoints.base else None
+            carried = yield from self._thaw_into_self(target, files)
             if carried is None:
                 self._told_next += yield from self._restore()
                 raise CheckpointError(
                     f"the checkpoint {target.label!r} died while it was thawed; the session was restored"
                 )
+            self.checkpoints.base_files = files
             self._told_next += carried
             return since
 

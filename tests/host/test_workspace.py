@@ -171,3 +171,14 @@ def test_a_branch_that_is_at_work_in_anothers_directory_ends_no_rollback(session
     branch.close()
     session.rollback("twenty")
     assert session.run("len(os.listdir('d')), {open(f'd/{n}').read() for n in range(20)}").value == (20, {"1"})
+
+
+def test_going_back_before_the_last_step_keeps_what_the_host_put_there_before_it(session: Session) -> None:
+    """Also where the state that the step began with was itself restored."""
+    session.run("x = 1").check()
+    assert session.run("while True: pass", timeout=0.1).state == "restored"
+    session.write_file("given.txt", b"1")
+    for _ in range(2):
+        session.run("open('given.txt', 'w').write('2')\nopen('made.txt', 'w').close()").check()
+        session.rollback()
+        assert session.read_file("given.txt") == b"1" and session.list_files() == ["given.txt"]
