@@ -142,7 +142,11 @@ def _files(names: tuple[str, ...]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _package(name: str, directory: str) -> Iterator[tuple[str, str, bool]]:
-    for entry in os.scandir(directory):
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:  # found before this process gave up its rights, and out of its reach since: a copy beside a program
+        return
+    for entry in entries:
         if entry.name == "__init__.py":
             yield name, entry.path, True
         elif entry.name.endswith(".py"):

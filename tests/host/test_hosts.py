@@ -343,3 +343,32 @@ def test_too_few_descriptors_are_named_wherever_they_end() -> None:
     *failures, last = told
     assert last == "ok" and all("Too many open files" in text for text in failures), told
     assert any("no child could be started" in text for text in failures), told
+
+
+BESIDE = """
+import sys
+sys.path.append(sys.argv[1])
+from time import monotonic
+from safeexec import Sandbox
+from tests.footprint import pause
+from tests.kernel.harness import refuse_namespaces
+refuse_namespaces()
+with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+    session.run("x = 1").check()
+    deadline = monotonic() + 1.0
+    while sandbox._core.alive and monotonic() < deadline:
+        pause()
+    print(sandbox._core.alive, session.run("1 / 0").error.type)
+"""
+
+
+def test_a_copy_of_a_library_beside_the_program_ends_no_zygote(tmp_path: Path) -> None:
+    """It is looked for when the imports of the zygote are over, and may not be read then."""
+    spec = importlib.util.find_spec("cloudpickle")
+    assert spec is not None and spec.origin is not None
+    shutil.copytree(Path(spec.origin).parent, tmp_path / "cloudpickle")
+    (tmp_path / "program.py").write_text(BESIDE)
+    command = [sys.executable, str(tmp_path / "program.py"), str(Path(__file__).parents[2])]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.stdout == "True ZeroDivisionError\n", done.stderr
