@@ -61,6 +61,8 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
         if "mount" in plan.namespaces:
             step = "make a new root"
             _new_root(plan)
+        step = "give up real-time scheduling"
+        _share_cores()
         step = "become an unprivileged user"
         _drop_rights(plan)
         step = "tie the zygote to its reaper"
@@ -76,6 +78,15 @@ def enter(plan: ZygoteConfinement) -> list[Mechanism]:
     except OSError as error:
         raise ConfinementError(f"cannot {step}: {error.strerror}") from error
     return _describe(plan)
+
+
+def _share_cores() -> None:
+    """A host with a real-time priority hands it on; a loop of a guest would keep the host itself off its core for good.
+
+    The reaper keeps it: it must get its turn to end a guest.
+    """
+    if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def _watch_host() -> int:

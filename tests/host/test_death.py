@@ -30,6 +30,15 @@ branch.run("y = 2")
 print(sandbox._core._root.path if sandbox._core._root else "", flush=True)
 session.run("while True: pass", timeout=60)
 """
+REAL_TIME = """\
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+from safeexec import Sandbox
+with Sandbox("calculator") as sandbox, sandbox.session() as session:
+    session.run("x = 1").check()
+    print(session.run("while True: pass", timeout=0.2).state, session.get("x"))
+"""
 STRAYS = """\
 import os
 for _ in range(3):
@@ -140,3 +149,10 @@ def test_nothing_survives_close(profile: str) -> None:
         members = [psutil.Process(pid) for pid in group(session)]
         session.close()
         assert within_deadline(lambda: all(gone(member) for member in members))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may take a real-time priority")
+def test_a_host_with_a_real_time_priority_keeps_it_to_itself() -> None:
+    """On one core with it a guest's loop would never be interrupted."""
+    done = subprocess.run([sys.executable, "-c", REAL_TIME], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "restored 1\n", done.stderr
