@@ -220,17 +220,21 @@ class Guest:
 
     def failed(self, error: BaseException) -> m.StepDone:
         """The answer of a step that raised."""
-        from safeexec.child.errors import report
-
         displays = self.displays.collect(None)
-        told = report(
-            error,
-            sources=self.sources,
-            namespace=self.namespace,
-            plan=self.language.plan,
-            lost_names=self.lost,
-            workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
-        )
+        try:
+            from safeexec.child.errors import report
+        except OSError:
+            # The zygote imports it late, and this step has left no descriptor to read it with.
+            told = _brief_report(error)
+        else:
+            told = report(
+                error,
+                sources=self.sources,
+                namespace=self.namespace,
+                plan=self.language.plan,
+                lost_names=self.lost,
+                workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
+            )
         self.streams.end()
         return m.StepDone(
             "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
@@ -258,6 +262,24 @@ class Guest:
             self._source_bytes -= len(self.sources.pop(oldest))
             linecache.cache.pop(oldest, None)
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+def _brief_report(error: BaseException) -> m.ErrorReport:
+    """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
+    own = BaseException.__dict__
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    words = str(error) if type(error) is OSError else " ".join(filter(_is_text, own["args"].__get__(error)))
+    line, place = None, own["__traceback__"].__get__(error)
+    while place is not None:
+        if place.tb_frame.f_code.co_filename.startswith("<step "):
+            line = place.tb_lineno
+            break
+        place = place.tb_next
+    return m.ErrorReport(type=name, message=words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS], line=line)
+
+
+def _is_text(part: object) -> bool:
+    return type(part) is str
 
 
 def _workspace_files() -> list[str]:

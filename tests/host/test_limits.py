@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import PolicyError, Result, Session
+from safeexec import PolicyError, Result, Sandbox, Session
 
 OpenSession = Callable[..., Session]
 
@@ -253,6 +253,18 @@ def test_descriptors_beyond_the_limit_are_an_error(open_session: OpenSession) ->
     result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
     assert result.error is not None and result.error.type == "OSError"
     assert session.run("n = len(files)\nfiles.clear()\nn < 64").value is True
+
+
+def test_descriptors_run_out_in_the_first_step_of_a_sandbox() -> None:
+    """Before the zygote has imported what tells of errors, which takes a descriptor."""
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session(open_files=32) as session:
+        result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
+        assert (result.outcome, result.state) == ("error", "kept") and result.error is not None
+        assert (result.error.type, result.error.line) == (
+            "OSError",
+            2,
+        ) and "Too many open files" in result.error.message
+        assert session.run("files.clear()\n1 / 0").error.type == "ZeroDivisionError"  # type: ignore[union-attr]
 
 
 @pytest.mark.profile("confined-python")
