@@ -259,12 +259,12 @@ def test_descriptors_run_out_in_the_first_step_of_a_sandbox() -> None:
     """Before the zygote has imported what tells of errors, which takes a descriptor."""
     with Sandbox("confined-python", spare=0) as sandbox, sandbox.session(open_files=32) as session:
         result = session.run("files = []\nwhile True: files.append(open('f', 'w'))")
-        assert (result.outcome, result.state) == ("error", "kept") and result.error is not None
-        assert (result.error.type, result.error.line) == (
-            "OSError",
-            2,
-        ) and "Too many open files" in result.error.message
-        assert session.run("files.clear()\n1 / 0").error.type == "ZeroDivisionError"  # type: ignore[union-attr]
+        assert (result.outcome, result.state) == ("error", "kept")
+        error = result.error
+        assert error is not None and (error.type, error.line) == ("OSError", 2)
+        assert "Too many open files" in error.message
+        error = session.run("files.clear()\n1 / 0").error
+        assert error is not None and error.type == "ZeroDivisionError"
 
 
 @pytest.mark.profile("confined-python")
