@@ -58,6 +58,20 @@ class Failure:
         self._expression: ast.expr | None = MISSING
         self._locals: dict[str, Any] | None = None
 
+    def nodes_of_steps(self, *texts: str) -> Iterator[tuple[str, ast.AST]]:
+        """File name and node of every step so far that has one of `texts` in it and can be parsed."""
+        import ast
+
+        for filename, source in self.sources.items():
+            if not any(text in source for text in texts):
+                continue
+            try:
+                tree = ast.parse(source)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+            for node in ast.walk(tree):
+                yield filename, node
+
     def release(self) -> None:
         """Let go of the frames."""
         self.frame = None
@@ -312,3 +326,13 @@ def frames_of(failure: Failure) -> Iterator[dict[str, Any]]:
     """The local variables of the library frames, outermost first."""
     for frame in failure.libraries[:40]:
         yield dict(frame.f_locals)
+
+
+def called_name(call: ast.Call) -> str:
+    """The last name of what is called; empty where it has none."""
+    import ast
+
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""

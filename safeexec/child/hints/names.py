@@ -252,29 +252,22 @@ def _bound_elsewhere(failure: Failure, name: str) -> str | None:
     """A name that has a value inside a function, a comprehension or an `except` block only."""
     import ast
 
-    for source in failure.sources.values():
-        if name not in source:
-            continue
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        for node in ast.walk(tree):
-            match node:
-                case ast.ExceptHandler(name=bound) if bound == name:
-                    return f"`{name}` is deleted at the end of its `except` block: use it there, or assign it to another name, `error = {name}`."
-                case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                    targets = [part for generator in node.generators for part in ast.walk(generator.target)]
-                    if any(isinstance(part, ast.Name) and part.id == name for part in targets):
-                        return f"`{name}` exists only inside the comprehension: assign it outside, or use a `for` loop."
-                case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    if any(
-                        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
-                        for part in ast.walk(node)
-                    ):
-                        return f"`{name}` is a local variable of the function `{node.name}`: let it `return {name}`, and assign the result of the call."
-                    if any(argument.arg == name for argument in node.args.args):
-                        return f"`{name}` is a parameter of the function `{node.name}` and exists only inside of it: pass or assign a value here."
+    for _, node in failure.nodes_of_steps(name):
+        match node:
+            case ast.ExceptHandler(name=bound) if bound == name:
+                return f"`{name}` is deleted at the end of its `except` block: use it there, or assign it to another name, `error = {name}`."
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                targets = [part for generator in node.generators for part in ast.walk(generator.target)]
+                if any(isinstance(part, ast.Name) and part.id == name for part in targets):
+                    return f"`{name}` exists only inside the comprehension: assign it outside, or use a `for` loop."
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if any(
+                    isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
+                    for part in ast.walk(node)
+                ):
+                    return f"`{name}` is a local variable of the function `{node.name}`: let it `return {name}`, and assign the result of the call."
+                if any(argument.arg == name for argument in node.args.args):
+                    return f"`{name}` is a parameter of the function `{node.name}` and exists only inside of it: pass or assign a value here."
     return None
 
 

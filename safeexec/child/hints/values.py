@@ -9,7 +9,14 @@ import re
 from types import CoroutineType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
-from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of, library_kind, module_name
+from safeexec.child.hints.failure import (
+    MISSING,
+    attribute_names,
+    attribute_of,
+    called_name,
+    library_kind,
+    module_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,13 +106,7 @@ def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | Non
         kept = [keyword for keyword in tree.keywords if keyword.arg != "inplace"]
         call = failure.text_of(ast.Call(func=tree.func, args=tree.args, keywords=kept), "df.method(...)")
         return f"A method with `inplace=True` returns None: leave `inplace=True` out and assign the result, `{text or 'result'} = {call}`."
-    name = (
-        tree.func.attr
-        if isinstance(tree.func, ast.Attribute)
-        else tree.func.id
-        if isinstance(tree.func, ast.Name)
-        else ""
-    )
+    name = called_name(tree)
     if name == "print":
         return "`print(...)` returns None: assign the value itself and print it in a line of its own."
     function = failure.resolve(tree.func)
@@ -123,16 +124,9 @@ def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | Non
 def _without_return(failure: Failure, name: str) -> str | None:
     """A function of the guest that has no ``return`` with a value, or not on every path."""
     definition = None
-    for source in failure.sources.values():
-        if f"def {name}" not in source:
-            continue
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-                definition = node
+    for _, node in failure.nodes_of_steps(f"def {name}"):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            definition = node
     if definition is None:
         return None
     if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(definition)):
@@ -154,21 +148,14 @@ def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
     if not text.isidentifier() or failure.frame is None:
         return None
     found: ast.expr | None = None
-    for filename, source in failure.sources.items():
-        if f"{text} =" not in source and f"{text}=" not in source:
-            continue
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        for node in ast.walk(tree):
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value)
-                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-                ):
-                    if name == text and (filename != failure.frame.filename or node.lineno <= failure.frame.line):
-                        found = value
+    for filename, node in failure.nodes_of_steps(f"{text} =", f"{text}=", f"{text}:"):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                if name == text and (filename != failure.frame.filename or node.lineno <= failure.frame.line):
+                    found = value
     return found
 
 
@@ -246,13 +233,7 @@ def _wrong_kind(failure: Failure) -> str | None:
         wrong = next(
             (arg for arg in [*tree.args, *(k.value for k in tree.keywords)] if type(failure.resolve(arg)) is str), None
         )
-        name = (
-            tree.func.attr
-            if isinstance(tree.func, ast.Attribute)
-            else tree.func.id
-            if isinstance(tree.func, ast.Name)
-            else ""
-        )
+        name = called_name(tree)
         if name in ("date", "datetime"):
             return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
         if name == "int" and len(tree.args) + len(tree.keywords) > 1:
