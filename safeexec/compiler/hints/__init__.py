@@ -178,7 +178,7 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return text
     if full in plan.imports:
         return f"Import it first: `import {full}`."
-    if judge(module, name).tag:
+    if judge(module, name).tag not in ("", "internal"):
         return None  # it is what the program means, and refused for what it does
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     found = nearest(name, provided(module, names, plan), 2)
