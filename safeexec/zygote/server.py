@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -65,16 +66,18 @@ class Zygote:
                     warm(self.server)
                     self.lockdown.measure()
             request = self.link.receive()
-            fds = [self.link.take_fd() for _ in range(SPAWN_FDS)]
-            control, stdout, stderr = (fd for fd in fds if fd is not None)
+            fds = [fd for _ in range(SPAWN_FDS) if (fd := self.link.take_fd()) is not None]
             try:
+                if len(fds) < SPAWN_FDS:
+                    # The kernel leaves out what has no room in this process's table, and delivers the rest.
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
                 pid = fork()
             except OSError as error:
-                self.link.send(m.SpawnFailed(request.number, f"fork: {error.strerror}"))
+                self.link.send(m.SpawnFailed(request.number, f"the zygote cannot fork: {error.strerror}"))
                 pid = -1
             if pid == 0:
-                self._become(request, control, stdout, stderr)
-            for fd in (control, stdout, stderr):
+                self._become(request, *fds)
+            for fd in fds:
                 os.close(fd)
             self._forked += 1
 
