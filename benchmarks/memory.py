@@ -15,7 +15,7 @@ import signal
 import struct
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import psutil
 
@@ -26,7 +26,11 @@ from safeexec.host.runner import SETTLE_SECONDS
 
 def private(processes: set[psutil.Process]) -> float:
     """MB that only these processes use. Raises psutil.AccessDenied."""
-    return sum(process.memory_full_info().uss for process in processes) / 1e6
+    total = 0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # a checkpoint that a newer one has replaced
+            total += process.memory_full_info().uss
+    return total / 1e6
 
 
 def below() -> set[psutil.Process]:
