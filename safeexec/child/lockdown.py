@@ -1,10 +1,10 @@
 """The child gives up its rights, before a byte of guest input is read.
 
 `Lockdown.prepare` does in the zygote, once, what can be done ahead: the filter as bytes, a descriptor per readable
-path. `apply` runs in each child right after the fork, with one thread. The order matters: the user namespace needs
-``/proc`` and a dumpable process, Landlock must find the workspace, the limit of memory comes after the last large
-allocation, and seccomp is last, since it refuses most of what comes before it. Any failure raises: a child is locked
-down or it is none.
+path, the system calls in a row. `apply` runs in each child right after the fork, with one thread. The order matters:
+the user namespace needs ``/proc`` and a dumpable process, Landlock must find the workspace, the limit of memory comes
+after the last large allocation, and seccomp is last, since it refuses most of what comes before it; only descriptors,
+which Landlock's rules need, are closed behind it. Any failure raises: a child is locked down or it is none.
 """
 
 from __future__ import annotations
