@@ -18,7 +18,7 @@ from functools import partial
 
 from benchmarks.common import BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Policy, Sandbox
-from safeexec.host import confinement
+from safeexec.host.startup import confinement
 from safeexec.linux import capabilities, landlock, namespaces, rlimits, seccomp
 from safeexec.syscalls.table import rules_for
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
         ToolError,
         WorkspaceError,
     )
-    from safeexec.host.aio import AsyncSandbox, AsyncSession
-    from safeexec.host.blocking import Sandbox, Session
-    from safeexec.host.confinement import describe as machine_protection
-    from safeexec.host.plugin import AsyncPlugin, Plugin
+    from safeexec.host.faces.aio import AsyncSandbox, AsyncSession
+    from safeexec.host.faces.blocking import Sandbox, Session
+    from safeexec.host.plugins.plugin import AsyncPlugin, Plugin
+    from safeexec.host.startup.confinement import describe as machine_protection
     from safeexec.inline import compile_expression, evaluate
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
@@ -45,9 +45,9 @@ _HOME = {
         "SandboxClosed "
         "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
     ),
-    "safeexec.host.aio": "AsyncSandbox AsyncSession",
-    "safeexec.host.blocking": "Sandbox Session",
-    "safeexec.host.plugin": "AsyncPlugin Plugin",
+    "safeexec.host.faces.aio": "AsyncSandbox AsyncSession",
+    "safeexec.host.faces.blocking": "Sandbox Session",
+    "safeexec.host.plugins.plugin": "AsyncPlugin Plugin",
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.policy.model": "Policy",
     "safeexec.protocol.confinement": "Mechanism",
@@ -55,7 +55,7 @@ _HOME = {
     "safeexec.results": "Display ErrorInfo Result",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
-_RENAMED = {"machine_protection": ("safeexec.host.confinement", "describe")}
+_RENAMED = {"machine_protection": ("safeexec.host.startup.confinement", "describe")}
 
 __all__ = [
     "AsyncPlugin",

@@ -23,7 +23,7 @@ from time import time, time_ns
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safeexec.host.runner import Running
+    from safeexec.host.session.runner import Running
     from safeexec.policy.model import Policy
     from safeexec.results import Result
 

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from safeexec.errors import PolicyError, ProtectionError, ProtocolError
-from safeexec.host import supervisor
-from safeexec.host.channel import Channel, Gone
-from safeexec.host.output import OutputFile
-from safeexec.host.supervisor import Verdict, Watch
+from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
+from safeexec.host.watch import supervisor
+from safeexec.host.watch.supervisor import Verdict, Watch
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import Usage
 
 if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Workspace
     from safeexec.host.sandbox import SandboxCore
-    from safeexec.host.workspace import Workspace
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits
 
@@ -224,7 +224,7 @@ class _CommandWatch(Watch):
         return sum(processes.private_memory(stat.pid) for stat in processes.session_members(self._leader))
 
     def _unnamed_over(self) -> Verdict | None:
-        from safeexec.host import unnamed
+        from safeexec.host.watch import unnamed
 
         if monotonic() < self._next_deep_look:
             return None

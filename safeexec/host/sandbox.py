@@ -25,25 +25,25 @@ from safeexec.errors import (
     SandboxError,
 )
 from safeexec.host.audit import AuditTarget, observer_for
-from safeexec.host.channel import Channel, Gone
+from safeexec.host.files.workspace import Workspace, WorkspaceRoot
 from safeexec.host.forks import watch
-from safeexec.host.launch import Launched
-from safeexec.host.launcher import Zygote
-from safeexec.host.output import OutputFile, PrintedFile
 from safeexec.host.queue import Turnstile
-from safeexec.host.runner import READY_SECONDS, Running, lowered
-from safeexec.host.session import SessionCore
-from safeexec.host.tools import Approval, Toolbox, tools_from
+from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.runner import READY_SECONDS, Running, lowered
+from safeexec.host.session.session import SessionCore
+from safeexec.host.startup.launch import Launched
+from safeexec.host.startup.launcher import Zygote
+from safeexec.host.tools.toolbox import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core
-from safeexec.host.workspace import Workspace, WorkspaceRoot
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
-    from safeexec.host.idle import IdleCloser
-    from safeexec.host.rest import Minder
+    from safeexec.host.watch.idle import IdleCloser
+    from safeexec.host.watch.rest import Minder
     from safeexec.linux.cgroups import Group
 
 DATA_PRELOAD = (
@@ -161,14 +161,14 @@ class SandboxCore:
             raise
         watch(self)
         if self._idle_seconds is not None:
-            from safeexec.host.idle import IdleCloser
+            from safeexec.host.watch.idle import IdleCloser
 
             self._idle = IdleCloser(self, self._idle_seconds)
         self.replenish()
 
     def _configuration(self) -> m.Configure:
         """What the zygote is told: the policy as data, and the plan for the kernel."""
-        from safeexec.host.confinement import plan
+        from safeexec.host.startup.confinement import plan
 
         policy, determinism = self.policy, self.policy.determinism
         if policy.filesystem.workspace != "none":
@@ -181,7 +181,7 @@ class SandboxCore:
         fonts = None
         draws = any(name.partition(".")[0] == "matplotlib" for name in policy.imports)
         if draws or policy.language.mode == "python":
-            from safeexec.host.fonts import font_cache
+            from safeexec.host.startup.fonts import font_cache
 
             fonts = font_cache()
         confinement = plan(
@@ -270,7 +270,7 @@ class SandboxCore:
         if self._root is not None:
             self._root.close()
         if may_have_groups():
-            from safeexec.host.groups import finish
+            from safeexec.host.watch.groups import finish
 
             finish()
 
@@ -301,7 +301,7 @@ class SandboxCore:
     @property
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
-        from safeexec.host.groups import mechanism
+        from safeexec.host.watch.groups import mechanism
 
         return [*self.mechanisms, mechanism()]
 
@@ -309,7 +309,7 @@ class SandboxCore:
         """A control group for a new session, where this process may make one."""
         if not may_have_groups():
             return None
-        from safeexec.host.groups import new_group
+        from safeexec.host.watch.groups import new_group
 
         return new_group(policy)
 
@@ -385,7 +385,7 @@ class SandboxCore:
 
     def restore(self, path: str | os.PathLike[str], trust: str) -> Core[SessionCore]:
         """A session that goes on from a saved state. Raises `StateFileError`."""
-        from safeexec.host import state_file
+        from safeexec.host.files import state_file
 
         self.check_usable()
         policy = self.policy
@@ -412,7 +412,7 @@ class SandboxCore:
         self._open.add(session)
         with self._lock:
             if self._minder is None and not self.closed:
-                from safeexec.host.rest import Minder
+                from safeexec.host.watch.rest import Minder
 
                 self._minder = Minder(self)
 
@@ -499,7 +499,7 @@ class SandboxCore:
             return (yield from commands.run(self, argv, workspace, workspace.path, timeout, group))
         finally:
             if group is not None:
-                from safeexec.host.groups import give_up
+                from safeexec.host.watch.groups import give_up
 
                 give_up(group)
             workspace.close()
@@ -544,7 +544,7 @@ class SandboxCore:
 
 @cache
 def may_have_groups() -> bool:
-    """Whether it is worth looking: 20 us, where `host.groups` would cost a start 0.5 ms."""
+    """Whether it is worth looking: 20 us, where `host.watch.groups` would cost a start 0.5 ms."""
     for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         try:
             with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:

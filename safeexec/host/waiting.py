@@ -1,8 +1,8 @@
 """The one place where the host waits. Its logic is written once, as generators; a face drives them.
 
 A generator of the core yields a `Wait` when it can go no further without I/O, or a `CallTool` when guest code calls a
-host function, and is resumed with the answer. `drive` is the blocking face; `host.aio` drives the same generators on an
-event loop. (The shape is psycopg 3's: generators in the core, `waiting.py` per face.)
+host function, and is resumed with the answer. `drive` is the blocking face; `host.faces.aio` drives the same generators
+on an event loop. (The shape is psycopg 3's: generators in the core, `waiting.py` per face.)
 """
 
 from __future__ import annotations

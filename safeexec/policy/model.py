@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    from safeexec.policy.diff import Difference
-    from safeexec.policy.explain import Answer
-    from safeexec.policy.needs import Needs
-    from safeexec.policy.review import Finding
     from safeexec.protocol.plan import LanguagePlan, LimitsPlan
+    from safeexec.reports.diff import Difference
+    from safeexec.reports.needs import Needs
+    from safeexec.reports.review import Finding
+    from safeexec.reports.why import Answer
 
 Mode = Literal["restricted", "python"]
 Workspace = Literal["none", "read-only", "read-write"]
@@ -261,7 +261,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
 
     def diff(self, other: Policy) -> list[Difference]:
         """What `other` says differently, setting by setting."""
-        from safeexec.policy.diff import differences
+        from safeexec.reports.diff import differences
 
         return differences(self, other)
 
@@ -276,7 +276,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
 
     def check(self) -> list[Finding]:
         """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""
-        from safeexec.policy.review import review
+        from safeexec.reports.review import review
 
         return review(self)
 
@@ -310,19 +310,19 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=F
 
     def why(self, name: str) -> Answer:
         """Whether a module, attribute, builtin, construct or system call is allowed, by which line."""
-        from safeexec.policy.explain import why
+        from safeexec.reports.why import why
 
         return why(self, name)
 
     def needs(self, source: str) -> Needs:
         """What a whole program would need: every name it uses, and the smallest policy that grants it."""
-        from safeexec.policy.needs import needs
+        from safeexec.reports.needs import needs
 
         return needs(self, source)
 
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
         """What guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""
-        from safeexec.policy.card import card
+        from safeexec.reports.card import card
 
         return card(self, format=format, tools=tools)
 

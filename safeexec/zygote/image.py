@@ -1,4 +1,4 @@
-"""Fills the image from which children without files import (`child.library`): byte code and time zones.
+"""Fills the image from which children without files import (`child.process.library`): byte code and time zones.
 
 What is in it is what a child may still need once everything that its policy allows has been imported: this package's
 late parts and the libraries that those use, modules that the standard library imports only when it runs, every text
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder, SourceFileLoader
 
-from safeexec.child.library import ABSENT, ENCODINGS, HEAD, MODULES, ZONES, Library, Table
+from safeexec.child.process.library import ABSENT, ENCODINGS, HEAD, MODULES, ZONES, Library, Table
 
 __all__ = ["Image"]
 

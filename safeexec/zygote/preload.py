@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
-    from safeexec.child.serve import Server
+    from safeexec.child.process.serve import Server
 
 ENVIRONMENT = {
     "TZ": "UTC",
@@ -47,25 +47,25 @@ def prepare_environment(configure: m.Configure) -> None:
 OWN = (
     "_strptime",
     "pickle",
-    "safeexec.child.main",
-    "safeexec.child.lockdown",
-    "safeexec.child.changes",
-    "safeexec.child.displays",
-    "safeexec.child.execute",
-    "safeexec.child.language",
-    "safeexec.child.output",
-    "safeexec.child.serve",
-    "safeexec.child.tools",
+    "safeexec.child.process.main",
+    "safeexec.child.process.lockdown",
+    "safeexec.child.step.changes",
+    "safeexec.child.step.displays",
+    "safeexec.child.step.execute",
+    "safeexec.child.language.language",
+    "safeexec.child.step.output",
+    "safeexec.child.process.serve",
+    "safeexec.child.step.tools",
     "safeexec.zygote.confine",
-    "safeexec.child.builtins",
-    "safeexec.child.violations",
+    "safeexec.child.language.builtins",
+    "safeexec.child.step.violations",
 )
 """What every child is made of, and what the standard library imports behind its back."""
 
 LATE = (
     "safeexec.compiler.transformer",
-    "safeexec.child.errors",
-    "safeexec.child.tracebacks",
+    "safeexec.child.step.errors",
+    "safeexec.child.step.tracebacks",
     "safeexec.child.hints",
     "safeexec.compiler.diagnostics",
     "asttokens.line_numbers",
@@ -141,14 +141,14 @@ def _read_only_configuration() -> Iterator[None]:
 
 def build_server(configure: m.Configure, control: int) -> Server:
     """What serves every session to come, complete but for its control socket, which becomes descriptor `control`."""
-    from safeexec.child.changes import Tracker
-    from safeexec.child.displays import Displays
-    from safeexec.child.execute import Guest
-    from safeexec.child.language import Language
-    from safeexec.child.link import Link
-    from safeexec.child.output import Streams
-    from safeexec.child.serve import Server
-    from safeexec.child.tools import ToolCaller, make_help, tool_functions
+    from safeexec.child.language.language import Language
+    from safeexec.child.process.link import Link
+    from safeexec.child.process.serve import Server
+    from safeexec.child.step.changes import Tracker
+    from safeexec.child.step.displays import Displays
+    from safeexec.child.step.execute import Guest
+    from safeexec.child.step.output import Streams
+    from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
 
     link = Link(control)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
@@ -164,7 +164,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
         functions,
     )
     if configure.limits.threads:
-        from safeexec.child.threads import Threads
+        from safeexec.child.process.threads import Threads
 
         guest.threads = Threads(configure.limits.threads)
         guest.threads.install()
@@ -193,7 +193,7 @@ def settle(server: Server) -> None:
     """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
     all.
     """
-    from safeexec.child import checkpoints
+    from safeexec.child.process import checkpoints
 
     server.guest.displays.prepare()
     server.guest.progress.prepare()

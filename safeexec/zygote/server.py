@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from safeexec.child import refusals
-from safeexec.child.link import Link
-from safeexec.child.main import become_child
+from safeexec.child.process.link import Link
+from safeexec.child.process.main import become_child
+from safeexec.child.step import refusals
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules, warm
 
 if TYPE_CHECKING:
-    from safeexec.child.lockdown import Lockdown
-    from safeexec.child.serve import Server
+    from safeexec.child.process.lockdown import Lockdown
+    from safeexec.child.process.serve import Server
     from safeexec.zygote.image import Image
 
 SPAWN_FDS = 3
@@ -98,7 +98,7 @@ class Zygote:
             # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
             host = os.dup(host)
             if isinstance(request, m.RunCommand):
-                from safeexec.child.command import run_command
+                from safeexec.child.process.command import run_command
 
                 assert self.command_lockdown is not None
                 run_command(request, control, stdout, stderr, self.link.fileno(), self.command_lockdown)
@@ -142,14 +142,14 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
     preloading.
     """
-    from safeexec.child.lockdown import Lockdown
+    from safeexec.child.process.lockdown import Lockdown
     from safeexec.zygote import preload
     from safeexec.zygote.confine import enter
 
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
     if configure.seed is not None:
-        from safeexec.child import determinism
+        from safeexec.child.language import determinism
 
         determinism.install(configure.seed, configure.clock)
     preload.import_modules(configure.preload)

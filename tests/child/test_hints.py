@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.child.errors import report
 from safeexec.child.hints.patterns import PATTERNS
+from safeexec.child.step.errors import report
 from safeexec.compiler.hints.matching import needles
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 

@@ -216,7 +216,7 @@ if sys.version_info >= (3, 12):
 
 @pytest.mark.parametrize("source", ACCEPTED)
 def test_accepted_and_runs(source: str, plan: LanguagePlan) -> None:
-    from safeexec.child.language import Language
+    from safeexec.child.language.language import Language
 
     namespace: dict[str, object] = {"__name__": "__main__"}
     language = Language(plan)

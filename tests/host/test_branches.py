@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import CheckpointError, Sandbox, Session
-from safeexec.host.checkpoints import Checkpoint, Checkpoints, new_lane
+from safeexec.host.session.checkpoints import Checkpoint, Checkpoints, new_lane
 
 OpenSession = Callable[..., Session]
 

@@ -15,7 +15,7 @@ import pytest
 
 from safeexec import CheckpointError, SandboxError, Session
 from safeexec.errors import StateFileError
-from safeexec.host import state_file
+from safeexec.host.files import state_file
 from tests.footprint import pause
 
 pytestmark = pytest.mark.profile("confined-python")

@@ -84,13 +84,13 @@ def start(
 def main() -> None:
     """The host of one case."""
     job = json.loads(sys.stdin.readline())
-    from safeexec.host.confinement import library_paths
+    from safeexec.host.startup.confinement import library_paths
 
     if job["ordinary"] and os.geteuid() == 0:
         _become_ordinary(job["base"], library_paths((str(_ROOT),)))
     if not job["namespaces"]:
         refuse_namespaces()
-    from safeexec.host.confinement import plan
+    from safeexec.host.startup.confinement import plan
     from safeexec.policy.model import Policy
 
     workspaces = os.path.join(job["base"], "workspaces")
@@ -161,7 +161,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         from safeexec.zygote.confine import enter
 
         mechanisms = enter(decided.zygote)
-        from safeexec.child.lockdown import Lockdown
+        from safeexec.child.process.lockdown import Lockdown
 
         image = None
         if decided.child.files == "none":

@@ -109,7 +109,7 @@ from safeexec.zygote.server import run
 del sys.modules["typing_extensions"], sys.modules["platform"]
 from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules
 import_modules((*OWN, *COMMON))
-import safeexec.zygote.confine, safeexec.child.tools, safeexec.facades.build
+import safeexec.zygote.confine, safeexec.child.step.tools, safeexec.facades.build
 from safeexec.zygote.image import Image
 image = Image()
 before = set(sys.modules)
@@ -123,11 +123,11 @@ known = image.library.table(0)
 print([name for name, file in files.items() if file.endswith(".py") and known.get(name, (0, -1))[1] < 0])
 """
 MORE = (
-    "safeexec.child.determinism",
-    "safeexec.child.rich",
-    "safeexec.child.selftest",
-    "safeexec.child.sql",
-    "safeexec.child.state",
+    "safeexec.child.language.determinism",
+    "safeexec.child.step.rich",
+    "safeexec.child.process.selftest",
+    "safeexec.child.step.sql",
+    "safeexec.child.process.state",
     "safeexec.compiler.hints.constructs",
     "safeexec.compiler.hints.limits",
     "safeexec.protocol.values.frames",

@@ -163,7 +163,7 @@ def test_system_calls_that_are_never_legitimate_fail(run: Run) -> None:
 def test_a_refusal_names_its_call(run: Run) -> None:
     """As Python shows it, and as the child explains it."""
     source = """
-from safeexec.child.violations import explain
+from safeexec.child.step.violations import explain
 import socket
 try:
     socket.socket()
@@ -212,7 +212,7 @@ def test_executable_memory(run: Run) -> None:
 def test_a_policy_without_executable_mappings_loads_no_library(run: Run) -> None:
     """And the failure, which only the loader words, is told as the refusal that it is."""
     source = """
-from safeexec.child.violations import explain
+from safeexec.child.step.violations import explain
 try:
     import _lsprof
 except ImportError as error:
@@ -263,7 +263,7 @@ os.abort()
 def test_threads_are_refused_where_the_policy_has_none(run: Run) -> None:
     source = """
 import threading
-from safeexec.child.violations import explain
+from safeexec.child.step.violations import explain
 try:
     threading.Thread(target=print).start()
 except RuntimeError as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy
-from safeexec.host.confinement import plan
+from safeexec.host.startup.confinement import plan
 from safeexec.syscalls.table import rules_for
 
 PROGRAMS = Path(__file__).parents[1] / "programs"

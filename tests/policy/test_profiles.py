@@ -12,9 +12,10 @@ import pytest
 
 from safeexec import Policy, PolicyError
 from safeexec.compiler.names import CONSTRUCTS
-from safeexec.policy import reference, resolved, schema
+from safeexec.policy import resolved, schema
 from safeexec.policy.model import PROTECTIONS
 from safeexec.policy.profiles import read_profile, shipped_directory
+from safeexec.reports import reference
 
 SHIPPED = {"expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"}
 

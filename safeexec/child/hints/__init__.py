@@ -95,7 +95,7 @@ def _key(failure: Failure) -> str | None:
 
 def _import(failure: Failure) -> str | None:
     from safeexec.child.hints import names
-    from safeexec.child.violations import is_out_of_memory
+    from safeexec.child.step.violations import is_out_of_memory
 
     return _memory(failure) if is_out_of_memory(failure.exc) else names.import_failed(failure)
 

@@ -17,7 +17,7 @@ from safeexec.child.hints.failure import (
     module_name,
 )
 from safeexec.child.hints.values import none_or_coroutine
-from safeexec.child.tracebacks import type_name
+from safeexec.child.step.tracebacks import type_name
 from safeexec.compiler.hints import hint_for, missing_in_module, nearest, quoted
 from safeexec.compiler.hints.matching import same_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.tracebacks import GuestFrame, args_of, type_name
+from safeexec.child.step.tracebacks import GuestFrame, args_of, type_name
 
 if TYPE_CHECKING:
     import ast

@@ -39,7 +39,7 @@ TABLES = {
             "settrace_all_threads stack_size": INTERPRETER,
         },
         internal="activeCount currentThread WeakSet",
-        note="how many threads there may be is counted where they start (`child.threads`).",
+        note="how many threads there may be is counted where they start (`child.process.threads`).",
     ),
     "concurrent": Table(),
     "concurrent.futures": Table(

@@ -1,0 +1,1 @@
+"""The language at run time: builtins, guards and imports of guest code."""

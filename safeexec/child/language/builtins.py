@@ -1,0 +1,227 @@
+"""The builtins of guest code: the real ones of the policy's list, with guards where a name or a text is computed."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping
+from types import CodeType, FrameType, ModuleType
+from typing import Any, Final
+
+from safeexec.child.language.guards import attribute_guards
+from safeexec.child.language.imports import make_import
+from safeexec.compiler import names
+from safeexec.compiler.diagnostics import Rejection
+from safeexec.compiler.rules import REFUSED, Rules
+from safeexec.compiler.step import compile_text
+from safeexec.facades.replacements.guards import set_guards
+
+HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__"})
+"""Names of the guest's namespace that `globals()` does not show."""
+
+NEVER: Final = frozenset(
+    {"__import__", "__loader__", "__spec__", "breakpoint", "compile", "help", "copyright", "credits", "license"}
+)
+"""Builtins that no policy can give to restricted code."""
+
+
+_REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
+"""What a refusal within a text that `eval` or `exec` was given is raised as, by its kind."""
+
+
+def make_builtins(
+    rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., ModuleType]
+) -> dict[str, Any]:
+    """The dict that is `__builtins__` of guest code with `guest_globals`. Guest code has no name for it."""
+    guards = attribute_guards(rules, guest_globals)
+    set_guards(getattr=guards["getattr"], setattr=guards["setattr"])  # what operator.attrgetter and its kind read with
+    table: dict[str, Any] = {
+        name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
+    }
+    replaced = guards | _namespace_guards(rules, guest_globals, guards.pop("<vars>")) | {"exit": leave, "quit": leave}
+    replaced |= text_guards(rules, guest_globals, table)
+    table.update(
+        (name, value) for name, value in replaced.items() if name in rules.plan.builtins or name in names.GUARD_NAMES
+    )
+    for name, guard in replaced.items():  # as their errors and representations name them
+        guard.__qualname__ = guard.__name__ = name
+        guard.__module__ = "builtins"
+    table["__build_class__"] = builtins.__build_class__
+    table["__import__"] = make_import(facade_import)
+    table["__debug__"] = True
+    table["__name__"] = "builtins"
+    return table
+
+
+def leave(code: object = None, /) -> None:
+    """Leave the step: `exit` and `quit` as `site` defines them."""
+    raise SystemExit(code)
+
+
+class Globals(dict[str, Any]):
+    """`globals()` of guest code: a copy without the interpreter's own entries. Writing to it reaches the namespace."""
+
+    __slots__ = ("_remove", "_write")
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        super().__init__(without_own(namespace))
+
+        def write(name: Any, value: Any) -> None:
+            _check_key(name)
+            namespace[name] = value
+
+        def remove(name: Any) -> None:
+            _check_key(name)
+            namespace.pop(name, None)
+
+        self._write, self._remove = write, remove
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._write(name, value)
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        self._remove(name)
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        """As `dict.update`."""
+        for name, value in dict(*args, **kwargs).items():
+            self[name] = value
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """As `dict.setdefault`."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """As `dict.pop`."""
+        if name in self:
+            self._remove(name)
+        return super().pop(name, *default)
+
+
+Globals.__name__ = Globals.__qualname__ = "dict"  # what a program prints of it
+Globals.__module__ = "builtins"
+
+
+def _check_key(name: Any) -> None:
+    if type(name) is not str or name in HIDDEN or names.is_internal(name):
+        raise KeyError(name)
+
+
+def without_own(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a namespace without the interpreter's own entries and names that stand for guards.
+
+    Keys are exact `str`: an object that compares as it likes could be any name later.
+    """
+    return {
+        name: value
+        for name, value in namespace.items()
+        if type(name) is str and name not in HIDDEN and not names.is_internal(name)
+    }
+
+
+def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Callable[[Any], Any]) -> dict[str, Any]:
+    """`globals`, `locals`, `vars`, `dir`: filtered copies of what the caller's frame has."""
+    frame_of = sys._getframe
+    every_name = builtins.dir
+
+    def visible(frame: FrameType) -> dict[str, Any]:
+        found = frame.f_locals
+        return Globals(guest_globals) if found is guest_globals else without_own(found)
+
+    def globals() -> dict[str, Any]:
+        return Globals(guest_globals)
+
+    def locals() -> dict[str, Any]:
+        return visible(frame_of(1))
+
+    def vars(*object: Any) -> Any:
+        return dict_of(*object) if object else visible(frame_of(1))
+
+    def dir(*object: Any) -> list[str]:
+        if object:
+            return [name for name in every_name(*object) if rules.attribute(name) != REFUSED]
+        return sorted(visible(frame_of(1)))
+
+    return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    found = frame.f_locals
+    return found if isinstance(found, dict) else dict(found)  # 3.13: of a function a proxy, not to be written through
+
+
+@contextlib.contextmanager
+def own_copy(given: dict[Any, Any], table: dict[str, Any] | None) -> Iterator[dict[Any, Any]]:
+    """A namespace to run text in, made from a dict of the guest, which has what came of it when the text has run.
+
+    The guest must hold neither the builtins (`table`, None for locals) nor a dict that guards are looked up in.
+    """
+    namespace = without_own(given)
+    if table is not None:
+        namespace["__builtins__"] = table  # functions defined there keep it as their globals
+    try:
+        yield namespace
+    finally:
+        left = without_own(namespace)
+        for name in without_own(given).keys() - left.keys():
+            given.pop(name, None)
+        given.update(left)
+
+
+def code_of(source: str, rules: Rules, mode: str, function: str, names: Container[str], filename: str) -> CodeType:
+    """Text that a program has computed, compiled under the rules. Raises what `function` would, for a refusal too."""
+    try:
+        return compile_text(source, rules, filename, mode, names)
+    except Rejection as rejection:
+        first = rejection.diagnostics[0]
+    refused = _REFUSED_TEXT.get(first.kind, SyntaxError)(f"{function}: {first.message}")
+    refused.rule, refused.hint = first.rule, first.hint
+    raise refused
+
+
+def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+    """`eval` and `exec` of text: compiled under the same rules, run with the same builtins."""
+    frame_of = sys._getframe
+    run = builtins.exec
+    evaluate = builtins.eval
+
+    def compiled(source: Any, mode: str, function: str) -> Any:
+        if isinstance(source, bytes | bytearray):
+            source = source.decode()
+        if not isinstance(source, str):
+            raise TypeError(f"{function}() arg 1 must be a string, bytes or code object")
+        source = str.__str__(source)
+        if mode == "eval":
+            source = source.lstrip(" \t")
+        return code_of(source, rules, mode, function, guest_globals, "<string>")
+
+    def run_in(function: Callable[..., Any], code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
+        if globals is None:
+            globals = guest_globals
+            locals = locals_of(frame) if locals is None else locals
+        if not isinstance(globals, dict):
+            raise TypeError("globals must be a dict")
+        if not (locals is None or isinstance(locals, dict)):
+            raise TypeError("locals must be a dict")
+        if isinstance(globals, Globals):
+            globals = guest_globals
+        if locals is globals or (globals is guest_globals and isinstance(locals, Globals)):
+            locals = None
+        with contextlib.ExitStack() as stack:
+            namespace = globals if globals is guest_globals else stack.enter_context(own_copy(globals, table))
+            if locals is None:
+                return function(code, namespace)
+            return function(code, namespace, stack.enter_context(own_copy(locals, None)))
+
+    def eval(source: Any, globals: Any = None, locals: Any = None, /) -> Any:
+        return run_in(evaluate, compiled(source, "eval", "eval"), frame_of(1), globals, locals)
+
+    def exec(source: Any, globals: Any = None, locals: Any = None, /) -> None:
+        run_in(run, compiled(source, "exec", "exec"), frame_of(1), globals, locals)
+
+    return {"eval": eval, "exec": exec}

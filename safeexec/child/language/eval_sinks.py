@@ -1,0 +1,146 @@
+"""What libraries make of text: names of attributes, expressions, source that they print and run.
+
+``df.eval("f.__globals__")``, ``series.agg("__reduce__")``, ``sympify("__import__('os')")``: a library reads and runs
+what the compiler has never seen. Here the functions with which it does so are replaced, in the library's own modules,
+by those that guest code has: names are judged by the same rules, text is compiled under them and run with the same
+builtins.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import CodeType, FrameType, ModuleType, SimpleNamespace
+from typing import Any
+
+from safeexec.child.language.builtins import code_of, locals_of, text_guards, without_own
+from safeexec.child.language.on_import import after_import
+from safeexec.compiler.rules import Rules
+from safeexec.facades.replacements.guards import checked_getattr
+
+READ_BY_NAME = (
+    "pandas.core.apply",
+    "pandas.core.computation.expr",
+    "pandas.core.groupby.generic",
+    "pandas.core.groupby.groupby",
+    "pandas.core.resample",
+    "pandas.core.reshape.pivot",
+)
+"""Modules that read attributes whose names are arguments or parts of an expression."""
+_IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
+_REAL = vars(builtins)
+
+
+def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
+    """Replace what libraries read and run text with, now or when each is imported. `table`: the guest's builtins."""
+    for module in READ_BY_NAME:
+        _put(module, lambda: {"getattr": checked_getattr})
+    _put("pandas.core.computation.scope", lambda: {"sys": _Frames(table), "inspect": _NoStack()})
+    _put("string", lambda: {"getattr": checked_getattr})  # matplotlib's tick formats derive from its Formatter
+    text = _Text(rules, guest_globals, table)
+    _put("mpmath.identification", lambda: {"eval": text.evaluate})
+    _put("sympy.parsing.sympy_parser", lambda: {"eval": text.evaluate, "compile": _unparsed})
+    _put("sympy.parsing.ast_parser", lambda: {"eval": text.evaluate, "compile": _unparsed})
+    _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
+    _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
+
+
+def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
+    after_import(module, lambda: vars(sys.modules[module]).update(names()))
+
+
+class _Frames:
+    """`sys` for pandas, which looks names up in the frame of its caller, and of any caller above by ``level=``."""
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        def frame_of(depth: int) -> Any:
+            frame: FrameType = sys._getframe(depth + 1)
+            if frame.f_globals.get("__builtins__") is not table:
+                return SimpleNamespace(f_globals={}, f_locals={})
+            return SimpleNamespace(f_globals=without_own(frame.f_globals), f_locals=without_own(locals_of(frame)))
+
+        self._getframe = frame_of
+        self.version_info = sys.version_info
+
+
+class _NoStack:
+    """`inspect` for the same: a scope within a scope looks through all frames."""
+
+    @staticmethod
+    def stack() -> list[Any]:
+        return []
+
+
+def _unparsed(node: ast.AST, *_: object) -> str:
+    """In place of `compile`: text again, which is compiled where it is run."""
+    return ast.unparse(ast.fix_missing_locations(node))
+
+
+class _Source(str):
+    """Text that a library has given to `compile`."""
+
+    __slots__ = ("filename",)
+    filename: str
+
+
+def _for_lambdify(text: _Text) -> dict[str, Any]:
+    modules = vars(sys.modules["sympy.utilities.lambdify"])["MODULES"]
+    text.trusted = frozenset(command for _, _, _, commands in modules.values() for command in commands)
+
+    def compile(source: str, filename: str, _mode: str) -> _Source:
+        made = _Source(source)
+        made.filename = filename
+        return made
+
+    return {"compile": compile, "exec": text.run}
+
+
+class _Text:
+    """`eval` and `exec` for what libraries run, in namespaces that they have made."""
+
+    def __init__(self, rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
+        evaluate = text_guards(rules, guest_globals, table)["eval"]
+        shown = SimpleNamespace(**{name: value for name, value in table.items() if not name.startswith("_")})
+
+        def of_guest(name: str, value: object) -> object:
+            """What stands for a name of the library's namespace: modules are those that guest code may import."""
+            if value is builtins:
+                return shown
+            if not isinstance(value, ModuleType) or value is guest_globals.get(name):
+                return value
+            try:
+                return table["__import__"](value.__name__, {}, {}, ("",), 0)
+            except Exception:
+                return None
+
+        def namespace_for(given: dict[str, Any]) -> dict[str, Any]:
+            # Without the real builtins, which the guest's own stand in for.
+            own = {name: value for name, value in given.items() if value is not _REAL.get(name, given)}
+            return {name: of_guest(name, value) for name, value in own.items()}
+
+        def code(source: str) -> CodeType:
+            return code_of(
+                str.__str__(source), rules, "exec", "exec", guest_globals, getattr(source, "filename", "<string>")
+            )
+
+        def run(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> None:
+            if source in self.trusted:
+                exec(source, namespace, local)
+            elif local is not None and (found := _IMPORT.fullmatch(source)):
+                local[found[2]] = getattr(table["__import__"](found[1], {}, {}, (found[2],), 0), found[2])
+            else:
+                own = namespace_for(namespace)
+                own["__builtins__"] = table
+                exec(code(source), own, local)
+                namespace.update({name: own[name] for name in without_own(own).keys() - namespace.keys()})
+
+        def evaluated(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> Any:
+            return evaluate(source, namespace_for(namespace), local)
+
+        self.trusted: frozenset[str] = frozenset()
+        self.run = run
+        self.evaluate = evaluated

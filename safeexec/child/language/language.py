@@ -1,0 +1,50 @@
+"""The language of one session: compiler, builtins and imports under one plan."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from safeexec.compiler.rules import rules_of
+from safeexec.compiler.step import CompiledStep, compile_step
+from safeexec.protocol.plan import LanguagePlan
+
+_WITH_DOORS = frozenset({"pandas", "sympy", "mpmath", "matplotlib"})
+"""Libraries that evaluate text (`child.language.eval_sinks`)."""
+
+
+class Language:
+    """What guest code may write and what it finds: built once per plan, installed into the guest's namespace."""
+
+    def __init__(
+        self,
+        plan: LanguagePlan,
+        *,
+        source_bytes: int | None = None,
+    ) -> None:
+        self.plan = plan
+        self.builtins: dict[str, Any] = vars(builtins)
+        self._source_bytes = source_bytes
+        self._namespace: dict[str, Any] = {}
+
+    def install(self, namespace: dict[str, Any]) -> None:
+        """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
+        self._namespace = namespace
+        namespace.setdefault("__name__", "__main__")
+        if self.plan.mode == "restricted":
+            from safeexec.child.language.builtins import make_builtins
+            from safeexec.facades.build import importer
+
+            rules = rules_of(self.plan)
+            self.builtins = make_builtins(rules, namespace, importer(self.plan))
+            if not _WITH_DOORS.isdisjoint(self.plan.imports):
+                from safeexec.child.language.eval_sinks import guard_libraries
+
+                guard_libraries(rules, namespace, self.builtins)
+        namespace["__builtins__"] = self.builtins
+
+    def compile(self, source: str, filename: str) -> CompiledStep:
+        """Compile one step. Raises as `safeexec.compiler.step.compile_step`."""
+        return compile_step(
+            source, self.plan, filename=filename, known_names=self._namespace, source_bytes=self._source_bytes
+        )

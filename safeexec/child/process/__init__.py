@@ -1,0 +1,1 @@
+"""The child as a process: its start, its lockdown, its loop, its checkpoints."""

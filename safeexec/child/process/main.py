@@ -1,0 +1,70 @@
+"""The first code of a child after the fork: take the descriptors, lock down, say Ready, serve.
+
+What a child is made of, the zygote has made (`zygote.preload`), and has run a few steps with; here it is given what is
+its own. Every page that this writes is copied and stays with the session: a server that each child made for itself cost
+another 130 pages of 4 KiB.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.child.process.library import Library
+    from safeexec.child.process.lockdown import Lockdown
+    from safeexec.child.process.serve import Server
+
+
+def become_child(
+    spawn: m.Spawn,
+    control: int,
+    stdout: int,
+    stderr: int,
+    server: Server,
+    lockdown: Lockdown,
+    seed: int | None,
+    library: Library | None,
+) -> NoReturn:
+    """Turn this fresh fork of the zygote into a locked-down child, and serve until the host closes the socket.
+
+    Nothing of the guest has been read when the lockdown is complete. A lockdown that fails ends the process: the host
+    sees the end of the socket, and the reason on the zygote's.
+    """
+    os.setsid()
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    os.dup2(control, server.link.fileno(), inheritable=False)
+    # A library that is imported late must not try to leave its byte code beside itself: the kernel would refuse it.
+    sys.dont_write_bytecode = True
+    reseed(seed)
+    if spawn.workspace is not None:
+        os.chdir(spawn.workspace)
+        os.environ["HOME"] = os.environ["TMPDIR"] = spawn.workspace
+    if library is not None:
+        library.replace_files()
+    lockdown.apply(workspace=spawn.home, lowered=spawn.lowered)
+    guest = server.guest
+    if guest.threads is not None and spawn.threads is not None:
+        guest.threads.limit = spawn.threads
+    guest.streams.attach()
+    server.serve(spawn)
+
+
+def reseed(seed: int | None) -> None:
+    """Give every loaded generator a seed of this session's own; with `seed`, the same one in every session.
+
+    The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
+    """
+    if seed is not None:
+        from safeexec.child.language import determinism
+
+        determinism.begin(seed)
+        return
+    for name in ("random", "numpy.random"):
+        generator: Any = sys.modules.get(name)
+        if generator is not None:
+            generator.seed()

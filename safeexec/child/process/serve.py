@@ -1,0 +1,362 @@
+"""The child's loop: read a request, act, answer.
+
+Between an answer and the next request, in think time, it makes the checkpoint that the host granted with the request:
+a descriptor, the lane, on which the copy of this process will wait.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import msgspec
+
+from safeexec.child.process.checkpoints import KEPT_AUTOMATIC, Checkpoints, Thawed
+from safeexec.child.process.link import Link
+from safeexec.child.step import refusals
+from safeexec.child.step.execute import REHEARSAL, Guest
+from safeexec.child.step.plugins import REHEARSAL as NO_CALL
+from safeexec.child.step.plugins import Plugin
+from safeexec.child.step.tools import ToolCaller, tool_functions
+from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.values import decode, encode
+
+QUIET_SECONDS = 0.0005
+"""How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
+competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
+REHEARSALS = 3
+_REHEARSED_REQUEST = m.Execute(0, REHEARSAL.encode())
+_REHEARSED_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
+_STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
+"""Requests that run guest code, and change the state."""
+_RUN_GUEST_CODE = _STEPS | {m.Describe, m.Save}
+"""Requests that may never be answered (`__repr__`, `__reduce__`): the state before them gets its checkpoint first."""
+
+
+class Server:
+    """Serves one guest: requests of the host in, answers out, checkpoints in between."""
+
+    def __init__(self, link: Link, guest: Guest, tools: ToolCaller) -> None:
+        self.link = link
+        self.guest = guest
+        self.tools = tools
+        self.checkpoints = Checkpoints()
+        self.plugin = Plugin(guest)
+        self._idle = False
+        self._lane: int | None = None
+        self._step = 0
+        self._busy = False
+        self._failed = False
+        """Whether the last step did not end well."""
+        self._thread = _thread.get_ident()
+        guest.progress.emit = self._progress
+        self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
+            m.Execute: self._execute,
+            m.Invoke: self._invoke,
+            m.Install: self._install,
+            m.Proceed: self._proceed,
+            m.Query: self._query,
+            m.Check: self._check,
+            m.Fetch: self._fetch,
+            m.Assign: self._assign,
+            m.Remove: self._remove,
+            m.ListNames: self._names,
+            m.Describe: self._describe,
+            m.Deliver: self._deliver,
+            m.Save: self._save,
+            m.Load: self._load,
+            m.SelfTest: self._self_test,
+        }
+
+    def serve(self, spawn: m.Spawn) -> NoReturn:
+        """Say Ready, then answer requests until the host closes the socket. `rehearse` first if none comes at once."""
+        self._idle = spawn.idle
+        self.checkpoints.workspace = spawn.workspace
+        self.link.send(m.Ready())
+        if spawn.rehearse and self.link.quiet(QUIET_SECONDS):
+            self.rehearse()
+        while True:
+            answer = self._answer(self.link.receive())
+            if answer is None:
+                continue
+            self.link.send(answer)
+            if self._lane is not None and self._idle and self.link.quiet(QUIET_SECONDS):
+                self._freeze(hurry=False)
+
+    def _answer(self, request: Any) -> msgspec.Struct | None:
+        """Do what is asked for. None where there is nothing left to say."""
+        kind = type(request)
+        if kind is m.Freeze:
+            self._freeze_on_request(request.renews)
+            return None
+        if kind in _RUN_GUEST_CODE and self._lane is not None and not self._freeze(hurry=True):
+            return None
+        if kind in _STEPS:
+            self._step = request.step
+            self._grant()
+        elif kind is m.Assign or kind is m.Remove or kind is m.Load:
+            # The state moves on without a step: the checkpoint of this step will be one that has the change.
+            self._grant()
+        pid = os.getpid()
+        self._busy = kind in _STEPS
+        answer = self._acts[kind](request)
+        if self._busy and isinstance(answer, m.StepDone):
+            answer.step = self._step
+            self._failed = answer.outcome != "ok"
+        self._busy = False
+        if os.getpid() != pid:
+            _end_copy(answer)
+        return answer
+
+    # Checkpoints
+
+    def _grant(self) -> None:
+        """Take the lane that came with a request; it replaces one that was never used."""
+        lane = self.link.take_fd()
+        if lane is not None:
+            if self._lane is not None:
+                os.close(self._lane)
+            self._lane = lane
+
+    def _freeze(self, *, hurry: bool) -> bool:
+        """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
+        there.
+        """
+        lane, self._lane = self._lane, None
+        assert lane is not None
+        if _thread._count():
+            # A fork carries one thread only, and the locks of the others stay locked for ever.
+            os.close(lane)
+            return True
+        try:
+            # The host may be about to undo a step that failed: what `rollback()` needs then is one further back.
+            keep = KEPT_AUTOMATIC + self._failed
+            thawed = self.checkpoints.freeze(
+                lane, self._step, self.link, automatic=True, hurry=self._host_waits, keep=keep
+            )
+        except OSError:
+            # No process to be had (NPROC, memory): the lane's end tells the host that this state has no checkpoint.
+            with contextlib.suppress(OSError):
+                os.close(lane)
+            return True
+        if thawed is not None:
+            self._wake(thawed)
+            return False
+        if not hurry:
+            self.rehearse()
+        return True
+
+    def _freeze_on_request(self, renews: bool) -> None:
+        lane = self.link.take_fd()
+        if lane is None or _thread._count():
+            self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
+            return
+        if self._lane is not None and not self._freeze(hurry=True):
+            return
+        try:
+            thawed = self.checkpoints.freeze(
+                lane, self._step, self.link, automatic=False, renews=renews, hurry=self._host_waits
+            )
+        except OSError as error:
+            self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
+            return
+        if thawed is not None:
+            self._wake(thawed)
+            return
+        self.link.send(m.Done())
+
+    def _host_waits(self) -> bool:
+        return not self.link.quiet(0)
+
+    def rehearse(self) -> None:
+        """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
+        if self.plugin.waits_for_calls:
+            if self._rehearse(_REHEARSED_CALL):
+                self.plugin.touch()
+            return
+        self.guest.rehearse(self._rehearse_steps)
+        if not self._host_waits():
+            self.guest.touch()
+
+    def _rehearse_steps(self) -> None:
+        for _ in range(REHEARSALS):
+            if not self._rehearse(_REHEARSED_REQUEST):
+                return
+
+    def _rehearse(self, request: msgspec.Struct) -> bool:
+        """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""
+        if self._host_waits():
+            return False
+        step = self._step
+        answer = self._answer(self.link.pretend_to_receive(request))
+        self._step = step
+        assert answer is not None
+        self.link.pretend_to_send(answer)
+        return True
+
+    def _wake(self, thawed: Thawed) -> None:
+        """This process is a runner again: take the new sockets, and say so."""
+        self.link = thawed.link
+        self.tools.link = thawed.link
+        if thawed.request.branch:
+            self.guest.streams.attach()
+        if self._lane is not None:
+            os.close(self._lane)
+            self._lane = None
+        self.guest.lost.update(thawed.request.lost)
+        self.link.send(m.Ready(notes=thawed.notes))
+        if self.plugin.waits_for_calls:
+            # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now.
+            self.rehearse()
+
+    # Requests
+
+    def _progress(self, description: str, done: float, total: float | None) -> None:
+        """A progress bar of the guest moved. Told while a step runs, and by the thread that runs it: the socket is
+        its.
+        """
+        if self._busy and _thread.get_ident() == self._thread and not self.tools.waiting:
+            self.link.send(m.Progress(description[:200], done, total))
+
+    def _execute(self, request: m.Execute) -> m.StepDone:
+        return (
+            self._finish(self.guest.step(request))
+            if not self.tools.names
+            else self._with_tools(self.guest.step, request)
+        )
+
+    def _invoke(self, request: m.Invoke) -> m.StepDone:
+        return self._with_tools(self.plugin.invoke, request)
+
+    def _proceed(self, request: m.Proceed) -> m.StepDone:
+        return self._with_tools(self.plugin.proceed, request)
+
+    def _install(self, request: m.Install) -> m.StepDone:
+        functions = tool_functions(self.tools, request.tools)
+        names = frozenset(functions)
+        self.tools.names |= names
+        self.guest.namespace.update(functions)
+        self.guest.hidden |= names
+        return self._with_tools(self.plugin.install, request)
+
+    def _query(self, request: m.Query) -> m.StepDone:
+        return self._finish(self.guest.query(request))
+
+    def _check(self, request: m.Check) -> m.StepDone:
+        return self.guest.check(request)
+
+    def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:
+        self.tools.open()
+        try:
+            return self._finish(act(request))
+        finally:
+            self.tools.close()
+
+    def _finish(self, done: m.StepDone) -> m.StepDone:
+        done.refusals = refusals.take(done.error)
+        if _thread._count() and self._lane is not None:
+            done.notes.append(
+                "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
+            )
+        return done
+
+    def _fetch(self, request: m.Fetch) -> m.Fetched:
+        guest = self.guest
+        if request.name not in guest.namespace or request.name in guest.hidden:
+            return m.Fetched(False)
+        encoded = encode(
+            guest.namespace[request.name],
+            max_bytes=guest.limits.value_bytes,
+            max_depth=guest.limits.value_depth,
+            arrays=request.arrays,
+        )
+        value, pending = guest.hold(encoded.data)
+        return m.Fetched(True, value, encoded.truncated, pending)
+
+    def _assign(self, request: m.Assign) -> m.Done:
+        if request.name in self.guest.hidden:
+            return m.Done(problem=f"{request.name!r} belongs to the sandbox")
+        try:
+            self.guest.namespace[request.name] = decode(request.value, arrays=True)
+        except MemoryError:
+            return m.Done(problem="the value does not fit into the session's memory")
+        return m.Done()
+
+    def _remove(self, request: m.Remove) -> m.Done:
+        if request.name in self.guest.hidden or request.name not in self.guest.namespace:
+            return m.Done(problem=f"no variable {request.name!r}")
+        del self.guest.namespace[request.name]
+        return m.Done()
+
+    def _names(self, request: m.ListNames) -> m.Names:
+        return m.Names(self.guest.names()[: m.MANY])
+
+    def _describe(self, request: m.Describe) -> m.Described:
+        return m.Described(self.guest.variables()[: m.MANY])
+
+    def _deliver(self, request: m.Deliver) -> m.Done:
+        fd = self.link.take_fd()
+        if fd is None:
+            return m.Done(problem="no descriptor came with the request")
+        payload, self.guest.pending = memoryview(self.guest.pending), b""
+        try:
+            while payload:
+                payload = payload[os.write(fd, payload) :]
+        finally:
+            os.close(fd)
+        return m.Done()
+
+    def _self_test(self, request: m.SelfTest) -> m.Tested:
+        from safeexec.child.process.selftest import try_everything
+
+        return m.Tested(try_everything(self.guest.limits.memory_bytes))
+
+    def _save(self, request: m.Save) -> m.Saved:
+        fd = self.link.take_fd()
+        if fd is None:
+            return m.Saved(0, [], {}, {}, "no descriptor came with the request")
+        from safeexec.child.process import state
+
+        guest = self.guest
+        names = guest.names()[: m.MANY]
+        own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
+        with open(fd, "wb") as file:
+            try:
+                failed = state.dump(file, names, guest.namespace, own, guest.language.plan)
+                file.flush()
+            except Exception as error:
+                return m.Saved(0, [], {}, {}, state.problem(error))
+            saved = [name for name in names if name not in failed]
+            return m.Saved(file.tell(), saved, failed, state.libraries())
+
+    def _load(self, request: m.Load) -> m.Done:
+        fd = self.link.take_fd()
+        # The lane of the checkpoint to come was taken as it is for every change; the file is the descriptor behind it.
+        if fd is None:
+            return m.Done(problem="no descriptor came with the request")
+        from safeexec.child.process import state
+
+        guest = self.guest
+        own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
+        with open(fd, "rb") as file:
+            try:
+                restored = state.load(file, guest.namespace, own, guest.language.plan)
+            except BaseException as error:
+                return m.Done(problem=state.problem(error))
+        guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
+        return m.Done()
+
+
+def _end_copy(answer: msgspec.Struct) -> NoReturn:
+    """Guest code forked, and this is the copy, at the end of the step: it ends here as a Python program would.
+
+    Only the process that got the request may answer it. A traceback goes to standard error, as CPython prints it.
+    """
+    error = answer.error if isinstance(answer, m.StepDone) else None
+    if error is not None and error.type != "SystemExit":
+        os.write(2, error.traceback)
+    os._exit(0 if error is None else 1)

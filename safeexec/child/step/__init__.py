@@ -1,0 +1,1 @@
+"""One step in the child: run it, and tell what came of it."""

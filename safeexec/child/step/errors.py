@@ -1,0 +1,146 @@
+"""An exception of guest code as an `ErrorReport`: where, what, the guest's own traceback, and a hint.
+
+Nothing here trusts the exception: see `tracebacks` for how its facts are read. Nothing of the frames outlives the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.step import tracebacks
+from safeexec.child.step.violations import explain, rule_of
+from safeexec.protocol.messages import ErrorReport
+from safeexec.syscalls.table import group_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping
+
+    from safeexec.protocol.plan import LanguagePlan
+
+MAX_HINT = 600
+
+
+def report(
+    exc: BaseException,
+    *,
+    sources: Mapping[str, str],
+    namespace: dict[str, Any],
+    plan: LanguagePlan,
+    lost_names: Container[str] = (),
+    workspace_files: Callable[[], list[str]] | None = None,
+) -> ErrorReport:
+    """Describe what ended a step.
+
+    `sources` maps the file name of every step (``<step 3>``) to its source: frames of those files are the guest's.
+    `line` and the columns are those of the innermost frame in the step that was running, which is the outermost guest
+    frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names that a restore took
+    away, `workspace_files` lists the relative paths there are. Never raises: what cannot be told is left empty. The
+    local variables of the frames in the traceback are dropped.
+    """
+    lines = tracebacks.SourceLines(sources)
+    frames = tracebacks.guest_frames(exc, sources)
+    filename, position = _place(exc, frames, lines, sources)
+    message = tracebacks.message_of(exc)
+    text = _text_or_empty(lambda: tracebacks.Formatter(sources).format(exc))
+    hint = _refusal(exc, "hint") or _text_or_empty(
+        lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
+    )
+    kind, rule = tracebacks.type_name(type(exc)), _refusal(exc, "rule")
+    if (refusal := explain(exc)) is not None:
+        shown = f"{kind}: {message}"
+        call, message, hint = refusal
+        kind, rule = "PermissionError", rule_of(group_of(call))
+        if text.endswith(shown + "\n"):
+            text = f"{text[: -len(shown) - 1]}{kind}: {message}\n"
+    source_line = lines.line(filename, position.line) if position else ""
+    frames.clear()
+    tracebacks.release_frames(exc)
+    return ErrorReport(
+        type=kind,
+        message=_encode(message),
+        line=position.line if position else None,
+        column=position.column if position else None,
+        end_line=position.end_line if position else None,
+        end_column=position.end_column if position else None,
+        source_line=_encode(tracebacks.shorten(source_line, tracebacks.MAX_LINE)),
+        traceback=_encode(text),
+        rule=rule,
+        hint=_encode(tracebacks.shorten(hint, MAX_HINT)) if hint else None,
+    )
+
+
+def _refusal(exc: BaseException, name: str) -> str | None:
+    """What a guard of the language wrote onto the exception it raised: the ``rule`` that refused, the ``hint``."""
+    try:
+        found = object.__getattribute__(exc, "__dict__").get(name)
+    except Exception:
+        return None
+    return found if type(found) is str else None
+
+
+def _place(
+    exc: BaseException,
+    frames: list[tracebacks.GuestFrame],
+    lines: tracebacks.SourceLines,
+    sources: Mapping[str, str],
+) -> tuple[str, tracebacks.Position | None]:
+    """File and position to show: in the step that was running, as deep in it as the exception came from."""
+    if frames:
+        filename = frames[0].filename
+        innermost = next(frame for frame in reversed(frames) if frame.filename == filename)
+        return filename, lines.position(innermost)
+    return tracebacks.syntax_position(exc, sources) or ("", None)
+
+
+def _hint(
+    exc: BaseException,
+    message: str,
+    frames: list[tracebacks.GuestFrame],
+    lines: tracebacks.SourceLines,
+    sources: Mapping[str, str],
+    namespace: dict[str, Any],
+    plan: LanguagePlan,
+    lost_names: Container[str],
+    workspace_files: Callable[[], list[str]] | None,
+) -> str:
+    if not frames and (where := tracebacks.syntax_position(exc, sources)) is not None:
+        from safeexec.compiler.hints import syntax_hint
+
+        return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
+    from safeexec.child.hints import Failure, runtime_hint
+
+    inner = tracebacks.only_member(exc)
+    if inner is not None:
+        own = tracebacks.guest_frames(inner, sources)
+        return _hint(
+            inner, tracebacks.message_of(inner), own, lines, sources, namespace, plan, lost_names, workspace_files
+        )
+    failure = Failure(
+        exc=exc,
+        message=message,
+        frame=frames[-1] if frames else None,
+        segment=lines.segment(frames[-1]) if frames else "",
+        rest_of_line=lines.rest(frames[-1]) if frames else "",
+        libraries=tracebacks.library_frames(exc, sources) if frames else [],
+        sources=sources,
+        namespace=namespace,
+        plan=plan,
+        lost_names=lost_names,
+        workspace_files=workspace_files,
+    )
+    try:
+        return runtime_hint(failure) or ""
+    finally:
+        failure.release()
+
+
+def _text_or_empty(make: Callable[[], str]) -> str:
+    """`make()`, or nothing if it fails: a report that lacks a part is better than a child that dies of reporting."""
+    try:
+        return make()
+    except Exception:
+        return ""
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,354 @@
+"""One step in the session's namespace: compile, run, and tell what came of it."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import os
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.step.progress import Progress
+from safeexec.compiler.names import is_internal
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import Encoded, encode
+
+if TYPE_CHECKING:
+    from safeexec.child.language.language import Language
+    from safeexec.child.process.threads import Threads
+    from safeexec.child.step.changes import Tracker
+    from safeexec.child.step.displays import Displays
+    from safeexec.child.step.output import Streams
+    from safeexec.protocol.plan import LimitsPlan
+
+SMALL_ARRAYS = 128 << 10
+"""Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
+REHEARSAL = "x = x + 1"
+REHEARSED_CHARACTERS = 4000
+INLINE_BYTES = 64 << 10
+"""Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
+socket).
+"""
+TEXT_CHARACTERS = 20_000
+OUTPUT_CEILING = 16
+"""Times `output_bytes` that a step may print, or raise as a message, before it is ended."""
+KEPT_SOURCE_BYTES = 4 << 20
+"""Sources of past steps that are kept for tracebacks."""
+
+
+_LIBRARIES_LEAVE = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
+"""Names that Python itself puts into a namespace."""
+
+
+class Guest:
+    """The guest's side of a session: its namespace and the means to run a step in it."""
+
+    def __init__(
+        self,
+        language: Language,
+        limits: LimitsPlan,
+        streams: Streams,
+        displays: Displays,
+        tracker: Tracker,
+        tools: Mapping[str, Callable[..., Any]],
+    ) -> None:
+        self.language = language
+        self.limits = limits
+        self.streams = streams
+        self.displays = displays
+        self.tracker = tracker
+        self.progress = Progress(lambda description, done, total: None)
+        self.threads: Threads | None = None
+        self.sources: dict[str, str] = {}
+        self.lost: set[str] = set()
+        """Names that a restore took away; a NameError about one of them says so."""
+        self.pending = b""
+        """The value that was announced and waits for `Deliver`."""
+        self._last_source = REHEARSAL
+        self._source_bytes = 0
+        # dataclasses, enum, typing and pickle look a class up through sys.modules[cls.__module__].
+        self.module = ModuleType("__main__")
+        self.namespace: dict[str, Any] = self.module.__dict__
+        sys.modules["__main__"] = self.module
+        language.install(self.namespace)
+        self.namespace.update(tools)
+        language.builtins.setdefault("display", displays.display)
+        if "print" in language.builtins:
+            language.builtins["print"] = streams.print
+        if language.plan.mode == "python":
+            streams.watch_descriptors()
+        self.hidden = frozenset(self.namespace)
+        """Names that the guest did not bind: the module's own and what the sandbox put there."""
+
+    def step(self, request: m.Execute) -> m.StepDone:
+        """Run one step. Whatever the guest raises is reported, never raised."""
+        source = request.source.decode("utf-8", "surrogatepass")
+        filename = f"<step {request.step}>"
+        self.streams.begin()
+        collecting = gc.isenabled()
+        # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
+        gc.disable()
+        try:
+            compiled = self.language.compile(source, filename)
+        except BaseException as error:
+            return self.refused(error, filename, source)
+        finally:
+            if collecting:
+                gc.enable()
+        self.remember(filename, source)
+        self._last_source = source
+        return self._run(compiled.body, compiled.tail)
+
+    def check(self, request: m.Check) -> m.StepDone:
+        """Compile a source and throw the code away."""
+        source = request.source.decode("utf-8", "surrogatepass")
+        try:
+            self.language.compile(source, "<check>")
+        except BaseException as error:
+            return self.refused(error, "<check>", source)
+        return m.StepDone("ok")
+
+    def _run(self, body: CodeType | None, tail: CodeType | None) -> m.StepDone:
+        namespace = self.namespace
+        before = self.tracker.before(namespace, body, tail)
+        value: Any = None
+        try:
+            if body is not None:
+                exec(body, namespace)
+            if tail is not None:
+                value = eval(tail, namespace)
+            done = self._done(value)
+        except BaseException as error:
+            done = self.failed(error)
+        done.changes = self.tracker.after(namespace, before)
+        return done
+
+    def _done(self, value: Any) -> m.StepDone:
+        if value is None:
+            done = m.StepDone("ok", displays=self.displays.collect(None))
+        else:
+            text = shown(value)
+            displays = self.displays.collect(value, text)
+            encoded = self._encode(value, text)
+            cut = len(text) > TEXT_CHARACTERS
+            if cut:
+                text = text[: TEXT_CHARACTERS // 2] + " … " + text[-TEXT_CHARACTERS // 2 :]
+            done = m.StepDone(
+                "ok",
+                text=text.encode("utf-8", "surrogatepass"),
+                displays=displays,
+                truncated=encoded.truncated or cut,
+            )
+            done.value, done.pending = self.hold(encoded.data)
+        self.streams.end()
+        done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return done
+
+    def _encode(self, value: Any, text: str | None = None) -> Encoded:
+        """A step's value, whose repr is `text`. Small arrays and frames go along, and are plain data for the host;
+        large ones wait to be asked for.
+        """
+        limits = self.limits
+        if "numpy" in sys.modules:
+            encoded = encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True, text=text)
+            if len(encoded.data) <= SMALL_ARRAYS or not encoded.arrays:
+                return encoded
+        return encode(value, max_bytes=limits.value_bytes, max_depth=limits.value_depth, text=text)
+
+    def query(self, request: m.Query) -> m.StepDone:
+        """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
+        from safeexec.child.step.sql import SqlError, sql
+
+        self.streams.begin()
+        try:
+            workspace = "." if self.language.plan.workspace != "none" else None
+            frame = sql(request.query.decode("utf-8", "surrogatepass"), self.namespace, workspace)
+            changes = None
+            if frame is not None:
+                changes = self.tracker.bound(self.namespace, request.name, frame)
+                self.namespace[request.name] = frame
+            done = self._done(frame)
+            done.changes = changes
+            return done
+        except BaseException as error:
+            done = self.failed(error)
+            if isinstance(error, SqlError) and done.error is not None:
+                done.error.line, done.error.column = error.line, error.column
+                done.error.hint = None if error.hint is None else error.hint.encode()
+            return done
+
+    def hold(self, payload: bytes) -> tuple[bytes, int]:
+        """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""
+        if len(payload) <= INLINE_BYTES:
+            return payload, 0
+        self.pending = payload
+        return b"", len(payload)
+
+    def names(self) -> list[str]:
+        """The names that the guest bound, in order."""
+        hidden = self.hidden | _LIBRARIES_LEAVE
+        return [name for name in self.namespace if type(name) is str and name not in hidden and not is_internal(name)]
+
+    def variables(self) -> list[m.Variable]:
+        from safeexec.child.step.changes import variables
+
+        namespace = self.namespace
+        return variables({name: namespace[name] for name in self.names()})
+
+    def rehearse(self, steps: Callable[[], object]) -> None:
+        """Call `steps`: steps that run in there leave no trace. They have a namespace of their own."""
+        kept = self.namespace, self.sources, self._source_bytes, self._last_source
+        self.namespace, self.sources = {"x": 0, "__builtins__": {}}, {}
+        try:
+            steps()
+        finally:
+            self.namespace, self.sources, self._source_bytes, self._last_source = kept
+            linecache.cache.pop("<step 0>", None)
+
+    def touch(self) -> None:
+        """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
+        source = self._last_source if len(self._last_source) <= REHEARSED_CHARACTERS else REHEARSAL
+        try:
+            compiled = self.language.compile(source, "<rehearsal>")
+        except BaseException:
+            return
+        before = self.tracker.before(self.namespace, compiled.body, compiled.tail)
+        self.tracker.after(self.namespace, before)
+
+    def failed(self, error: BaseException) -> m.StepDone:
+        """The answer of a step that raised."""
+        displays = self.displays.collect(None)
+        try:
+            from safeexec.child.step.errors import report
+        except OSError:
+            # The zygote imports it late, and this step has left no descriptor to read it with.
+            told = _brief_report(error)
+        else:
+            told = report(
+                error,
+                sources=self.sources,
+                namespace=self.namespace,
+                plan=self.language.plan,
+                lost_names=self.lost,
+                workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
+            )
+        self.streams.end()
+        return m.StepDone(
+            "output" if _message_size(error) > OUTPUT_CEILING * self.limits.output_bytes else outcome_of(error),
+            error=told,
+            displays=displays,
+            peak_kb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        )
+
+    def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
+        """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
+        from safeexec.compiler.step import Rejection
+
+        if isinstance(error, Rejection):
+            self.streams.end()
+            return m.StepDone("rejected", error=rejection_report(error))
+        self.remember(filename, source)
+        return self.failed(error)
+
+    def remember(self, filename: str, source: str) -> None:
+        """Keep a source for tracebacks."""
+        self.sources[filename] = source
+        self._source_bytes += len(source)
+        while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:
+            oldest = next(iter(self.sources))
+            self._source_bytes -= len(self.sources.pop(oldest))
+            linecache.cache.pop(oldest, None)
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+def _brief_report(error: BaseException) -> m.ErrorReport:
+    """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
+    own = BaseException.__dict__
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    words = str(error) if type(error) is OSError else " ".join(filter(_is_text, own["args"].__get__(error)))
+    line, place = None, own["__traceback__"].__get__(error)
+    while place is not None:
+        if place.tb_frame.f_code.co_filename.startswith("<step "):
+            line = place.tb_lineno
+            break
+        place = place.tb_next
+    return m.ErrorReport(type=name, message=words.encode("utf-8", "surrogatepass")[:TEXT_CHARACTERS], line=line)
+
+
+def _is_text(part: object) -> bool:
+    return type(part) is str
+
+
+def _workspace_files() -> list[str]:
+    try:
+        return sorted(os.listdir("."))[:1000]
+    except OSError:
+        return []
+
+
+def shown(value: Any) -> str:
+    """`repr(value)`. A whole number past the digits that `str` allows, and containers nested past the recursion limit,
+    are values all the same; what a `__repr__` of the guest raises is the step's error, as at a prompt."""
+    kind = type(value)
+    try:
+        if kind in _SLICED and len(value) > TEXT_CHARACTERS:
+            return _ends_of(value, kind)
+        return repr(value)
+    except (ValueError, RecursionError) as error:
+        if type(value) in _SHOWN_ANYHOW:
+            return f"<{type(value).__name__} without a repr: {error}>"
+        raise
+
+
+_SLICED = (str, bytes, list, tuple)
+
+
+def _ends_of(value: Any, kind: type) -> str:
+    """As much of the repr of a long value as is kept of it: half at each end (1 MB of bytes: 0.1 ms instead of 3)."""
+    half = TEXT_CHARACTERS // 2 + 1
+    count = half if kind is str or kind is bytes else half // 3 + 2  # an item and what parts it from the next: three
+    return repr(value[:count])[:half] + " … " + repr(value[-count:])[-half:]
+
+
+_SHOWN_ANYHOW = (int, list, tuple, dict, set, frozenset)
+
+
+def _message_size(error: BaseException) -> int:
+    """Characters of an exception's arguments: its message is output too, and Python would have printed it."""
+    return sum(len(part) for part in error.args if type(part) in (str, bytes))
+
+
+def outcome_of(error: BaseException) -> Any:
+    """The outcome word for an exception that the guest did not catch."""
+    if isinstance(error, MemoryError):
+        return "memory"
+    from safeexec.child.step.violations import explain, is_out_of_memory
+
+    if is_out_of_memory(error):
+        return "memory"
+    # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".
+    return "violation" if explain(error) is not None else "error"
+
+
+def rejection_report(rejection: Any) -> m.ErrorReport:
+    """All diagnostics of a rejection as one report: the first one leads."""
+
+    def told(d: Any) -> dict[str, Any]:
+        return {
+            "type": "PolicyViolation",
+            "message": d.message.encode("utf-8", "surrogatepass"),
+            "line": d.line,
+            "column": d.column,
+            "end_line": d.end_line,
+            "end_column": d.end_column,
+            "source_line": d.caret.partition("\n")[0].encode("utf-8", "surrogatepass"),
+            "traceback": d.caret.encode("utf-8", "surrogatepass"),
+            "rule": d.rule,
+            "hint": None if d.hint is None else d.hint.encode("utf-8", "surrogatepass"),
+        }
+
+    diagnostics = rejection.diagnostics[: m.MANY]
+    return m.ErrorReport(**told(diagnostics[0]), diagnostics=[m.Refusal(**told(d)) for d in diagnostics])

@@ -1,0 +1,404 @@
+"""Plugins in the child: modules that import one another, exports that the host calls, generators that it continues.
+
+The main module is the session's own namespace. Every other module has a namespace and builtins of its own, and runs
+when it is first imported.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from safeexec.child.language.imports import make_import
+from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import decode_arguments
+from safeexec.protocol.values import encode
+
+if TYPE_CHECKING:
+    from safeexec.child.step.execute import Guest
+
+REHEARSAL = ""
+"""The path of a call that calls nothing: in think time it touches what the next call will (`Server.rehearse`)."""
+_ENDED = object()
+_PUBLIC = 100
+_KINDS = ("positional", "either", "args", "keyword", "kwargs")
+
+
+class Modules:
+    """The modules of one plugin by name, and the ``import`` statement that knows them.
+
+    IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, and a module's ``__name__`` is guest code's
+    to write. So ``from x import y`` gets an object of ours that has the item, and a dotted import sets every part
+    again.
+    """
+
+    def __init__(self, guest: Guest, name: str, sources: dict[str, str]) -> None:
+        self._guest = guest
+        self._label = name
+        self._sources = sources
+        self._loaded: dict[str, ModuleType] = {}
+        self._packages = {part for module in sources for part in _parents(module)}
+        self._library: Callable[..., Any] = _library_import(guest)
+        self.import_ = make_import(self._import)
+        self._main = next(iter(sources))
+        self.compiling = self._main
+        """The module that was compiled last: a refusal is about its source."""
+        self._loaded[self._main] = guest.module
+
+    def file(self, module: str) -> str:
+        """The name under which the source of a module shows up in tracebacks."""
+        return f"<plugin {self._label}>" if module == self._main else f"<plugin {self._label}/{module}>"
+
+    def open(self) -> None:
+        """Let import statements name the plugin's modules."""
+        from safeexec.compiler.rules import rules_of
+
+        if self._guest.language.plan.mode != "python":
+            rules_of(self._guest.language.plan).open_modules |= self._packages | self._sources.keys()
+
+    def known(self, name: str) -> bool:
+        return name in self._sources or name in self._packages
+
+    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        if type(name) is not str:
+            raise TypeError("module name must be a str")
+        if level:
+            name = _absolute(name, globals, level)
+        top = name.partition(".")[0]
+        if not self.known(top):
+            return self._library(name, globals, locals, fromlist, 0)
+        leaf = self._walk(name)
+        if not fromlist:
+            return self._loaded[top]
+        return self._picked(name, leaf, fromlist)
+
+    def _walk(self, name: str) -> ModuleType:
+        """Load a dotted module and each package above it."""
+        parent: ModuleType | None = None
+        for part in (*_parents(name), name):
+            module = self._load(part)
+            if parent is not None:
+                vars(parent)[part.rpartition(".")[2]] = module
+            parent = module
+        assert parent is not None
+        return parent
+
+    def _picked(self, name: str, leaf: ModuleType, fromlist: Any) -> ModuleType:
+        """An object that holds what ``from name import …`` asks for."""
+        found = vars(leaf)
+        picked = ModuleType(name)
+        target = vars(picked)
+        for item in fromlist:
+            if item == "*":
+                names = _starred(found)
+                target["__all__"] = names
+                target.update((key, found[key]) for key in names)
+            elif self.known(f"{name}.{item}"):
+                target[item] = self._walk(f"{name}.{item}")
+            elif item in found:
+                target[item] = found[item]
+            else:
+                raise ImportError(f"cannot import name {item!r} from {name!r} (module {name} of the plugin)", name=name)
+        return picked
+
+    def _load(self, name: str) -> ModuleType:
+        found = self._loaded.get(name)
+        if found is not None:
+            return found
+        if name not in self._sources:
+            if name not in self._packages:
+                raise ModuleNotFoundError(
+                    f"No module named {name!r} (the plugin has {', '.join(self._sources)})", name=name
+                )
+            module = self._loaded[name] = ModuleType(name)
+            return module
+        module = ModuleType(name)
+        namespace = vars(module)
+        namespace["__package__"] = name if name in self._packages else name.rpartition(".")[0]
+        namespace["__builtins__"] = self.builtins_for(namespace)
+        self._loaded[name] = module
+        try:
+            self.run(name, namespace)
+        except BaseException:
+            del self._loaded[name]
+            raise
+        return module
+
+    def builtins_for(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """The builtins of one module."""
+        plan = self._guest.language.plan
+        if plan.mode == "python":
+            return vars(builtins) | {"__import__": self.import_}
+        from safeexec.child.language.builtins import make_builtins
+        from safeexec.compiler.rules import rules_of
+
+        return make_builtins(rules_of(plan), namespace, self._import)
+
+    def run(self, name: str, namespace: dict[str, Any]) -> None:
+        """Compile and run the source of one module in its namespace."""
+        from safeexec.compiler.step import compile_step
+
+        file, source = self.file(name), self._sources[name]
+        self._guest.remember(file, source)
+        self.compiling = name
+        compiled = compile_step(source, self._guest.language.plan, filename=file, known_names=namespace)
+        if compiled.body is not None:
+            exec(compiled.body, namespace)
+        if compiled.tail is not None:
+            eval(compiled.tail, namespace)
+
+
+def _starred(namespace: dict[str, Any]) -> list[str]:
+    """The names that ``from module import *`` binds."""
+    listed = namespace.get("__all__")
+    if type(listed) is list or type(listed) is tuple:
+        return [name for name in listed if type(name) is str and name in namespace]
+    return [name for name in namespace if type(name) is str and name[:1] != "_"]
+
+
+def _library_import(guest: Guest) -> Callable[..., Any]:
+    if guest.language.plan.mode == "python":
+        return builtins.__import__
+    from safeexec.facades.build import importer
+
+    return importer(guest.language.plan)
+
+
+def _parents(name: str) -> list[str]:
+    """The packages above a dotted module, the outermost first."""
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _absolute(name: str, globals: Any, level: int) -> str:
+    package = globals.get("__package__") if type(globals) is dict else None
+    if type(package) is not str or not package:
+        raise ImportError("attempted relative import with no known parent package")
+    parts = package.split(".")
+    if level > len(parts):
+        raise ImportError("attempted relative import beyond top-level package")
+    base = ".".join(parts[: len(parts) - level + 1])
+    return f"{base}.{name}" if name else base
+
+
+class Plugin:
+    """The plugin that a session has loaded, as the child serves it."""
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest = guest
+        self._modules: Modules | None = None
+        self._exports: list[str] = []
+        self._items: Iterator[Any] | None = None
+
+    @property
+    def waits_for_calls(self) -> bool:
+        """Whether a plugin is loaded, and no generator of it is half through."""
+        return bool(self._exports) and self._items is None
+
+    def touch(self) -> None:
+        """Look at the functions that may be called next: their pages are copied now and not then."""
+        namespace = self._guest.namespace
+        for name in self._exports:
+            function = namespace.get(name)
+            if type(function) is FunctionType:
+                function.__code__  # noqa: B018  (to look is all)
+
+    def install(self, request: m.Install) -> m.StepDone:
+        """Run the main module and describe the exports."""
+        guest = self._guest
+        sources = {name: source.decode("utf-8", "surrogatepass") for name, source in request.modules}
+        main = next(iter(sources))
+        modules = self._modules = Modules(guest, request.name, sources)
+        modules.open()
+        taken = next((name for name in sources if name != main and _is_a_library(name.partition(".")[0])), None)
+        guest.streams.begin()
+        try:
+            if taken is not None:
+                raise ImportError(f"a module of the plugin may not be called {taken!r}: a library has that name")
+            namespace = guest.namespace
+            namespace["__package__"] = main if main in modules._packages else main.rpartition(".")[0]
+            if guest.language.plan.mode == "python":
+                namespace["__builtins__"] = modules.builtins_for(namespace)
+            else:
+                guest.language.builtins["__import__"] = modules.import_
+            modules.run(main, namespace)
+            names = request.exports if request.exports is not None else self._public()
+            done = self._done([self._describe(name) for name in names])
+            self._exports = names
+        except BaseException as error:
+            module = modules.compiling
+            done = guest.refused(error, modules.file(module), sources[module])
+            if done.error is not None and module != main and done.outcome == "rejected":
+                done.error.message = f"module {module}: ".encode() + done.error.message
+        return done
+
+    def _public(self) -> list[str]:
+        guest = self._guest
+        return [
+            name
+            for name in guest.names()
+            if not name.startswith("_")
+            and callable(guest.namespace[name])
+            and getattr(guest.namespace[name], "__module__", None) == guest.namespace.get("__name__")
+        ][:_PUBLIC]
+
+    def _describe(self, path: str) -> dict[str, Any]:
+        try:
+            value = self._find(path)
+        except (AttributeError, KeyError):
+            return {"name": path, "kind": "missing"}
+        told: dict[str, Any] = {"name": path, "kind": "other"}
+        if isinstance(value, type):
+            told["kind"] = "class"
+        elif callable(value):
+            told["kind"] = "function"
+        import inspect
+
+        code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+        told["line"] = getattr(code, "co_firstlineno", None)
+        told["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
+        told["is_generator"] = inspect.isgeneratorfunction(value) or inspect.isasyncgenfunction(value)
+        told["doc"] = (inspect.getdoc(value) or "")[:2000]
+        if callable(value):
+            try:
+                signature = inspect.signature(value)
+            except (TypeError, ValueError):
+                return told
+            empty = inspect.Parameter.empty
+            told["parameters"] = [
+                (
+                    parameter.name,
+                    _KINDS[parameter.kind],
+                    "" if parameter.annotation is empty else _annotation(parameter.annotation),
+                    "" if parameter.default is empty else repr(parameter.default)[:200],
+                )
+                for parameter in list(signature.parameters.values())[:_PUBLIC]
+            ]
+            told["returns"] = "" if signature.return_annotation is empty else _annotation(signature.return_annotation)
+        return told
+
+    def _find(self, path: str) -> Any:
+        first, *rest = path.split(".")
+        if first in self._guest.hidden:
+            raise KeyError(first)
+        value = self._guest.namespace[first]
+        for name in rest:
+            value = getattr(value, name)
+        return value
+
+    def invoke(self, request: m.Invoke) -> m.StepDone:
+        """Call an export with values of the host."""
+        guest = self._guest
+        self._items = None
+        guest.streams.begin()
+        try:
+            try:
+                target = self._find(request.path) if request.path != REHEARSAL else _rehearsed
+            except KeyError:
+                raise NameError(f"name {request.path!r} is not defined") from None
+            limits = guest.limits
+            args, kwargs = decode_arguments(
+                request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True
+            )
+            value: Any = target(*args, **kwargs)
+            if hasattr(type(value), "__await__"):
+                value = self._await(value)
+            if hasattr(type(value), "__anext__"):
+                value = self._collected(value)
+            if hasattr(type(value), "__next__"):
+                self._items = value
+                done = self._done(None)
+                done.more = True
+                return done
+            return self._done(value)
+        except BaseException as error:
+            return guest.failed(error)
+
+    def proceed(self, request: m.Proceed) -> m.StepDone:
+        """The next item of the generator, or its end."""
+        guest = self._guest
+        guest.streams.begin()
+        items = self._items
+        try:
+            if items is None:
+                raise RuntimeError("the generator has ended")
+            if request.close:
+                self._items = None
+                close = getattr(items, "close", None)
+                if close is not None:
+                    close()
+                return self._done(None)
+            value = next(items, _ENDED)
+            if value is _ENDED:
+                self._items = None
+                return self._done(None)
+            done = self._done(value)
+            done.more = True
+            return done
+        except BaseException as error:
+            self._items = None
+            return guest.failed(error)
+
+    def _done(self, value: Any) -> m.StepDone:
+        """The answer that carries a value; its repr is of no use to the host, who called a function."""
+        guest = self._guest
+        encoded = encode(value, max_bytes=guest.limits.value_bytes, max_depth=guest.limits.value_depth, arrays=True)
+        done = m.StepDone("ok", truncated=encoded.truncated)
+        done.value, done.pending = guest.hold(encoded.data)
+        guest.streams.end()
+        return done
+
+    def _await(self, value: Any) -> Any:
+        """Run a coroutine to its end: on an event loop where the policy opens asyncio, else as far as it needs none."""
+        plan = self._guest.language.plan
+        if plan.mode == "python" or "asyncio" in plan.imports:
+            import asyncio
+
+            async def main() -> Any:
+                return await value
+
+            with asyncio.Runner() as runner:
+                return runner.run(main())
+        steps = value.__await__()
+        try:
+            while next(steps) is None:
+                pass
+        except StopIteration as stop:
+            return stop.value
+        raise RuntimeError("this coroutine needs an event loop, and the policy does not open asyncio")
+
+    def _collected(self, items: Any) -> Iterator[Any]:
+        while True:
+            try:
+                yield self._await(items.__anext__())
+            except StopAsyncIteration:
+                return
+
+
+def _annotation(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation
+    return (
+        annotation.__name__
+        if isinstance(annotation, type) and annotation.__module__ == "builtins"
+        else str(annotation)[:200]
+    )
+
+
+def _rehearsed(number: float, x: float) -> float:
+    """What a rehearsal calls."""
+    return number * x
+
+
+def _is_a_library(name: str) -> bool:
+    if name in sys.modules or name in sys.stdlib_module_names:
+        return True
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

@@ -1,0 +1,450 @@
+"""The face for event loops: `AsyncSandbox` and `AsyncSession`, the names of the blocking face, awaited.
+
+They drive the same generators of the core, on asyncio or on trio. Cancelling the task that awaits a step stops the step
+and restores the state; the exception goes on when that is done (1 to 3 ms).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from safeexec.errors import SandboxClosed
+from safeexec.host.faces.blocking import environment
+from safeexec.host.faces.loops import drive, interrupted, running_loop
+from safeexec.host.startup.launch import Launched
+from safeexec.host.waiting import Core, Wait
+
+if TYPE_CHECKING:
+    from safeexec.host.audit import AuditTarget
+    from safeexec.host.commands import CommandResult
+    from safeexec.host.plugins.plugin import AsyncPlugin
+    from safeexec.host.plugins.source import Exports, Source
+    from safeexec.host.sandbox import Files, SandboxCore
+    from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.output import OnOutput
+    from safeexec.host.session.session import SessionCore
+    from safeexec.host.session.steps import OnProgress
+    from safeexec.host.tools.toolbox import Approval
+    from safeexec.policy.model import Policy
+    from safeexec.protocol.confinement import Mechanism
+    from safeexec.results import Result, ToolCallRecord, Variable
+
+
+class AsyncSandbox:
+    """One policy ready to run, for event loops (asyncio, trio).
+
+        async with AsyncSandbox("calculator") as sandbox:
+            result = await sandbox.run("import math; math.sqrt(2)")
+
+    The arguments are those of `Sandbox`. Asynchronous tools are awaited on the loop; others run in threads of it.
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | os.PathLike[str] = "standard",
+        *,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        files: Files | None = None,
+        approval: Approval | None = None,
+        spare: int = 1,
+        max_sessions: int | None = None,
+        queue_seconds: float = 30.0,
+        idle_seconds: float | None = None,
+        audit: AuditTarget | None = None,
+    ) -> None:
+        self._policy = policy
+        self._arguments: dict[str, Any] = {
+            "tools": tools,
+            "files": files,
+            "approval": approval,
+            "spare": spare,
+            "max_sessions": max_sessions,
+            "queue_seconds": queue_seconds,
+            "idle_seconds": idle_seconds,
+            "audit": audit,
+        }
+        self._opened: SandboxCore | None = None
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
+        from safeexec.policy.model import Policy
+
+        return Policy.load(self._policy)
+
+    @property
+    def _core(self) -> SandboxCore:
+        if self._opened is None:
+            raise SandboxClosed(
+                "the sandbox is not open: use `async with AsyncSandbox(...) as sandbox`, or await open()"
+            )
+        return self._opened
+
+    async def __aenter__(self) -> AsyncSandbox:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def open(self) -> AsyncSandbox:
+        """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
+        if self._opened is not None and self._opened.alive:
+            return self
+        from safeexec.host.sandbox import SandboxCore
+
+        core = SandboxCore(self.policy, **self._arguments)
+        await drive(core.open(Launched(environment(self.policy))))
+        self._opened = core
+        return self
+
+    async def close(self) -> None:
+        """End every process of the sandbox and remove its files. Steps that run are stopped."""
+        if self._opened is not None:
+            await drive(self._opened.close(), undo=False)
+
+    async def reopen(self) -> AsyncSandbox:
+        """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
+        await self.close()
+        self._opened = None
+        return await self.open()
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for every session here, and what it does not and why."""
+        return tuple(self._core.protection)
+
+    def session(self, **tightened: Any) -> Opening:
+        """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
+        return Opening(self._core, tightened)
+
+    async def command(
+        self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
+    ) -> CommandResult:
+        """Run a program that the policy lists on a copy of the directory `cwd`; as `Sandbox.command`."""
+        return await drive(self._core.command(argv, cwd, timeout))
+
+    async def restore(
+        self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed"
+    ) -> AsyncSession:
+        """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as
+        `Sandbox.restore`.
+        """
+        return AsyncSession(await drive(self._core.restore(path, trust)))
+
+    async def plugin(
+        self,
+        source: Source,
+        *,
+        exports: Exports | None = None,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        state: Literal["keep", "fresh"] = "keep",
+        timeout: float | None = None,
+        name: str | None = None,
+        **limits: Any,
+    ) -> AsyncPlugin:
+        """Load a plugin; as `Sandbox.plugin`."""
+        from safeexec.host.plugins.plugin import AsyncPlugin, PluginCore
+        from safeexec.host.tools.toolbox import tools_from
+
+        core = PluginCore(
+            self._core,
+            source,
+            exports=exports,
+            tools=tools_from(tools),
+            state=state,
+            timeout=timeout,
+            name=name,
+            limits=limits,
+        )
+        await drive(core.load())
+        return AsyncPlugin(core)
+
+    async def map(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> AsyncIterator[Result]:
+        """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it
+        there).
+        """
+        from safeexec.host.faces.many import workers_for
+
+        waiting: deque[asyncio.Task[Result]] = deque()
+        places = asyncio.Semaphore(workers_for(workers))
+
+        async def one(program: str) -> Result:
+            async with places:
+                return await self.run(program, timeout=timeout)
+
+        try:
+            for program in programs:
+                waiting.append(asyncio.create_task(one(program)))
+                if len(waiting) >= 2 * workers_for(workers):
+                    yield await waiting.popleft()
+            while waiting:
+                yield await waiting.popleft()
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def map_as_completed(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> AsyncIterator[tuple[int, Result]]:
+        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        from safeexec.host.faces.many import workers_for
+
+        running: set[asyncio.Task[tuple[int, Result]]] = set()
+
+        async def one(number: int, program: str) -> tuple[int, Result]:
+            return number, await self.run(program, timeout=timeout)
+
+        try:
+            for number, program in enumerate(programs):
+                running.add(asyncio.create_task(one(number, program)))
+                if len(running) >= workers_for(workers):
+                    done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        yield task.result()
+            while running:
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def check(self, source: str) -> Result:
+        """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
+        async with self.session(checkpoints="off") as session:
+            return await drive(session._core.check(source))
+
+    async def run(self, source: str, *, timeout: float | None = None, on_output: OnOutput | None = None) -> Result:
+        """Run one step in a session of its own."""
+        async with self.session(checkpoints="off") as session:
+            return await session.run(source, timeout=timeout, on_output=on_output)
+
+
+class Opening:
+    """A session that is about to be opened: await it, or enter it."""
+
+    __slots__ = ("_core", "_session", "_tightened")
+
+    def __init__(self, core: SandboxCore, tightened: dict[str, Any]) -> None:
+        self._core = core
+        self._tightened = tightened
+        self._session: AsyncSession | None = None
+
+    def __await__(self) -> Generator[Any, Any, AsyncSession]:
+        return self._open().__await__()
+
+    async def _open(self) -> AsyncSession:
+        return AsyncSession(await drive(self._core.new_session(**self._tightened)))
+
+    async def __aenter__(self) -> AsyncSession:
+        self._session = await self._open()
+        return self._session
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._session is not None
+        await self._session.close()
+
+
+class AsyncSession:
+    """One lineage of guest state, for event loops. One task at a time; a second one is a `SessionBusy`."""
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    async def __aenter__(self) -> AsyncSession:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the session's processes and remove its files. A step that runs in another task is stopped first."""
+        await drive(self._core.close(), undo=False)
+
+    # Steps
+
+    async def run(
+        self,
+        source: str,
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
+        on_output: OnOutput | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Result:
+        """Run one step, as `Session.run`. Cancelling the task stops the step and restores the state."""
+        return await drive(
+            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress)
+        )
+
+    async def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
+        """Run one SQL query over the session's frames and files, as `Session.sql`."""
+        return await drive(self._core.sql(query, name, timeout))
+
+    def read_file(self, name: str) -> bytes:
+        """The bytes of a file of the workspace, as `Session.read_file`."""
+        return self._core.read_file(name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Put a file into the workspace, as `Session.write_file`."""
+        self._core.write_file(name, data)
+
+    def list_files(self) -> list[str]:
+        """The names of the workspace's regular files, sorted."""
+        return self._core.list_files()
+
+    def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
+        """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
+
+            stream = session.stream(source)
+            async for text in stream:
+                print(text, end="")
+            stream.result.check()
+
+        Leaving the loop early stops the step and restores the state.
+        """
+        return Stream(lambda on_output: self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output))
+
+    def cancel(self) -> bool:
+        """Stop the running step, from another task or thread. Its state is restored. Whether a step was running."""
+        return self._core.cancel()
+
+    # State
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of this session: the sandbox's, as it was tightened."""
+        return self._core.policy
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this session, for a model's prompt."""
+        return self._core.card(format)
+
+    async def get(self, name: str, default: Any = None) -> Any:
+        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
+        none.
+        """
+        found, value = await drive(self._core.fetch(name, arrays=True), undo=False)
+        return value if found else default
+
+    async def set(self, name: str, value: Any) -> None:
+        """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
+        await drive(self._core.assign(name, value), undo=False)
+
+    async def remove(self, name: str) -> None:
+        """Unbind a variable. Raises KeyError."""
+        await drive(self._core.remove(name), undo=False)
+
+    async def names(self) -> list[str]:
+        """The names that the session's steps have bound."""
+        return await drive(self._core.names(), undo=False)
+
+    async def variables(self) -> list[Variable]:
+        """Every variable with type, shape, size and a short repr."""
+        return await drive(self._core.variables(), undo=False)
+
+    # Checkpoints
+
+    async def checkpoint(self, name: str) -> None:
+        """Keep the state as it is now under `name`. Raises `CheckpointError`."""
+        await drive(self._core.checkpoint(name), undo=False)
+
+    async def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
+        """Go back to a named checkpoint, or to before the last step; as `Session.rollback`."""
+        return await drive(self._core.rollback(name), undo=False)
+
+    async def branch(self, n: int = 1) -> list[AsyncSession]:
+        """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
+        return [AsyncSession(core) for core in await drive(self._core.branch(n), undo=False)]
+
+    def checkpoints(self) -> list[CheckpointInfo]:
+        """The checkpoints of this session: name, parent, step, age, memory."""
+        return self._core.checkpoint_rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint. Raises `CheckpointError`."""
+        self._core.drop(name)
+
+    async def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
+        """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
+        return await drive(self._core.command(argv, cwd, timeout))
+
+    async def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Write the variables and files to `path`, signed with this host's key; as `Session.save`."""
+        return await drive(self._core.save(path), undo=False)
+
+    # Files and protection
+
+    @property
+    def workspace(self) -> str | None:
+        """The directory of the session's files, or None when the policy gives none."""
+        return self._core.workspace.path if self._core.workspace is not None else None
+
+    @property
+    def trust(self) -> str:
+        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
+        host did not sign, or that was saved under another policy.
+        """
+        return self._core.trust
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for this very session, and what it does not and why."""
+        return tuple(self._core.protection)
+
+
+class Stream:
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
+    ended.
+    """
+
+    __slots__ = ("_result", "_start")
+
+    def __init__(self, start: Callable[[OnOutput], Core[Result]]) -> None:
+        self._start: Callable[[OnOutput], Core[Result]] | None = start
+        self._result: Result | None = None
+
+    @property
+    def result(self) -> Result:
+        """The result of the step. Raises RuntimeError as long as the iteration has not ended."""
+        if self._result is None:
+            raise RuntimeError("the step has not ended: iterate over the stream to its end first")
+        return self._result
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        if self._start is None:
+            raise RuntimeError("a step runs once: this stream has been iterated over already")
+        start, self._start = self._start, None
+        return self._pieces(start)
+
+    async def _pieces(self, start: Callable[[OnOutput], Core[Result]]) -> AsyncIterator[str]:
+        loop = running_loop()
+        pieces: deque[str] = deque()
+        core = start(pieces.append)
+        try:
+            wanted = next(core)
+            while True:
+                try:
+                    while pieces:
+                        yield pieces.popleft()
+                    answer: Any = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))  # type: ignore[arg-type]
+                except Exception as error:
+                    wanted = core.throw(error)
+                    continue
+                except BaseException:
+                    await interrupted(loop, core)
+                    raise
+                wanted = core.send(answer)
+        except StopIteration as stop:
+            self._result = stop.value
+        while pieces:
+            yield pieces.popleft()

@@ -1,0 +1,451 @@
+"""The blocking face: `Sandbox` and `Session`. Each method drives one generator of the core to its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from functools import cached_property
+from types import TracebackType
+
+from safeexec.errors import SandboxClosed
+from safeexec.host.startup.launch import Launched
+from safeexec.host.waiting import CallTool, drive
+
+TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; the process is launched first
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from safeexec.host.audit import AuditTarget
+    from safeexec.host.commands import CommandResult
+    from safeexec.host.plugins.plugin import Plugin
+    from safeexec.host.plugins.source import Exports, Source
+    from safeexec.host.sandbox import Files, SandboxCore
+    from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.output import OnOutput
+    from safeexec.host.session.session import SessionCore
+    from safeexec.host.session.steps import OnProgress
+    from safeexec.host.tools.toolbox import Approval
+    from safeexec.policy.model import Policy
+    from safeexec.protocol.confinement import Mechanism
+    from safeexec.results import Result, ToolCallRecord, Variable
+
+
+def call_tool(wanted: CallTool) -> Any:
+    """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
+    if wanted.in_thread:
+        from safeexec.host.tools.calls import run_in_thread
+
+        return run_in_thread(wanted.call, wanted.timeout)
+    value = wanted.call()
+    if hasattr(value, "__await__"):
+        from safeexec.host.tools.calls import await_blocking
+
+        return await_blocking(value, wanted.timeout, wanted.owner)
+    return value
+
+
+def environment(policy: Policy) -> dict[str, str]:
+    """The environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
+    return {} if policy.determinism is None else {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
+
+
+class Sandbox:
+    """One policy ready to run.
+
+        with Sandbox("calculator") as sandbox:
+            sandbox.run("import math; math.sqrt(2)").value
+
+    `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
+    call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is
+    asked about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to
+    come.
+
+    At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
+    (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
+    gets a record of every step. Threads may share a sandbox, each with sessions of its own.
+
+    Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
+    requires.
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | os.PathLike[str] = "standard",
+        *,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        files: Files | None = None,
+        approval: Approval | None = None,
+        spare: int = 1,
+        max_sessions: int | None = None,
+        queue_seconds: float = 30.0,
+        idle_seconds: float | None = None,
+        audit: AuditTarget | None = None,
+    ) -> None:
+        self._policy = policy
+        self._arguments: dict[str, Any] = {
+            "tools": tools,
+            "files": files,
+            "approval": approval,
+            "spare": spare,
+            "max_sessions": max_sessions,
+            "queue_seconds": queue_seconds,
+            "idle_seconds": idle_seconds,
+            "audit": audit,
+        }
+        self._opened: SandboxCore | None = None
+        if tools or files:
+            self._opened = self._new_core()
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
+        from safeexec.policy.model import Policy
+
+        return Policy.load(self._policy)
+
+    def _new_core(self) -> SandboxCore:
+        from safeexec.host.sandbox import SandboxCore
+
+        return SandboxCore(self.policy, **self._arguments)
+
+    @property
+    def _core(self) -> SandboxCore:
+        if self._opened is None:
+            raise SandboxClosed("the sandbox is not open: use `with Sandbox(...) as sandbox`, or call open()")
+        return self._opened
+
+    def __enter__(self) -> Sandbox:
+        return self.open()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> Sandbox:
+        """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
+        if self._opened is not None and self._opened.alive:
+            return self
+        # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
+        launched = Launched({})
+        try:
+            core = self._opened = self._opened or self._new_core()
+            if variables := environment(core.policy):
+                launched.discard()
+                launched = Launched(variables)
+        except BaseException:
+            launched.discard()
+            raise
+        drive(core.open(launched))
+        return self
+
+    def close(self) -> None:
+        """End every process of the sandbox and remove its files."""
+        if self._opened is not None:
+            drive(self._opened.close())
+
+    def reopen(self) -> Sandbox:
+        """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
+        self.close()
+        self._opened = None
+        return self.open()
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for every session here, and what it does not and why."""
+        return tuple(self._core.protection)
+
+    def session(self, **tightened: Any) -> Session:
+        """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
+        audit log whose session it is.
+
+        Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
+        `SandboxBusy`.
+        """
+        return Session(drive(self._core.new_session(**tightened)))
+
+    def command(
+        self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
+    ) -> CommandResult:
+        """Run a program that the policy lists (`danger_allow_commands`) on a copy of the directory `cwd`.
+
+        No network, no file outside, no program that is not listed; the policy's limits hold. Changes to the copy are
+        thrown away; `Session.command` runs in a session's workspace instead. Raises `PolicyError` for another program.
+        """
+        return drive(self._core.command(argv, cwd, timeout))
+
+    def restore(self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed") -> Session:
+        """A session that goes on from a state that `Session.save` wrote.
+
+        A file that this host did not sign, or that was saved under another policy, is code of unknown origin: it needs
+        ``trust="kernel-only"`` and a policy without a language layer. Raises `StateFileError` for a damaged, foreign or
+        newer file, and for one that holds more than the policy's limits allow.
+        """
+        return Session(drive(self._core.restore(path, trust)))
+
+    def plugin(
+        self,
+        source: Source,
+        *,
+        exports: Exports | None = None,
+        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
+        state: Literal["keep", "fresh"] = "keep",
+        timeout: float | None = None,
+        name: str | None = None,
+        **limits: Any,
+    ) -> Plugin:
+        """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
+        sources.
+
+        `exports` are the names that may be called (a list; or a `Protocol` class, or a mapping of names to functions or
+        signatures that the plugin's must match); without any, those of the manifest, or all public functions and
+        classes. `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin
+        as it was loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
+
+        Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
+        """
+        from safeexec.host.plugins.plugin import Plugin, PluginCore
+        from safeexec.host.tools.toolbox import tools_from
+
+        core = PluginCore(
+            self._core,
+            source,
+            exports=exports,
+            tools=tools_from(tools),
+            state=state,
+            timeout=timeout,
+            name=name,
+            limits=limits,
+        )
+        drive(core.load(), call_tool)
+        return Plugin(core, lambda work: drive(work, call_tool))
+
+    def map(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> Iterator[Result]:
+        """Run many programs, each in a session of its own; their results in order.
+
+        `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
+        leave the loop, or `close` the iterator, stops those that run.
+        """
+        from safeexec.host.faces.many import in_order, workers_for
+
+        return in_order(self, programs, workers_for(workers), timeout)
+
+    def map_as_completed(
+        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+    ) -> Iterator[tuple[int, Result]]:
+        """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
+        from safeexec.host.faces.many import as_completed, workers_for
+
+        return as_completed(self, programs, workers_for(workers), timeout)
+
+    def check(self, source: str) -> Result:
+        """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
+        with self.session(checkpoints="off") as session:
+            return drive(session._core.check(source))
+
+    def run(self, source: str, *, timeout: float | None = None, on_output: OnOutput | None = None) -> Result:
+        """Run one step in a session of its own."""
+        with self.session(checkpoints="off") as session:
+            return session.run(source, timeout=timeout, on_output=on_output)
+
+
+class Namespace(MutableMapping[str, "Any"]):
+    """The variables of a session as a mapping. Reading and writing crosses the boundary: values, not objects."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    def __getitem__(self, name: str) -> Any:
+        found, value = drive(self._core.fetch(name, arrays=True))
+        if not found:
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        drive(self._core.assign(name, value))
+
+    def __delitem__(self, name: str) -> None:
+        drive(self._core.remove(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(drive(self._core.names()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in drive(self._core.names())
+
+    def __len__(self) -> int:
+        return len(drive(self._core.names()))
+
+    def __repr__(self) -> str:
+        return f"<namespace: {', '.join(self) or 'empty'}>"
+
+
+class Session:
+    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
+    `close()`.
+    """
+
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session's processes and remove its files. Harmless when closed already."""
+        drive(self._core.close())
+
+    # Steps
+
+    def run(
+        self,
+        source: str,
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
+        on_output: OnOutput | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Result:
+        """Run one step.
+
+        `timeout` in seconds, at most the policy's `limits.max_wall_seconds` (default: `limits.wall_seconds`). With
+        `atomic` a step that raises leaves no trace. `on_output` gets whole lines of output while the step runs,
+        `on_progress` description, count and total of the guest's progress bars (tqdm) as they move.
+
+        Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
+        in the result.
+        """
+        return drive(
+            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress),
+            call_tool,
+        )
+
+    def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
+        """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
+
+        The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
+        """
+        return drive(self._core.sql(query, name, timeout))
+
+    def cancel(self) -> bool:
+        """Stop the running step, from another thread. Its state is restored. Whether a step was running."""
+        return self._core.cancel()
+
+    # State
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of this session: the sandbox's, as it was tightened."""
+        return self._core.policy
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this session, for a model's prompt."""
+        return self._core.card(format)
+
+    @property
+    def namespace(self) -> Namespace:
+        """The session's variables as a mapping."""
+        return Namespace(self._core)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
+        none.
+        """
+        found, value = drive(self._core.fetch(name, arrays=True))
+        return value if found else default
+
+    def set(self, name: str, value: Any) -> None:
+        """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
+        drive(self._core.assign(name, value))
+
+    def variables(self) -> list[Variable]:
+        """Every variable with type, shape, size and a short repr."""
+        return drive(self._core.variables())
+
+    # Checkpoints
+
+    def checkpoint(self, name: str) -> None:
+        """Keep the state as it is now under `name`. Raises `CheckpointError`."""
+        drive(self._core.checkpoint(name))
+
+    def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
+        """Go back to a named checkpoint, or to before the last step that is part of the state.
+
+        Returns the host-tool calls made since then: they happened, and cannot be undone. What could not be carried over
+        is in the notes of the next result. Raises `CheckpointError`.
+        """
+        return drive(self._core.rollback(name))
+
+    def branch(self, n: int = 1) -> list[Session]:
+        """`n` new sessions that go on from the state as it is now, independent of this one and of each other.
+
+        Each has files of its own; an absolute path that guest code has kept still leads to those of this session.
+        """
+        return [Session(core) for core in drive(self._core.branch(n))]
+
+    def checkpoints(self) -> list[CheckpointInfo]:
+        """The checkpoints of this session: name, parent, step, age, memory."""
+        return self._core.checkpoint_rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint. Raises `CheckpointError`."""
+        self._core.drop(name)
+
+    def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
+        """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
+        return drive(self._core.command(argv, cwd, timeout))
+
+    def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Write the variables and files to `path`, signed with this host's key. The session goes on.
+
+        Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
+        """
+        return drive(self._core.save(path))
+
+    # Files and protection
+
+    def read_file(self, name: str) -> bytes:
+        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`."""
+        return self._core.read_file(name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Put a file into the workspace. Raises `WorkspaceError` for a name that leaves it, or too much data."""
+        self._core.write_file(name, data)
+
+    def list_files(self) -> list[str]:
+        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
+        return self._core.list_files()
+
+    @property
+    def workspace(self) -> str | None:
+        """The directory of the session's files, or None when the policy gives none."""
+        return self._core.workspace.path if self._core.workspace is not None else None
+
+    @property
+    def trust(self) -> str:
+        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
+        host did not sign, or that was saved under another policy.
+        """
+        return self._core.trust
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for this very session, and what it does not and why.
+
+        The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is
+        not active, whatever was planned.
+        """
+        planned = {mechanism.name: mechanism for mechanism in self._core.protection}
+        for tried in drive(self._core.self_test()):
+            known = planned.get(tried.name)
+            detail = f"{known.detail}; {tried.detail}" if known is not None and known.detail else tried.detail
+            active = tried.active and (known is None or known.active)
+            planned[tried.name] = type(tried)(tried.name, active, detail)
+        return tuple(planned.values())

@@ -1,0 +1,195 @@
+"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. What `host.faces.aio` needs of either.
+
+Each wait has an epoll descriptor of its own, so a loop watches one descriptor that nobody else uses: two sessions may
+wait for the same process, and a descriptor that is closed meanwhile disturbs no other waiter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from time import monotonic
+from typing import Any, Protocol, TypeVar
+
+from safeexec.host.waiting import CallTool, Core, Wait
+
+R = TypeVar("R")
+
+
+class Loop(Protocol):
+    """An event loop as far as the core needs one."""
+
+    async def wait(self, wanted: Wait) -> bool:
+        """Whether one of the descriptors became ready before the deadline."""
+        ...
+
+    async def call(self, wanted: CallTool) -> Any:
+        """What the host tool returned. Raises TimeoutError, and whatever the tool raises."""
+        ...
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` to its end, however often this task is cancelled meanwhile."""
+        ...
+
+
+def running_loop() -> Loop:
+    """The event loop that runs here. Raises RuntimeError when none does."""
+    trio: Any = sys.modules.get("trio")
+    if trio is not None:
+        try:
+            trio.lowlevel.current_task()
+            return TrioLoop(trio)
+        except RuntimeError:
+            pass
+    asyncio.get_running_loop()
+    return _ASYNCIO
+
+
+async def drive(core: Core[R], *, undo: bool = True) -> R:
+    """Run a generator of the core to its end on the running event loop.
+
+    When the task is cancelled, the core gets the cancellation and brings its state in order (a step is stopped and
+    undone) before it goes on; without `undo` it finishes what it does first. Neither can be cancelled a second time.
+    """
+    loop = running_loop()
+    try:
+        wanted = next(core)
+        while True:
+            try:
+                answer = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))  # type: ignore[arg-type]
+            except Exception as error:
+                wanted = core.throw(error)
+                continue
+            except BaseException as interruption:
+                await loop.shielded(_finish(loop, core, wanted, interruption if undo else None))
+                raise
+            wanted = core.send(answer)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+class Abandoned(BaseException):
+    """Nobody waits for this step any more. (`GeneratorExit` itself would forbid the core to wait for anything.)"""
+
+
+async def interrupted(loop: Loop, core: Core[Any]) -> None:
+    """Let the core stop what it does and bring its state in order, undisturbed."""
+    await loop.shielded(_finish(loop, core, None, Abandoned()))
+
+
+async def _finish(
+    loop: Loop, core: Core[Any], wanted: Wait | CallTool | None, interruption: BaseException | None
+) -> None:
+    try:
+        if interruption is not None:
+            wanted = core.throw(interruption)
+        while True:
+            assert wanted is not None
+            try:
+                answer = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))  # type: ignore[arg-type]
+            except Exception as error:
+                wanted = core.throw(error)
+                continue
+            wanted = core.send(answer)
+    except StopIteration:
+        pass
+    except BaseException as error:
+        # The cancellation itself comes back when the core has done its work; the caller raises it.
+        if error is not interruption:
+            raise
+
+
+def _watch(wanted: Wait) -> select.epoll:
+    watch = select.epoll()
+    events = select.EPOLLOUT if wanted.writable else select.EPOLLIN
+    for fd in wanted.fds:
+        watch.register(fd, events)
+    return watch
+
+
+class AsyncioLoop:
+    """asyncio."""
+
+    async def wait(self, wanted: Wait) -> bool:
+        with _watch(wanted) as watch:
+            if watch.poll(0):
+                return True
+            loop = asyncio.get_running_loop()
+            ready: asyncio.Future[bool] = loop.create_future()
+            fd = watch.fileno()
+            loop.add_reader(fd, _settle, ready, True)
+            timer = loop.call_later(max(0.0, wanted.deadline - monotonic()), _settle, ready, False)
+            try:
+                return await ready
+            finally:
+                timer.cancel()
+                loop.remove_reader(fd)
+
+    async def call(self, wanted: CallTool) -> Any:
+        try:
+            async with asyncio.timeout(wanted.timeout):
+                value = wanted.call() if wanted.is_async else await asyncio.to_thread(wanted.call)
+                return await value if isinstance(value, Awaitable) else value
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise RuntimeError("the tool was cancelled") from None
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:
+                continue
+        task.result()
+
+
+def _settle(future: asyncio.Future[bool], ready: bool) -> None:
+    if not future.done():
+        future.set_result(ready)
+
+
+_ASYNCIO = AsyncioLoop()
+
+
+class TrioLoop:
+    """trio, also below anyio. The module is the one that runs already; it is no dependency."""
+
+    def __init__(self, trio: Any) -> None:
+        self._trio = trio
+
+    async def wait(self, wanted: Wait) -> bool:
+        with _watch(wanted) as watch:
+            if watch.poll(0):
+                return True
+            with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())) as scope:
+                await self._trio.lowlevel.wait_readable(watch.fileno())
+            return not scope.cancelled_caught
+
+    async def call(self, wanted: CallTool) -> Any:
+        limit = float("inf") if wanted.timeout is None else wanted.timeout
+        value: Any = None
+        with self._trio.move_on_after(limit) as scope:
+            if wanted.is_async:
+                value = wanted.call()
+            else:
+                (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call), abandon_on_cancel=True)
+            value = await value if isinstance(value, Awaitable) else value
+        if scope.cancelled_caught:
+            raise TimeoutError
+        return value
+
+    async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
+        with self._trio.CancelScope(shield=True):
+            await work
+
+
+def _boxed(call: Callable[[], Any]) -> Callable[[], tuple[Any]]:
+    """trio calls what it runs in a thread by its name, which a `partial` lacks, and takes no coroutine for an
+    answer.
+    """
+    return lambda: (call(),)

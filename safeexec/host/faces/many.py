@@ -1,0 +1,99 @@
+"""Many programs at once: a bounded number of workers, a bounded number of results that wait, in order or as they
+come.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from safeexec.host.faces.blocking import Sandbox, Session
+    from safeexec.results import Result
+
+STOP_SECONDS = 0.05
+"""How often programs are stopped that nobody waits for any more: a session that just opens cannot be stopped yet."""
+
+
+def workers_for(workers: int | None) -> int:
+    """How many workers to have: as asked, else one per core that this process may use."""
+    if workers is None:
+        return len(os.sched_getaffinity(0))
+    if workers < 1:
+        raise ValueError(f"workers={workers}: at least one")
+    return workers
+
+
+def in_order(sandbox: Sandbox, programs: Iterable[str], workers: int, timeout: float | None) -> Iterator[Result]:
+    """The results of all programs, in their order. At most twice as many as there are workers are under way or wait.
+
+    Whoever stops to listen, by an exception, Ctrl-C or `close`, stops the programs that run.
+    """
+    rest = iter(programs)
+    with _Workers(sandbox, workers, timeout) as pool:
+        waiting = deque(pool.submit(program) for program in islice(rest, 2 * workers))
+        while waiting:
+            result = pool.result(waiting.popleft())
+            waiting.extend(pool.submit(program) for program in islice(rest, 1))
+            yield result
+
+
+def as_completed(
+    sandbox: Sandbox, programs: Iterable[str], workers: int, timeout: float | None
+) -> Iterator[tuple[int, Result]]:
+    """Number and result of each program, as they come; else as `in_order`."""
+    rest = enumerate(programs)
+    with _Workers(sandbox, workers, timeout) as pool:
+        waiting = {pool.submit(program): number for number, program in islice(rest, 2 * workers)}
+        while waiting:
+            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                number = waiting.pop(future)
+                waiting.update((pool.submit(program), more) for more, program in islice(rest, 1))
+                yield number, pool.result(future)
+
+
+class _Workers:
+    """Threads that run programs, each in a session of its own. Leaving stops what still runs."""
+
+    def __init__(self, sandbox: Sandbox, workers: int, timeout: float | None) -> None:
+        self._sandbox = sandbox
+        self._timeout = timeout
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="safeexec-map")
+        self._futures: set[Future[Result]] = set()
+        self._sessions: set[Session] = set()
+
+    def submit(self, program: str) -> Future[Result]:
+        future = self._pool.submit(self._run, program)
+        self._futures.add(future)
+        return future
+
+    def result(self, future: Future[Result]) -> Result:
+        """What the program came to; waits for it. Raises what opening its session raised."""
+        result = future.result()
+        self._futures.discard(future)
+        return result
+
+    def _run(self, program: str) -> Result:
+        with self._sandbox.session(checkpoints="off") as session:
+            self._sessions.add(session)
+            try:
+                return session.run(program, timeout=self._timeout)
+            finally:
+                self._sessions.discard(session)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self._futures:
+            future.cancel()
+        while running := [future for future in self._futures if not future.done()]:
+            for session in list(self._sessions):
+                session.cancel()
+            wait(running, STOP_SECONDS)
+        self._pool.shutdown()

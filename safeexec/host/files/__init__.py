@@ -1,0 +1,1 @@
+"""The files of a session: its workspace directory, and saved states."""

@@ -1,0 +1,344 @@
+"""A saved session as a file: a header that the host wrote and signed, and a payload that only a child ever unpickles.
+
+    magic · length of the header · header (msgpack) · files · payload · HMAC-SHA256 of all that comes before
+
+Unpickling is running code. A signature says that this host's own children wrote the payload; without it the payload is
+taken only by a policy that does not rely on the language layer, and only when the caller says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import hmac
+import os
+import platform
+import secrets
+import stat
+from collections.abc import Callable
+from itertools import chain, repeat
+from struct import Struct
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import msgspec
+
+from safeexec.errors import StateFileError, WorkspaceError
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Workspace
+    from safeexec.policy.model import Limits
+
+MAGIC = b"safeexec-state-1\n"
+_LENGTH = Struct("<Q")
+_HEADER_CAP = 16 << 20
+_SIGNATURE = 32
+_KEY_LEAST = 16
+_CHUNK = 1 << 20
+
+
+_MANY = msgspec.Meta(max_length=100_000)
+
+
+class Header(msgspec.Struct, kw_only=True):
+    """What the file says of itself. `failed`: names that could not be saved, with the reason."""
+
+    policy: str
+    digest: str
+    python: str
+    libraries: Annotated[dict[str, str], _MANY] = {}
+    names: Annotated[list[str], _MANY] = []
+    failed: Annotated[dict[str, str], _MANY] = {}
+    step: int = 0
+    payload_bytes: int = 0
+    files: Annotated[list[tuple[str, int]], _MANY] = []
+    """Path in the workspace and size in bytes; the contents follow the header in this order."""
+    modes: Annotated[list[int], _MANY] = []
+    """The permissions of the files, in the same order."""
+    directories: Annotated[list[str], _MANY] = []
+    """The workspace's directories, each before what is in it."""
+
+
+class Saved(NamedTuple):
+    """A state as it was read: whole, checked against its header, and out of reach of whoever writes the file now."""
+
+    header: Header
+    files: int
+    """A descriptor of the contents of the files, one after the other."""
+    payload: int
+    """A descriptor of the pickle, for a child."""
+    signed: bool
+    """Whether the signature is this host's."""
+
+    def close(self) -> None:
+        """Close both descriptors."""
+        os.close(self.files)
+        os.close(self.payload)
+
+
+def signing_key() -> bytes:
+    """The host's key: `SAFEEXEC_STATE_KEY` (hex), or one made at first use and kept where only the user can read it."""
+    given = os.environ.get("SAFEEXEC_STATE_KEY")
+    if given:
+        try:
+            key = bytes.fromhex(given)
+        except ValueError:
+            raise StateFileError("SAFEEXEC_STATE_KEY is not a hexadecimal number") from None
+        if len(key) < _KEY_LEAST:
+            raise StateFileError(f"SAFEEXEC_STATE_KEY is too short: {2 * _KEY_LEAST} hexadecimal digits at least")
+        return key
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    path = os.path.join(base, "safeexec", "state.key")
+    try:
+        return _key_in(path) or _new_key(path)
+    except OSError as error:
+        raise StateFileError(
+            f"the key that signs states cannot be kept in {path}: {error.strerror}; set SAFEEXEC_STATE_KEY to one"
+        ) from None
+
+
+def _key_in(path: str) -> bytes | None:
+    """The key in a file that nobody else could have written or read, None where there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or info.st_mode & 0o077 or info.st_uid not in (os.geteuid(), 0):
+            raise StateFileError(
+                f"{path} signs states, and must be a file that you alone can read and write (chmod 600)"
+            )
+        key = os.read(fd, 1024)
+    finally:
+        os.close(fd)
+    if len(key) < _KEY_LEAST:
+        raise StateFileError(f"{path} is damaged: it holds no key. Remove it; a new one will be made")
+    return key
+
+
+def _new_key(path: str) -> bytes:
+    """Make a key. Of two processes that do so at once, both get that of the first."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.{secrets.token_hex(4)}"
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        # link and not rename, which would replace a key that another process has read already.
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+    key = _key_in(path)
+    if key is None:
+        raise StateFileError(f"{path} was removed while it was made")
+    return key
+
+
+def target(path: str | os.PathLike[str]) -> str:
+    """The file that a state saved to `path` will be, links followed. Raises `StateFileError` where something else is in
+    its place: to rename a file over a device would replace the device.
+    """
+    real = os.path.realpath(os.fsdecode(path))
+    try:
+        mode = os.stat(real).st_mode
+    except FileNotFoundError:
+        return real
+    if not stat.S_ISREG(mode):
+        raise StateFileError(f"{os.fsdecode(path)!r} is no regular file: a state cannot be saved to it")
+    return real
+
+
+def write(real: str, header: Header, open_file: Callable[[str], int], payload: int, key: bytes) -> None:
+    """Write a state to a file that `target` gave. `open_file` opens a file of the workspace; `payload` is a descriptor
+    with the pickle. The state appears whole or not at all. Raises `StateFileError`, OSError.
+    """
+    mac = hmac.new(key, digestmod=hashlib.sha256)
+    encoded = msgspec.msgpack.encode(header)
+    directory = os.path.dirname(real)
+    temporary = os.path.join(directory, f".{secrets.token_hex(8)}.safeexec")
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
+
+            def put(data: bytes) -> None:
+                mac.update(data)
+                out.write(data)
+
+            put(MAGIC + _LENGTH.pack(len(encoded)) + encoded)
+            for name, size in header.files:
+                fd = open_file(name)
+                try:
+                    if _each_chunk(fd, 0, size, put) < size:
+                        raise StateFileError(f"the file {name!r} became shorter while it was saved")
+                finally:
+                    os.close(fd)
+            if _each_chunk(payload, 0, header.payload_bytes, put) < header.payload_bytes:
+                raise StateFileError("the saved state was cut off while it was read from the child")
+            out.write(mac.digest())
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temporary, real)
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)  # the name, too, is to outlive a loss of power
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, real) from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _each_chunk(fd: int, start: int, size: int, use: Callable[[bytes], object]) -> int:
+    """Read `size` bytes of a file from `start` on, a part at a time. How many there were."""
+    done = 0
+    while done < size and (chunk := os.pread(fd, min(_CHUNK, size - done), start + done)):
+        use(chunk)
+        done += len(chunk)
+    return done
+
+
+def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> Saved:
+    """Read a state whose parts the policy's limits have room for. A header says how large they are, and what is larger
+    than that is not read.
+
+    Raises `StateFileError` for a file that is no state, is damaged, comes from a newer version, or is too large.
+    """
+    shown = os.fsdecode(path)
+    try:
+        # O_NONBLOCK: a FIFO must not make the host wait for its writer.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise StateFileError(f"there is no file {shown!r}") from None
+    except OSError as error:
+        raise StateFileError(f"{shown} cannot be read: {error.strerror}") from None
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise StateFileError(f"{shown} is no regular file, and so no saved state")
+        return _read(fd, info.st_size, key, limits, shown)
+    except OSError as error:
+        raise StateFileError(f"{shown} cannot be read: {error.strerror}") from None
+    finally:
+        os.close(fd)
+
+
+def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> Saved:
+    """Read an open file of so many bytes."""
+    head = os.pread(fd, len(MAGIC) + _LENGTH.size, 0)
+    if not head.startswith(MAGIC):
+        if head.startswith(MAGIC.rstrip(b"1\n")):
+            raise StateFileError(f"{shown} was written by a newer version of safeexec")
+        raise StateFileError(f"{shown} is not a saved state")
+    if size < len(MAGIC) + _LENGTH.size + _SIGNATURE or len(head) < len(MAGIC) + _LENGTH.size:
+        raise StateFileError(f"{shown} is damaged: it ends inside its header")
+    (length,) = _LENGTH.unpack_from(head, len(MAGIC))
+    if length > min(_HEADER_CAP, size - len(head) - _SIGNATURE):
+        raise StateFileError(f"{shown} is damaged: its header does not fit into it")
+    encoded = os.pread(fd, length, len(head))
+    try:
+        header = msgspec.msgpack.decode(encoded, type=Header)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise StateFileError(f"{shown} is damaged: {error}") from None
+    sizes = [size for _, size in header.files]
+    parts = [sum(sizes), header.payload_bytes]
+    if any(part < 0 for part in (*sizes, *parts)) or len(head) + length + sum(parts) != size - _SIGNATURE:
+        raise StateFileError(f"{shown} is damaged: its parts do not add up to its size")
+    _check_room(parts, len(sizes) + len(header.directories), limits, shown)
+    mac = hmac.new(key, head + encoded, hashlib.sha256)
+    copies: list[int] = []
+    try:
+        place = len(head) + length
+        for part in parts:
+            copies.append(_copy(fd, place, part, mac.update, shown))
+            place += part
+        signed = hmac.compare_digest(mac.digest(), os.pread(fd, _SIGNATURE, place))
+    except BaseException:
+        for copy in copies:
+            os.close(copy)
+        raise
+    return Saved(header, copies[0], copies[1], signed)
+
+
+def _check_room(parts: list[int], files: int, limits: Limits, shown: str) -> None:
+    # Text of one byte a character takes two in a pickle; nothing takes less memory than half of its pickle.
+    most = [limits.workspace_mb << 20, limits.memory_mb << 21]
+    for part, limit, what, name in zip(parts, most, ("files", "variables"), ("workspace_mb", "memory_mb"), strict=True):
+        if part > limit:
+            raise StateFileError(
+                f"{shown} holds {part >> 20} MiB of {what}, more than fit into a session: "
+                f"limits.{name} is {getattr(limits, name)}"
+            )
+    if files > limits.workspace_files:
+        raise StateFileError(f"{shown} holds {files} files; limits.workspace_files is {limits.workspace_files}")
+
+
+def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown: str) -> int:
+    """A sealed memory file with part of a file, which `use` has seen. Nobody can change it any more."""
+    copy = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+
+        def take(chunk: bytes) -> None:
+            use(chunk)
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[os.write(copy, rest) :]
+
+        if _each_chunk(fd, start, size, take) < size:
+            raise StateFileError(f"{shown} became shorter while it was read")
+        os.lseek(copy, 0, os.SEEK_SET)
+        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(copy, fcntl.F_ADD_SEALS, seals)
+    except BaseException:
+        os.close(copy)
+        raise
+    return copy
+
+
+def put_back(workspace: Workspace, saved: Saved) -> None:
+    """Write the files of a state, whose names a foreign one may have chosen. Raises `StateFileError`."""
+    header, place, name = saved.header, 0, ""
+    try:
+        for name in header.directories:
+            workspace.make_directories(name)
+        for (name, size), mode in zip(header.files, chain(header.modes, repeat(0o600)), strict=False):
+            workspace.put(name, os.pread(saved.files, size, place), mode)
+            place += size
+    except (OSError, ValueError, WorkspaceError) as error:
+        raise StateFileError(f"the file {ascii(name)[:200]} cannot be restored: {error}") from None
+
+
+def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mode: str, path: object) -> None:
+    """Whether this state may be restored here. Raises `StateFileError` that says what to do instead."""
+    if trust not in ("signed", "kernel-only"):
+        raise ValueError(f"trust={trust!r}: it is 'signed' or 'kernel-only'")
+    if trust == "signed" and not signed:
+        raise StateFileError(
+            f"{path} was not signed by this host (or was changed since): unpickling it is running its code. "
+            'If you must, open it with trust="kernel-only", under a policy without a language layer'
+        )
+    if trust == "signed" and header.digest != digest:
+        raise StateFileError(
+            f"{path} was saved under another policy ({header.policy}, {header.digest[:12]}); "
+            f"this is {policy} ({digest[:12]})"
+        )
+    # Under another policy, what wrote it was held by other rules, or by none but the kernel's.
+    if mode != "python" and not (signed and header.digest == digest):
+        raise StateFileError(
+            f"{path} is {'of another policy' if signed else 'foreign'}, and the policy {policy!r} relies on its "
+            "language layer, which such a state can undo; "
+            "use a policy with `language: {mode: python}`, such as confined-python"
+        )
+    if header.python != python_version():
+        raise StateFileError(
+            f"{path} was saved by Python {header.python}; this is {python_version()}, whose bytecode differs"
+        )
+
+
+def python_version() -> str:
+    """Major and minor version: bytecode, and so a pickled function, holds for one minor version."""
+    return ".".join(platform.python_version_tuple()[:2])

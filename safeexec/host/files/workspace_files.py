@@ -1,0 +1,269 @@
+"""Files of a workspace, read and written by the host while hostile code owns the directory.
+
+Every function takes a descriptor of the directory (or its path) and walks from there one component at a time, following
+no link, so that a directory which becomes a link between two calls leads to an error and not out of the workspace. Only
+regular files with one name are read: a FIFO would block, a device would act, a hard link may be somebody else's file.
+Writing makes a new file and renames it into place, so it never writes through a name that the guest prepared.
+
+Knows no policy: the limits are arguments.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from safeexec.errors import WorkspaceError
+from safeexec.results import FileChange
+from safeexec.text import printable
+
+MAX_FILES = 10_000
+MAX_DEPTH = 32
+MAX_BYTES = 64 << 20
+MAX_NAME = 255
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
+
+
+class FileInfo(NamedTuple):
+    """One regular file. `name` is relative to the workspace with ``/``; `size` counts bytes, holes included."""
+
+    name: str
+    size: int
+    modified_ns: int
+    identity: tuple[int, int, int]
+    """Device, inode and time of the last change of the inode: what a guest cannot set back."""
+
+
+def list_files(directory: int | str, *, max_files: int = MAX_FILES) -> list[FileInfo]:
+    """The regular files below `directory`, sorted by name; at most `max_files` of them and 32 directories deep.
+
+    Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
+    """
+    with _opened(directory) as top:
+        found: list[FileInfo] = []
+        for info in _walk(top, "", MAX_DEPTH):
+            found.append(info)
+            if len(found) >= max_files:
+                break
+    return sorted(found)
+
+
+def read_file(directory: int | str, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """The bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over `max_bytes`."""
+    with _opened(directory) as top, _parent(top, name) as (parent, last):
+        try:
+            # O_NONBLOCK: opening a FIFO must not wait for its writer.
+            fd = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+        except OSError as error:
+            raise _refused(name, error) from None
+        try:
+            info = os.fstat(fd)
+            _check_regular(name, info)
+            if info.st_size > max_bytes:
+                raise WorkspaceError(f"{_shown(name)} has {info.st_size} bytes, and {max_bytes} may be read at once")
+            return _read_all(name, fd, max_bytes)
+        finally:
+            os.close(fd)
+
+
+def write_file(
+    directory: int | str,
+    name: str,
+    data: bytes,
+    *,
+    max_bytes: int = MAX_BYTES,
+    mode: int = 0o600,
+    owner: tuple[int, int] | None = None,
+) -> None:
+    """Put `data` into a new file, in place of what had that name; directories on the way are made.
+
+    `owner` is the uid and gid that get file and directories. Raises `WorkspaceError` for a name that leaves the
+    workspace or that holds control characters, for a directory of that name, and for more than `max_bytes`.
+    """
+    if len(data) > max_bytes:
+        raise WorkspaceError(f"{_shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
+    if not name.isprintable():
+        raise WorkspaceError(f"{_shown(name)!r} holds control characters")
+    with _opened(directory) as top, _parent(top, name, make=owner or (-1, -1)) as (parent, last):
+        temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            fd = os.open(temporary, flags, mode, dir_fd=parent)
+            try:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(fd, rest) :]
+                if owner is not None:
+                    os.fchown(fd, *owner)
+            finally:
+                os.close(fd)
+            os.rename(temporary, last, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError as error:
+            try:
+                os.unlink(temporary, dir_fd=parent)
+            except OSError:
+                pass
+            raise _refused(name, error) from None
+
+
+def snapshot(directory: int | str, *, max_files: int = MAX_FILES) -> dict[str, FileInfo]:
+    """The files as they are, for `changed_since`."""
+    return {info.name: info for info in list_files(directory, max_files=max_files)}
+
+
+def changed_since(before: dict[str, FileInfo], after: dict[str, FileInfo]) -> tuple[FileChange, ...]:
+    """Files created, changed and deleted between two snapshots, sorted by name.
+
+    A file is changed when its size, inode or change time differs; the change time is the kernel's, so setting the
+    modification time back hides nothing.
+    """
+    changes = [
+        FileChange(name, "changed" if name in before else "created", info.size, _type(name))
+        for name, info in after.items()
+        if before.get(name) != info
+    ]
+    changes += [FileChange(name, "deleted", 0, _type(name)) for name in before if name not in after]
+    return tuple(sorted(changes, key=lambda change: change.name))
+
+
+def _type(name: str) -> str:
+    import mimetypes
+
+    return mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"
+
+
+def _walk(top: int, prefix: str, depth: int) -> Iterator[FileInfo]:
+    try:
+        entries = sorted(os.scandir(top), key=lambda entry: entry.name)
+    except OSError:
+        return
+    directories = []
+    for entry in entries:
+        try:
+            info = os.stat(entry.name, dir_fd=top, follow_symlinks=False)
+        except OSError:
+            continue
+        if stat.S_ISREG(info.st_mode):
+            identity = (info.st_dev, info.st_ino, info.st_ctime_ns)
+            yield FileInfo(prefix + entry.name, info.st_size, info.st_mtime_ns, identity)
+        elif stat.S_ISDIR(info.st_mode) and depth:
+            directories.append(entry.name)
+    for name in directories:
+        try:
+            inner = os.open(name, _DIRECTORY, dir_fd=top)
+        except OSError:
+            continue
+        try:
+            yield from _walk(inner, f"{prefix}{name}/", depth - 1)
+        finally:
+            os.close(inner)
+
+
+@contextmanager
+def _opened(directory: int | str) -> Iterator[int]:
+    """A descriptor of the workspace. One that the caller gave stays open."""
+    if isinstance(directory, int):
+        yield directory
+        return
+    try:
+        try:
+            fd = os.open(directory, _DIRECTORY)
+        except PermissionError:
+            from safeexec.host.files.workspace import regain
+
+            regain(directory)
+            fd = os.open(directory, _DIRECTORY)
+    except OSError as error:
+        raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _parent(top: int, name: str, *, make: tuple[int, int] | None = None) -> Iterator[tuple[int, str]]:
+    """The directory that `name` is in, reached without following a link, and the last component.
+
+    `make` creates missing directories and gives them to that uid and gid (-1: nobody else).
+    """
+    *above, last = _components(name)
+    here = os.dup(top)
+    try:
+        for part in above:
+            inner = _enter(here, part, name, make)
+            os.close(here)
+            here = inner
+        yield here, last
+    finally:
+        os.close(here)
+
+
+def _enter(here: int, part: str, name: str, make: tuple[int, int] | None) -> int:
+    try:
+        return os.open(part, _DIRECTORY, dir_fd=here)
+    except FileNotFoundError as error:
+        if make is None:
+            raise _refused(name, error) from None
+    except OSError as error:
+        raise _refused(name, error) from None
+    try:
+        os.mkdir(part, 0o700, dir_fd=here)
+        inner = os.open(part, _DIRECTORY, dir_fd=here)
+        if make != (-1, -1):
+            os.fchown(inner, *make)
+        return inner
+    except OSError as error:
+        raise _refused(name, error) from None
+
+
+def _components(name: str) -> list[str]:
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MAX_DEPTH:
+        raise WorkspaceError(f"{_shown(name)!r} is not the name of a file inside the workspace")
+    if any(len(os.fsencode(part)) > MAX_NAME for part in parts):
+        raise WorkspaceError(f"{_shown(name)!r} is too long for a file name")
+    return parts
+
+
+def _check_regular(name: str, info: os.stat_result) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(info.st_mode), "device")
+        raise WorkspaceError(f"{_shown(name)} is a {kind}, not a regular file")
+    if info.st_nlink > 1:
+        raise WorkspaceError(
+            f"{_shown(name)} has {info.st_nlink} names (hard links); only files with one name are read"
+        )
+
+
+def _read_all(name: str, fd: int, max_bytes: int) -> bytes:
+    """To the end of the file, which may still grow."""
+    pieces: list[bytes] = []
+    left = max_bytes + 1
+    while left > 0:
+        piece = os.read(fd, min(left, 1 << 20))
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)
+        left -= len(piece)
+    raise WorkspaceError(f"{_shown(name)} grew beyond the {max_bytes} bytes that may be read at once")
+
+
+def _refused(name: str, error: OSError) -> WorkspaceError:
+    reasons = {
+        errno.ENOENT: "does not exist",
+        errno.ELOOP: "is a link, and links are not followed",
+        errno.ENOTDIR: "leads through a file or a link",
+        errno.EISDIR: "is a directory",
+        errno.ENXIO: "is a FIFO or a socket, not a regular file",
+    }
+    return WorkspaceError(f"{_shown(name)} {reasons.get(error.errno or 0, f'cannot be used: {error.strerror}')}")
+
+
+def _shown(name: str) -> str:
+    return printable(name)[:300].replace("\n", "\\n").replace("\t", "\\t")

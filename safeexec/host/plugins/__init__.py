@@ -1,0 +1,1 @@
+"""Plugins: somebody's code, loaded once and called many times."""

@@ -1,0 +1,173 @@
+"""The processes of a loaded plugin: the one that keeps its state, or the copies for calls that each find it fresh."""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from safeexec.errors import CheckpointError, PluginError, ProtocolError
+from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.runner import READY_SECONDS
+from safeexec.host.session.session import SessionCore
+from safeexec.host.waiting import Core
+from safeexec.host.watch.supervisor import KILL_SECONDS
+from safeexec.protocol import messages as m
+from safeexec.results import STARTS_EMPTY
+
+if TYPE_CHECKING:
+    from safeexec.host.session.checkpoints import Checkpoint
+    from safeexec.results import Result
+
+LOADED = "loaded"
+"""The checkpoint of a fresh plugin from which each call's copy is thawed."""
+SWEEP = 64
+"""Fresh calls between two searches for processes that an escaped guest may have left behind."""
+AHEAD = 2
+"""Copies that wait for the next calls of a fresh plugin. With one, calls back to back leave a third of two cores
+idle."""
+DYING = 4
+"""Processes of past calls that may still be on their way out."""
+LOST = "the plugin is loaded again before the next call: what earlier calls kept in it is lost"
+"""In the notes of a call after which a kept plugin had no state to go back to."""
+
+
+class Loaded:
+    """The session of a loaded plugin, and for a fresh one the copies that wait for the next calls."""
+
+    def __init__(self, core: SessionCore, *, fresh: bool) -> None:
+        self.core = core
+        self._fresh = fresh
+        self._born = core.born
+        """The number of the child that the plugin was loaded into."""
+        self._origin: Checkpoint | None = None
+        self._next: deque[Copy] = deque()
+        self._dying: deque[Channel] = deque()
+        self._calls = 0
+
+    def park(self) -> Core[None]:
+        """Keep the plugin as it is now, and make the copies for the first calls."""
+        core = self.core
+        try:
+            yield from core.checkpoint(LOADED)
+        except CheckpointError as error:
+            raise PluginError(f"a fresh plugin needs a checkpoint of its loaded state: {error}") from None
+        self._origin = core.checkpoints.find(LOADED)
+        core.checkpoints.thawed_from(self._origin)
+        yield from self._leave()
+        yield from self._ask()
+
+    def ready(self) -> Core[bool]:
+        """Whether there is a process for the next call. In a fresh plugin a copy that was asked for before; another one
+        is asked for now, and made while the call runs, on another core.
+        """
+        if self.core.runner_pid() is not None or not self._fresh:
+            # It is kept; or the last call was stopped, and the session has been restored to the plugin as it was
+            # loaded.
+            return True
+        if not self._next:
+            yield from self._ask()
+        if not self._next or not (yield from (copy := self._next.popleft()).ready()):
+            return False
+        self.core.adopt(copy.channel, self._origin, (copy.out, copy.err))
+        yield from self._ask()
+        return True
+
+    @property
+    def started_over(self) -> bool:
+        """Whether the session's process is one that the plugin has not been loaded into."""
+        return self.core.born != self._born
+
+    def installed(self) -> None:
+        """The plugin has been loaded into the process that there is now."""
+        self._born = self.core.born
+
+    def after(self, result: Result) -> Core[Result]:
+        """A call has ended. In a fresh plugin its process goes, with whatever the call left in it."""
+        if result.state == "kept":
+            yield from self.leave()
+        elif self.started_over:
+            notes = tuple(note for note in result.notes if not note.endswith(STARTS_EMPTY))
+            result = msgspec.structs.replace(result, notes=notes if self._fresh else (*notes, LOST))
+        return result
+
+    def leave(self) -> Core[None]:
+        """End the process of the last call, in a fresh plugin."""
+        if self._fresh:
+            yield from self._leave()
+
+    def _leave(self) -> Core[None]:
+        core, origin = self.core, self._origin
+        assert origin is not None
+        self._calls += 1
+        old = core.release()
+        if old is not None:
+            if core.workspace is not None or self._calls % SWEEP == 0:
+                yield from core.end(old)
+            else:
+                old.kill()
+                self._dying.append(old)
+        if core.workspace is not None and origin.snapshot is not None:
+            core.workspace.restore(origin.snapshot)
+        while len(self._dying) > DYING:
+            yield from self._bury()
+
+    def _bury(self) -> Core[None]:
+        last = self._dying.popleft()
+        yield from last.ended(monotonic() + KILL_SECONDS)
+        last.close()
+
+    def _ask(self) -> Core[None]:
+        """Ask for the next copies; nobody waits for them here."""
+        origin = self._origin
+        if origin is None or not (yield from origin.parked(monotonic() + READY_SECONDS)) or origin.channel is None:
+            return
+        while len(self._next) < AHEAD:
+            copy = Copy()
+            try:
+                with copy.theirs:
+                    fds = (copy.theirs.fileno(), copy.out.fd, copy.err.fd)
+                    yield from origin.channel.send(m.Thaw(branch=True), fds)
+            except (Gone, ProtocolError):
+                copy.close()
+                return
+            self._next.append(copy)
+
+    def close(self) -> Core[None]:
+        while self._next:
+            copy = self._next.popleft()
+            if (yield from copy.ready()):
+                copy.channel.kill()
+                copy.close()
+        while self._dying:
+            yield from self._bury()
+        yield from self.core.close()
+
+
+class Copy:
+    """A process that is being thawed for one call, with output files that no other call has seen."""
+
+    __slots__ = ("channel", "err", "out", "theirs")
+
+    def __init__(self) -> None:
+        self.channel, self.theirs = Channel.pair()
+        self.out, self.err = PrintedFile("stdout"), OutputFile("stderr")
+
+    def ready(self) -> Core[bool]:
+        """Whether it is there. What is not is closed."""
+        try:
+            if isinstance((yield from self.channel.receive(monotonic() + READY_SECONDS)), m.Ready):
+                return True
+        except (Gone, ProtocolError):
+            pass
+        self.channel.kill()
+        self.close()
+        return False
+
+    def close(self) -> None:
+        self.channel.close()
+        self.out.close()
+        self.err.close()

@@ -1,0 +1,179 @@
+"""From what a child said to what the caller gets: every field is bounded, decoded and checked here, nowhere else."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from safeexec.errors import ProtocolError
+from safeexec.protocol import messages as m
+from safeexec.protocol.values import decode
+from safeexec.protocol.values import format as form
+from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
+
+if TYPE_CHECKING:
+    from safeexec.host.session.output import OutputFile
+    from safeexec.host.session.runner import Running
+    from safeexec.host.watch.supervisor import Place, Verdict
+
+KEPT_BYTES = 4 << 20
+"""Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
+_IN_PLACE = frozenset({form.ARRAY, form.RECORDS, form.MASKED, form.FRAME, form.SERIES, form.INDEX})
+MESSAGE_BYTES = 20_000
+TRACEBACK_BYTES = 60_000
+NAMES = 1000
+RULE = 1000
+_NO_CHANGES = Changes()
+
+
+def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
+    """Text of the guest: lone surrogates survive, a cut says so."""
+    if len(data) > cap:
+        data = data[: cap // 2] + b" [...] " + data[-cap // 2 :]
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def decode_payload(session: Running, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
+    """One value of the child, within the policy's bounds."""
+    return decode(payload, max_depth=session.policy.limits.value_depth + 2, arrays=arrays)
+
+
+def decode_file(session: Running, fd: int, size: int, *, arrays: bool = False) -> Any:
+    """The value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
+
+    Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
+    memory of the array in it, or is kept for the next value.
+    """
+    own = size > KEPT_BYTES or os.pread(fd, 1, 0) in _IN_PLACE
+    kept = bytearray(size) if own else _take()
+    with memoryview(kept) as whole, whole[:size] as view, view.toreadonly() as read_only:
+        if os.preadv(fd, [view], 0) != size:
+            raise ProtocolError(f"a value of {size} bytes was announced, and fewer came")
+        value = decode_payload(session, kept if own else read_only, arrays=arrays)
+    if not own:
+        _kept.append(kept)
+    return value
+
+
+def _take() -> bytearray:
+    try:
+        return _kept.pop()
+    except IndexError:
+        return bytearray(KEPT_BYTES)
+
+
+_kept: list[bytearray] = []
+"""Buffers that nobody uses; as many as threads ever read a large value at once."""
+
+
+def error_info(report: m.Refusal) -> ErrorInfo:
+    diagnostics = report.diagnostics[:NAMES] if isinstance(report, m.ErrorReport) else ()
+    return ErrorInfo(
+        type=report.type[:200],
+        message=text(report.message),
+        line=report.line,
+        column=report.column,
+        end_line=report.end_line,
+        end_column=report.end_column,
+        source_line=text(report.source_line),
+        traceback=text(report.traceback, TRACEBACK_BYTES),
+        rule=None if report.rule is None else report.rule[:RULE],
+        hint=None if report.hint is None else text(report.hint),
+        diagnostics=tuple(map(error_info, diagnostics)),
+    )
+
+
+def build_result(
+    session: Running,
+    done: m.StepDone,
+    value: Any,
+    wall: float,
+    cpu: float,
+    out: OutputFile,
+    err: OutputFile,
+    calls: tuple[ToolCallRecord, ...],
+) -> Result:
+    """The result of a step that the child ended itself."""
+    cap = session.policy.limits.output_kb << 10
+    printed, warned = out.text(cap), err.text(cap)
+    changes = done.changes
+    return Result(
+        outcome=done.outcome,
+        value=value,
+        text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
+        stdout=printed.text,
+        stderr=warned.text,
+        error=error_info(done.error) if done.error is not None else None,
+        changes=_NO_CHANGES if changes is None else told_changes(changes),
+        usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
+        step=session.step,
+        displays=displays(done.displays) if done.displays else (),
+        truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
+        tool_calls=calls,
+        refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
+        notes=tuple(note[:500] for note in done.notes[:NAMES]) if done.notes else (),
+    )
+
+
+def build_killed(
+    session: Running,
+    verdict: Verdict,
+    place: Place,
+    wall: float,
+    cpu: float,
+    out: OutputFile,
+    err: OutputFile,
+    calls: tuple[ToolCallRecord, ...],
+    notes: list[str],
+    sources: dict[str, str],
+    remaining: tuple[str, ...],
+) -> Result:
+    """The result of a step that the host ended, or whose process died."""
+    from safeexec.compiler.hints import limit_hint
+    from safeexec.host.watch.supervisor import killed_error
+
+    file = f"<step {session.step}>"
+    cap = session.policy.limits.output_kb << 10
+    printed, warned = out.text(cap), err.text(cap)
+    line = place.source_line(file, sources)
+    hint = limit_hint(verdict.outcome, session.policy.limits_plan(), wall_seconds=verdict.seconds, source_line=line)
+    return Result(
+        outcome=verdict.outcome,
+        stdout=printed.text,
+        stderr=warned.text,
+        error=killed_error(verdict, place, file, sources, hint),
+        usage=Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size),
+        state="restored",
+        step=session.step,
+        truncated=printed.left_out > 0 or warned.left_out > 0,
+        tool_calls=calls,
+        notes=tuple(notes),
+        remaining=remaining,
+    )
+
+
+def told_changes(report: m.ChangesReport) -> Changes:
+    """The names that a step touched, a thousand of each kind at most."""
+    return Changes(
+        tuple(report.created[:NAMES]),
+        tuple(report.changed[:NAMES]),
+        tuple(report.deleted[:NAMES]),
+        {name: told[:200] for name, told in islice(report.descriptions.items(), NAMES)},
+    )
+
+
+def displays(reports: list[m.Display]) -> tuple[Any, ...]:
+    from safeexec.results import Display
+
+    return tuple(Display(dict(report.data), report.truncated) for report in reports[:NAMES])
+
+
+def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:
+    """The same result, of a step that was undone, and what is to be said of that."""
+    return replace(result, state="restored", notes=(*result.notes, *notes), remaining=remaining)

@@ -1,0 +1,1 @@
+"""Starting processes: what the kernel shall enforce, the zygote, its children."""

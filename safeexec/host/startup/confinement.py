@@ -1,0 +1,363 @@
+"""Decides what the kernel shall enforce: from the policy, and from what this machine has shown that it can do.
+
+The answer is two structs of plain data. What cannot be had is named in them, with the reason and with what still holds;
+whether that is enough is the policy's word (`require`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from safeexec.errors import ProtectionError
+from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
+from safeexec.protocol.printed import PYTHON_BYTES
+
+if TYPE_CHECKING:
+    from safeexec.linux.probe import Probe
+    from safeexec.policy.model import Limits, Policy
+
+__all__ = ["Confinement", "User", "describe", "library_paths", "plan", "session_processes", "unprivileged_user"]
+
+_SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
+_SYSTEM_DATA = (
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/usr/share/zoneinfo",
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+)
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+_SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
+"""Prefixes that hold a whole system: of those only Python's own directories are needed."""
+
+_THREAD_STACK = 8 << 20
+_ARENAS = 2 * (128 << 20)  # two malloc arenas, each reserving twice 64 MiB to align itself
+_SPARE_DESCRIPTORS = 32
+_SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
+_FIRST_USER = 0x70000000
+_counter = itertools.count()
+
+_WITHOUT = {
+    "user": "children cannot count their own processes; seccomp, Landlock and the host's watch carry on",
+    "mount": "the whole file tree is in view; Landlock decides what can be opened, not what can be looked up by stat",
+    "pid": "the end of a sandbox is a sweep by its reaper; seccomp refuses all signals to others",
+    "net": "seccomp refuses every socket",
+    "ipc": "seccomp refuses shared memory and queues",
+    "uts": "the host's name can be read",
+    "cgroup": "nothing else is lost",
+}
+_NAMES = {"net": "network-namespace"}
+
+
+class User(NamedTuple):
+    uid: int
+    gid: int
+
+
+class Confinement(NamedTuple):
+    """What `plan` decided; `user` owns the workspaces directory (None: the host's own user does)."""
+
+    zygote: ZygoteConfinement
+    child: ChildConfinement
+    user: User | None
+
+    @property
+    def missing(self) -> tuple[Mechanism, ...]:
+        return (*self.zygote.missing, *self.child.missing)
+
+
+def plan(
+    policy: Policy, *, workspaces: str | None = None, libraries: Iterable[str] = (), facts: Probe | None = None
+) -> Confinement:
+    """The two plans for one sandbox. `workspaces` is an existing directory; the caller gives it to `user` afterwards.
+
+    `libraries` are further paths that the zygote needs (prepared caches, editable installs). Raises `ProtectionError`
+    where seccomp is missing: without it nothing holds.
+    """
+    if facts is None:
+        from safeexec.linux.probe import probe
+
+        facts = probe()
+    if not facts.seccomp.works:
+        reason = f"seccomp does not work here ({facts.seccomp.reason})"
+        raise ProtectionError(f"{reason}; guest code cannot be confined without it")
+    namespaces, missing = _namespaces(facts)
+    extra = () if "mount" in namespaces else _machine_paths()
+    read, links = library_paths((*libraries, *policy.filesystem.read, *extra))
+    user = None
+    if facts.root.works:
+        unreadable = _unreadable(read, "mount" in namespaces)
+        if unreadable is None:
+            user = unprivileged_user()
+        else:
+            missing.append(_no_user(f"{unreadable} cannot be read by another user"))
+            namespaces = tuple(kind for kind in namespaces if kind != "user")
+    elif os.geteuid() == 0:
+        missing.append(_no_user(facts.root.reason))
+    zygote = ZygoteConfinement(
+        namespaces=tuple(kind for kind in namespaces if user is None or kind != "user"),
+        uid=user.uid if user else None,
+        gid=user.gid if user else None,
+        read=read,
+        devices=_existing(_DEVICES),
+        links=links,
+        workspaces=workspaces and os.path.realpath(workspaces),
+        landlock=facts.landlock_abi,
+        missing=tuple(missing),
+    )
+    return Confinement(zygote, _child(policy, zygote, facts, "user" in namespaces), user)
+
+
+def _namespaces(facts: Probe) -> tuple[tuple[str, ...], list[Mechanism]]:
+    wanted, missing = [], []
+    for kind in ("user", "mount", "pid", "net", "ipc", "uts", "cgroup"):
+        answer = facts.namespace(kind)
+        if answer.works:
+            wanted.append(kind)
+        else:
+            detail = f"not available ({answer.reason}): {_WITHOUT[kind]}"
+            missing.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), False, detail))
+    if not {"mount", "pid"} <= set(wanted):  # a new root needs a /proc of its own, which needs a pid namespace
+        wanted = [kind for kind in wanted if kind not in ("mount", "pid")]
+        if facts.pid.works:
+            missing.append(Mechanism("pid-namespace", False, f"it goes with the mount namespace: {_WITHOUT['pid']}"))
+    return tuple(wanted), missing
+
+
+def _no_user(reason: str) -> Mechanism:
+    return Mechanism("unprivileged-user", False, f"guest code runs as root without capabilities ({reason})")
+
+
+def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespace: bool) -> ChildConfinement:
+    from safeexec.policy.kernel import file_calls, rules
+
+    limits = policy.limits
+    missing = []
+    files = file_calls(policy)
+    if not facts.landlock.works:
+        if "mount" in zygote.namespaces:
+            lost = "sessions of one sandbox can reach each other's workspaces"
+        else:
+            files, lost = "none", "no file can be opened at all, not even a library's"
+        missing.append(Mechanism("landlock", False, f"not available ({facts.landlock.reason}): {lost}"))
+    reserve = limits.threads * _THREAD_STACK + (_ARENAS if limits.threads else 0)
+    return ChildConfinement(
+        memory_bytes=(limits.memory_mb << 20) + reserve,
+        cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
+        file_bytes=max(limits.workspace_mb << 20, PYTHON_BYTES + (limits.output_kb << 15)),
+        open_files=limits.open_files + _SPARE_DESCRIPTORS,
+        processes=_process_limit(limits, zygote, user_namespace),
+        threads=limits.threads,
+        event_loop=policy.socketpair,
+        executable_mappings=policy.danger_allow_executable_mappings,
+        files=files,
+        metadata="mount" in zygote.namespaces and files == "write",
+        read=zygote.read,
+        devices=zygote.devices,
+        landlock=facts.landlock_abi,
+        proc="/proc" if "mount" in zygote.namespaces else "/proc/self",
+        user_namespace=user_namespace,
+        setgroups_denied="user" in zygote.namespaces,
+        rules=rules(policy),
+        missing=tuple(missing),
+    )
+
+
+def _process_limit(limits: Limits, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
+    """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
+    if user_namespace:
+        return session_processes(limits)
+    if zygote.uid is None and os.geteuid() == 0:
+        return None
+    return _SHARED_PROCESSES + (0 if zygote.uid is not None else _tasks_of(os.getuid()))
+
+
+def _tasks_of(uid: int) -> int:
+    """Threads of all processes of a user."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat(f"/proc/{name}").st_uid == uid:
+                    total += len(os.listdir(f"/proc/{name}/task"))
+            except OSError:
+                continue
+    return total
+
+
+def session_processes(limits: Limits) -> int:
+    """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
+    return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
+
+
+def unprivileged_user() -> User:
+    """A uid and gid that nobody has: of this sandbox alone, so that not even the same user is shared with another.
+
+    Taken from far above the ranges that systems hand out, or from the end of what a container maps.
+    """
+    wish = _FIRST_USER + (os.getpid() % 0x100000) * 64 + next(_counter) % 64
+    return User(_mapped("/proc/self/uid_map", wish), _mapped("/proc/self/gid_map", wish))
+
+
+def _mapped(path: str, wish: int) -> int:
+    try:
+        with open(path, encoding="utf-8") as file:
+            ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in file)]
+    except OSError:
+        return wish
+    if any(first <= wish < first + count for first, count in ranges):
+        return wish
+    first, count = max(ranges, key=lambda item: item[1], default=(0, 65536))
+    return first + max(0, count - 2 - wish % min(1000, max(1, count - 2)))
+
+
+def _unreadable(paths: Iterable[str], new_root: bool) -> str | None:
+    """The first of `paths` that a user without rights could not read. In a new root the parents do not matter."""
+    for path in paths:
+        if path in _SYSTEM_DATA:
+            continue
+        for place in (path,) if new_root else (path, *_parents(path)):
+            mode = os.stat(place).st_mode
+            needed = (0o5 if place == path else 0o1) if stat.S_ISDIR(mode) else 0o4
+            if mode & needed != needed:
+                return place
+    return None
+
+
+def _parents(path: str) -> Iterator[str]:
+    while (parent := os.path.dirname(path)) != path:
+        yield parent
+        path = parent
+
+
+def library_paths(extra: Iterable[str] = ()) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """(real paths that Python and its libraries read, symlinks that lead to them), for this interpreter.
+
+    Holds the standard library, the prefix, site-packages (also the user's, where it is on), what ``.pth`` files and
+    editable installs add, this package, and the system's libraries, time zones and fonts.
+    """
+    wanted = [*_python_paths(), *_SYSTEM_LIBRARIES, *_SYSTEM_DATA, *extra]
+    real: dict[str, None] = {}
+    links: dict[str, str] = {}
+    for path in wanted:
+        if os.path.isabs(path) and os.path.exists(path):
+            links.update(_links_on(path))
+            real[os.path.realpath(path)] = None
+    kept = [path for path in real if not any(path.startswith(other + "/") for other in real)]
+    return tuple(sorted(kept)), tuple(links.items())
+
+
+def _machine_paths() -> Iterator[str]:
+    """What libraries ask about the machine, and do not find in a new root: processors, and the control group's limits.
+
+    Where they are in view but refused, duckdb aborts: it expects ENOENT.
+    """
+    yield "/sys/devices/system/cpu/online"
+    limits = ("cpu.max", "memory.max", "memory.high", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes")
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            groups = [line.strip().split(":", 2)[1:] for line in file]
+    except OSError:
+        return
+    for controllers, group in groups:
+        for controller in controllers.split(","):
+            for place in {group, "/"}:
+                directory = os.path.normpath(f"/sys/fs/cgroup/{controller}/{place}")
+                yield from (path for name in limits if os.path.exists(path := os.path.join(directory, name)))
+
+
+def _python_paths() -> Iterator[str]:
+    # The site directories are on the import path. `sysconfig` would say the same, at the cost of a large table.
+    yield os.path.dirname(os.__file__)
+    yield os.path.join(sys.base_exec_prefix, sys.platlibdir, "python{}.{}".format(*sys.version_info))
+    for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
+        if os.path.realpath(prefix) not in _SHARED_PREFIXES:
+            yield prefix
+    yield os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    yield from _site_paths()
+    yield from _editable_paths()
+
+
+def _site_paths() -> Iterator[str]:
+    """Site directories on the import path, and the entries that their ``.pth`` files added to it.
+
+    Other entries are the caller's own code (the script's directory, PYTHONPATH), which guest code has no need to read.
+    """
+    on_path = {os.path.abspath(entry) for entry in sys.path if entry}
+    sites = [entry for entry in on_path if os.path.basename(entry) in ("site-packages", "dist-packages")]
+    yield from sites
+    for site in sites:
+        for name in _list(site):
+            if name.endswith(".pth"):
+                added = (os.path.abspath(os.path.join(site, line)) for line in _pth_lines(os.path.join(site, name)))
+                yield from (path for path in added if path in on_path)
+
+
+def _list(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _pth_lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = [line.strip() for line in file]
+    except OSError:
+        return []
+    return [line for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
+
+
+def _editable_paths() -> Iterator[str]:
+    """Packages that setuptools' editable finders map to a source tree."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("__editable___"):
+            yield from (path for path in getattr(module, "MAPPING", {}).values() if isinstance(path, str))
+
+
+def _links_on(path: str) -> Iterator[tuple[str, str]]:
+    """(place, target) of every symlink on the way to `path`, targets included."""
+    parts, place = path.strip("/").split("/"), "/"
+    for _ in range(256):
+        if not parts:
+            return
+        here = os.path.join(place, parts.pop(0))
+        if os.path.islink(here):
+            target = os.readlink(here)
+            yield here, target
+            there = os.path.normpath(os.path.join(place, target))
+            parts, place = there.strip("/").split("/") + parts, "/"
+        else:
+            place = here
+
+
+def _existing(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if os.path.exists(path))
+
+
+def describe(facts: Probe | None = None) -> list[Mechanism]:
+    """What this machine can enforce, for `safeexec doctor`: each answer was found by trying."""
+    if facts is None:
+        from safeexec.linux.probe import probe
+
+        facts = probe()
+    landlock = f"ABI {facts.landlock_abi}" if facts.landlock.works else facts.landlock.reason
+    found = [
+        Mechanism("seccomp", facts.seccomp.works, facts.seccomp.reason or "a filter was installed and refused a call"),
+        Mechanism("landlock", facts.landlock.works, landlock),
+        Mechanism("unprivileged-user", facts.root.works or os.geteuid() != 0, facts.root.reason),
+    ]
+    for kind, without in _WITHOUT.items():
+        answer = facts.namespace(kind)
+        detail = "" if answer.works else f"{answer.reason}: {without}"
+        found.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), answer.works, detail))
+    from safeexec.host.watch.groups import mechanism
+
+    return [*found, mechanism()]

@@ -1,0 +1,170 @@
+"""A zygote as the host sees it: configured once, then asked for children."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+from time import monotonic
+
+import msgspec
+
+from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
+from safeexec.host.session.channel import CHUNK
+from safeexec.host.startup.launch import Launched
+from safeexec.host.waiting import Core, Wait
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.framing import FrameReader, frame
+
+START_SECONDS = 60.0
+"""A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
+CLOSE_SECONDS = 5.0
+FULL_SECONDS = 1.0
+"""How long to wait at a time while the zygote's socket is full; it forks in 1 ms."""
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(m.FromZygote)
+
+
+class Zygote:
+    """The host's end of one zygote."""
+
+    __slots__ = ("_inner", "_log", "_problem", "_reader", "mechanisms", "pid", "pidfd", "reapers", "socket")
+
+    def __init__(self, launched: Launched) -> None:
+        self.socket = launched.socket
+        self.pid = launched.pid
+        self.pidfd = launched.pidfd
+        self._log = launched.log
+        self._inner = -1
+        self.reapers: tuple[int, ...] = ()
+        self.mechanisms: list[Mechanism] = []
+        self._problem: dict[int, str] = {}
+        self._reader = FrameReader()
+        self.socket.setblocking(False)
+        processes.pass_identity(self.socket, True)
+
+    def start(self, configure: m.Configure) -> Core[None]:
+        """Tell the zygote what to be and wait until it is. Raises `ProtectionError` with its own words when it
+        cannot.
+        """
+        try:
+            yield from self._send(configure)
+            message = yield from self._receive(monotonic() + START_SECONDS)
+        except BaseException:
+            yield from self.close()
+            raise
+        if not isinstance(message, m.ZygoteReady):
+            reason = message.message if isinstance(message, m.ZygoteFailed) else self.log() or "it ended without a word"
+            yield from self.close()
+            raise ProtectionError(f"the zygote could not start: {reason}")
+        self.mechanisms = message.mechanisms
+
+    def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
+        """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
+        data = frame(_encode(request))
+        try:
+            while True:
+                try:
+                    socket.send_fds(self.socket, [data], fds)
+                    return
+                except BlockingIOError:
+                    # Some 278 requests wait unread: hundreds of sessions were asked for at once.
+                    select.select([], [self.socket], [], FULL_SECONDS)
+        except OSError as error:
+            raise SandboxClosed(f"the zygote is gone ({error.strerror}); reopen the sandbox") from None
+
+    def problem(self, number: int) -> str:
+        """Why child `number` could not be made, in the zygote's words, or an empty string."""
+        with contextlib.suppress(OSError):
+            self._hear(self.socket.recv(CHUNK))
+        return self._problem.pop(number, "")
+
+    @property
+    def alive(self) -> bool:
+        return (
+            self.pidfd >= 0
+            and not processes.has_ended(self.pidfd)
+            and not (self._inner >= 0 and processes.has_ended(self._inner))
+        )
+
+    def log(self) -> str:
+        """The last lines the zygote wrote to its standard error, for messages about its failure."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+
+    def forget(self) -> None:
+        """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
+        self.socket.close()
+        for fd in (self.pidfd, self._inner, self._log):
+            if fd >= 0:
+                os.close(fd)
+        self.pidfd = self._inner = -1
+
+    def close(self) -> Core[None]:
+        """End the zygote and with it every process of the sandbox; reap it."""
+        if self.pidfd < 0:
+            return
+        self.socket.close()
+        if self._inner >= 0:
+            # Process 1 of the pid namespace: the kernel ends and reaps everything in it before this pidfd says it has
+            # gone. Where there is no such namespace, the reaper ends what is left when it sees the zygote go, and then
+            # itself.
+            processes.kill(self._inner)
+            deadline = monotonic() + CLOSE_SECONDS
+            yield Wait((self._inner,), deadline)
+            yield Wait((self.pidfd,), deadline)
+            os.close(self._inner)
+            self._inner = -1
+        processes.kill(self.pidfd)
+        yield Wait((self.pidfd,), monotonic() + CLOSE_SECONDS)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, os.WNOHANG)
+        os.close(self.pidfd)
+        os.close(self._log)
+        self.pidfd = -1
+
+    def _send(self, message: msgspec.Struct) -> Core[None]:
+        rest = memoryview(frame(_encode(message)))
+        deadline = monotonic() + START_SECONDS
+        while rest:
+            try:
+                rest = rest[self.socket.send(rest) :]
+            except BlockingIOError:
+                if not (yield Wait((self.socket.fileno(),), deadline, writable=True)):
+                    raise ProtectionError("the zygote does not read its configuration") from None
+            except OSError:
+                return  # it has ended; what it wrote to its log says why
+
+    def _receive(self, deadline: float) -> Core[m.FromZygote | None]:
+        while True:
+            if not (yield Wait((self.socket.fileno(),), deadline)):
+                raise ProtectionError(f"the zygote was not ready after {START_SECONDS:.0f} s")
+            try:
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+            except ConnectionResetError:
+                return None
+            if not data:
+                return None
+            if self._inner < 0:
+                # The process that serves is not the one that was started: that one stays behind as its reaper.
+                pid, self._inner = processes.sender(ancillary)
+                self.reapers = (self.pid, pid)
+                processes.pass_identity(self.socket, False)
+            messages = self._hear(data)
+            if messages:
+                return messages[0]
+
+    def _hear(self, data: bytes) -> list[m.FromZygote]:
+        heard: list[m.FromZygote] = []
+        for payload in self._reader.feed(data):
+            try:
+                message = _decoder.decode(payload)
+            except msgspec.DecodeError as error:
+                raise ProtocolError(f"the zygote sent a message that cannot be read: {error}") from None
+            if isinstance(message, m.SpawnFailed):
+                self._problem[message.number] = message.message
+            heard.append(message)
+        return heard

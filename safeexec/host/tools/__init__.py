@@ -1,0 +1,1 @@
+"""Host tools: functions of the host that guest code may call."""

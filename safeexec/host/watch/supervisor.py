@@ -1,0 +1,357 @@
+"""Watches a running step from outside: deadline, CPU, memory, output, disk; and ends what must end.
+
+The first verdict stands. Figures come from the kernel and the host's own clock, never from the child.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable, Collection, Iterable
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from safeexec.host.waiting import Core, Wait
+from safeexec.linux import processes
+from safeexec.results import ErrorInfo, Outcome
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Workspace
+    from safeexec.host.session.channel import Channel
+    from safeexec.host.session.output import OutputFile
+    from safeexec.linux.cgroups import Group
+    from safeexec.policy.model import Limits
+
+TICK_SECONDS = 0.05
+"""How often a running step is looked at."""
+DEEP_LOOK_SECONDS = 1.0
+"""How often at its descriptors and mappings (`unnamed`): those of a process with pandas take 0.5 ms to read."""
+KILL_SECONDS = 5.0
+"""How long a killed process may take to be gone: tearing down 4 GB took 0.4 s."""
+WHERE_SECONDS = 0.02
+UNSCHEDULED_SECONDS = 0.1
+"""How much longer when the machine is so busy that the signal has not even been delivered."""
+WHERE_SIGNAL = signal.SIGUSR1
+WHERE_BYTES = 64 << 10
+OUTPUT_CEILING = 16
+"""A step that prints this many times what is kept is ended."""
+_FRAME = re.compile(rb'^  File "(<(?:step \d+|plugin [^"\n]*)>)", line (\d+) in ([^\n]+)$', re.M)
+_ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
+_SHOWN = 200
+"""Characters of a source line in the message of an error."""
+
+
+class Verdict(Struct, frozen=True):
+    """Why the host ended a step."""
+
+    outcome: Outcome
+    message: str
+    seconds: float | None = None
+    """The deadline that the step had, where that is why."""
+
+
+class Place(Struct, frozen=True):
+    """Where the guest was: file, line and function of each of its frames, the innermost first."""
+
+    frames: tuple[tuple[str, int, str], ...] = ()
+
+    def line(self, file: str) -> int | None:
+        """The innermost line in `file`, the step that was stopped."""
+        return next((line for name, line, _ in self.frames if name == file), None)
+
+    def source_line(self, file: str, sources: dict[str, str]) -> str:
+        """The text of that line, or an empty string."""
+        line = self.line(file)
+        return _line_of(sources, file, line) if line is not None else ""
+
+    def traceback(self, sources: dict[str, str]) -> str:
+        """The guest's call chain as Python would print it."""
+        rows = []
+        for file, line, function in reversed(self.frames):
+            rows.append(f'  File "{file}", line {line}, in {function}')
+            if text := _line_of(sources, file, line).strip():
+                rows.append(f"    {text}")
+        return "\n".join(["Traceback (most recent call last):", *rows, ""]) if rows else ""
+
+
+def _line_of(sources: dict[str, str], file: str, line: int) -> str:
+    lines = sources.get(file, "").splitlines()
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+class Watch:
+    """The limits of one step, looked at once per tick."""
+
+    __slots__ = (
+        "_cpu_start",
+        "_deadline",
+        "_guests",
+        "_guests_began",
+        "_limits",
+        "_memory",
+        "_outputs",
+        "_runner",
+        "_timeout",
+        "_unnamed",
+        "_workspace",
+        "paused",
+        "started",
+    )
+
+    def __init__(
+        self,
+        runner: Channel,
+        limits: Limits,
+        timeout: float,
+        outputs: tuple[OutputFile, OutputFile],
+        workspace: Workspace | None,
+        memory: Callable[[], int],
+        guests: Callable[[], Iterable[int]] = tuple,
+        unnamed: Callable[[], Verdict | None] = lambda: None,
+    ) -> None:
+        """`memory`: bytes held now; `guests`: the processes that guest code has forked; `unnamed`: what has no name."""
+        self.started = monotonic()
+        self.paused = 0.0
+        """Seconds during which the step's clock stood still (a host tool ran)."""
+        self._runner = runner
+        self._limits = limits
+        self._timeout = timeout
+        self._deadline = self.started + timeout
+        self._outputs = outputs
+        self._workspace = workspace
+        self._memory = memory
+        self._guests = guests
+        self._unnamed = unnamed
+        self._guests_began: dict[int, float] = {}
+        self._cpu_start = runner.cpu_seconds() or 0.0
+
+    @property
+    def deadline(self) -> float:
+        return self._deadline + self.paused
+
+    def start_again(self) -> None:
+        """The step begins only now."""
+        self.started = monotonic()
+        self._deadline = self.started + self._timeout
+        self._cpu_start = self._runner.cpu_seconds() or 0.0
+
+    def next_look(self) -> float:
+        return min(self.deadline, monotonic() + TICK_SECONDS)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of this step so far, by the kernel's count."""
+        return max(0.0, (self._runner.cpu_seconds() or 0.0) - self._cpu_start)
+
+    def _cpu_of_guests(self) -> float:
+        """CPU time of processes that guest code has forked and that live, since each was first seen."""
+        spent = ((pid, processes.cpu_seconds(pid) or 0.0) for pid in self._guests())
+        return sum(now - self._guests_began.setdefault(pid, now) for pid, now in spent)
+
+    def look(self) -> Verdict | None:
+        """The first limit that the step is over, if any."""
+        limits = self._limits
+        if monotonic() >= self.deadline:
+            return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
+        if (cpu := self.cpu_seconds() + self._cpu_of_guests()) > limits.cpu_seconds:
+            return Verdict(
+                "cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}"
+            )
+        if self.flooded():
+            return self.flood()
+        grown = self._memory() >> 20
+        if grown > limits.memory_mb:
+            return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
+        return self.files_over() or self._unnamed()
+
+    def files_over(self) -> Verdict | None:
+        """The verdict on a workspace that holds too much."""
+        if self._workspace is None:
+            return None
+        limits = self._limits
+        over = self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        return Verdict("output", over) if over is not None else None
+
+    def flooded(self) -> bool:
+        """Whether one of the streams is past the ceiling."""
+        return max(output.size() for output in self._outputs) > self._limits.output_kb * 1024 * OUTPUT_CEILING
+
+    def flood(self) -> Verdict:
+        """The verdict on a step that printed too much, or raised an exception with a message as long as that."""
+        size = max(output.size() for output in self._outputs) >> 10
+        ceiling = self._limits.output_kb * OUTPUT_CEILING
+        printed = (
+            f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"
+        )
+        return Verdict("output", f"{printed}; {ceiling} KiB ({OUTPUT_CEILING} x limits.output_kb) end a step")
+
+
+def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
+    """Ask a running child for its guest frames. Waits 20 ms at most: a broken-out guest can block the signal or lie.
+
+    The handler takes 4 us once it runs; 0.1 ms is about a trip through the scheduler.
+    """
+    mark = stderr.mark()
+    if runner.pidfd < 0 or not processes.send_signal(runner.pidfd, WHERE_SIGNAL):
+        return Place()
+    deadline = monotonic() + WHERE_SECONDS
+    latest = deadline + UNSCHEDULED_SECONDS
+    while True:
+        dump = stderr.tail_since(mark, WHERE_BYTES)
+        start = dump.find(b"(most recent call first):\n")
+        if start >= 0:
+            frames = tuple(
+                (_unescaped(file), int(line), _unescaped(function)[:200])
+                for file, line, function in _FRAME.findall(dump, start)
+            )
+            # The child writes frame by frame; the last one is a module's, or says that there are more than 100.
+            if (frames and dump.endswith((b" in <module>\n", b"  ...\n"))) or monotonic() >= deadline:
+                stderr.hide(mark)
+                return Place(frames)
+        if monotonic() >= deadline:
+            if monotonic() < latest and _undelivered(runner.pid):
+                deadline = monotonic() + 0.001
+                continue
+            stderr.hide(mark)
+            return Place()
+        yield Wait((runner.pidfd,), monotonic() + 0.0001)
+
+
+def _unescaped(name: bytes) -> str:
+    """A name as faulthandler writes it: in ASCII, every other character as Python would escape it."""
+    return _ESCAPE.sub(_character, name.decode("ascii", "replace"))
+
+
+def _character(escape: re.Match[str]) -> str:
+    number = int(escape[0][2:], 16)
+    return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else escape[0]
+
+
+def _undelivered(pid: int | None) -> bool:
+    """Whether the question has not reached the process, although it blocks nothing: it was not scheduled since."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        pending = int(fields["SigPnd"], 16) | int(fields["ShdPnd"], 16)
+        return bool(pending & ~int(fields["SigBlk"], 16) & (1 << WHERE_SIGNAL - 1))
+    except (OSError, KeyError, ValueError):
+        return False
+
+
+class Lineage:
+    """The processes of a session and of all its branches: one kernel session, one process group.
+
+    Children may neither leave the group nor start one (seccomp refuses setsid and setpgid), so the group is exactly
+    what descends from the first child, strays of an escaped guest included.
+    """
+
+    __slots__ = ("_leader", "_leader_fd", "_reapers", "groups", "sessions")
+
+    def __init__(self, leader: Channel, reapers: tuple[int, ...]) -> None:
+        assert leader.pid is not None
+        self._leader = leader.pid
+        self._leader_fd = os.dup(leader.pidfd)
+        self._reapers = reapers
+        self.sessions: set[LineageMember] = set()
+        self.groups: list[Group] = []
+        """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
+
+    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
+        """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
+        is.
+        """
+        runner.kill()
+        gone = yield from runner.ended(monotonic() + KILL_SECONDS)
+        yield from owner.meet_checkpoints()
+        processes.kill_strays(self._leader, lambda: self._known(owner), self._reapers)
+        return gone
+
+    def _known(self, owner: LineageMember) -> set[int] | None:
+        """The processes that are no strays; nor are their children: the next checkpoint of a runner, a runner being
+        thawed.
+
+        None while another branch has lost its runner and its thread has not met the checkpoints yet: they are orphans
+        like any stray. That branch's own sweep, soon, ends the strays then.
+        """
+        members = list(self.sessions)
+        if any(member.bereft() for member in members if member is not owner):
+            return None
+        return {pid for member in members for pid in member.pids()}
+
+    def guests(self, owner: LineageMember) -> list[int]:
+        """The processes that guest code has forked: below the runner of `owner`, and what belongs to no branch at all.
+
+        The latter are orphans (a double fork), and what a parked copy forked on its own account.
+        """
+        members = list(self.sessions)
+        known = {pid for member in members for pid in member.pids()}
+        others = {member.runner_pid() for member in members if member is not owner}
+        orphans = (pid for reaper in self._reapers for pid in processes.children_of(reaper) or ())
+        level = [pid for pid in orphans if processes.session_of(pid) == self._leader]
+        if (runner := owner.runner_pid()) is not None:
+            level.append(runner)
+        found: set[int] = set()
+        while level := [pid for pid in level if pid not in others]:
+            fresh = set(level) - found
+            found |= fresh
+            level = [child for pid in fresh for child in processes.children_of(pid) or ()]
+        return list(found - known)
+
+    def leave(self, member: LineageMember) -> None:
+        """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
+        self.sessions.discard(member)
+        if not self.sessions and self._leader_fd >= 0:
+            try:
+                processes.pidfd_send_signal(self._leader_fd, signal.SIGKILL, group=True)
+            except ProcessLookupError:
+                pass
+            except OSError:
+                # EINVAL before 6.9: look for the members one by one.
+                processes.kill_strays(self._leader)
+            os.close(self._leader_fd)
+            self._leader_fd = -1
+            if self.groups:
+                from safeexec.host.watch.groups import give_up
+
+                for group in self.groups:
+                    give_up(group)
+
+
+class LineageMember(Protocol):
+    def runner_pid(self) -> int | None:
+        """The process that runs steps, if there is one."""
+        ...
+
+    def bereft(self) -> bool:
+        """Whether the runner is dead, and checkpoints that it left may be unknown yet."""
+        ...
+
+    def meet_checkpoints(self) -> Core[None]:
+        """Learn the pid of every checkpoint that has parked. The runner is dead: no more will park."""
+        ...
+
+    def pids(self) -> Collection[int]:
+        """The processes that this session knows and keeps: its runner and its parked checkpoints."""
+        ...
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
+
+
+def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, str], hint: str | None) -> ErrorInfo:
+    """The error of a step that the host ended, with the place where the guest was."""
+    line, source = place.line(file), place.source_line(file, sources)
+    names = {"timeout": "TimeoutError", "memory": "MemoryError", "cancelled": "CancelledError"}
+    return ErrorInfo(
+        type=names.get(verdict.outcome, "StepKilled"),
+        message=verdict.message
+        if line is None
+        else f"{verdict.message}; it was at line {line}" + (f": {_shortened(source.strip())}" if source else ""),
+        line=line,
+        source_line=source,
+        traceback=place.traceback(sources),
+        hint=hint,
+    )

@@ -1,0 +1,266 @@
+"""The card: what guest code may use, short enough for a system prompt.
+
+Nothing here is written by hand about a profile: imports and refusals are asked of the same functions that enforce them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from safeexec.text import printable, shorten
+
+if TYPE_CHECKING:
+    from safeexec.policy.model import Policy
+    from safeexec.protocol.plan import LanguagePlan
+
+WISHES = (
+    *("open", "input", "eval", "exec"),
+    *("os", "subprocess", "requests", "pickle", "threading", "asyncio", "sqlite3"),
+    *("numpy", "pandas", "scipy", "matplotlib", "sympy", "sklearn", "torch"),
+    *("numpy.load", "pandas.read_pickle", "pandas.read_sql", "os.environ", "os.system", "pandas.eval"),
+)
+"""What models reach for. The card names those that the policy refuses."""
+
+MAX_LINE = 500
+"""Characters of a signature, or of a description: what does not fit into a prompt is no help."""
+
+EXPLAINED = ("open", "input", "requests")
+"""The wishes whose alternative is worth its place in a prompt, when they are refused."""
+
+
+class ToolCard(msgspec.Struct, frozen=True):
+    """One host tool as the model sees it."""
+
+    name: str
+    signature: str
+    description: str
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a card; `render` and JSON show the same."""
+
+    profile: str
+    description: str
+    python: str
+    imports: list[str]
+    """Modules, with the names that are open where not all of them are (``statistics (NormalDist)``)."""
+    builtins: str
+    constructs_refused: list[str]
+    refused: list[str]
+    instead: dict[str, str]
+    """Refused name → what to do instead."""
+    files: str
+    state: str
+    limits: dict[str, float]
+    tools: list[ToolCard]
+
+
+def card(policy: Policy, *, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
+    """The card of a policy and the host's tools. Raises ValueError for an unknown format."""
+    content = build(policy, tools)
+    if format == "json":
+        return msgspec.json.format(msgspec.json.encode(content)).decode()
+    if format not in ("text", "markdown"):
+        raise ValueError(f"a card is text, markdown or json, not {format!r}")
+    return _render(content, policy, markdown=format == "markdown")
+
+
+def build(policy: Policy, tools: Any = ()) -> Card:
+    """The content of the card."""
+    described = [tool for tool in _tools(tools) if tool.name in policy.tools.allow]
+    plan = policy.language_plan([tool.name for tool in described])
+    refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
+    limits = policy.limits
+    return Card(
+        profile=_one_line(policy.name),
+        description=_one_line(policy.description),
+        python=f"{sys.version_info.major}.{sys.version_info.minor}",
+        imports=_imports(plan),
+        builtins=_builtins(plan),
+        constructs_refused=sorted(plan.refused_constructs),
+        refused=refused,
+        instead=instead,
+        files=_files(policy),
+        state=_state(policy),
+        limits={
+            "wall_seconds": limits.wall_seconds,
+            "max_wall_seconds": limits.max_wall_seconds,
+            "memory_mb": limits.memory_mb,
+            "output_kb": limits.output_kb,
+            "threads": limits.threads,
+        },
+        tools=described,
+    )
+
+
+def _imports(plan: LanguagePlan) -> list[str]:
+    """What can be imported here: installed, reviewed, and open; a submodule only where its parent is not named."""
+    from importlib.util import find_spec
+
+    from safeexec.facades.access import module_access
+
+    shown = []
+    for module, entry in plan.imports.items():
+        parent = module.rpartition(".")[0]
+        if parent in plan.imports or module.startswith("_") or find_spec(module.partition(".")[0]) is None:
+            continue
+        if module_access(module, plan).allowed:
+            refused = sorted(entry.refused)
+            if entry.names is not None:
+                shown.append(f"{module} ({', '.join(sorted(entry.names - entry.refused))})")
+            else:
+                shown.append(f"{module} (not {', '.join(refused)})" if refused else module)
+    return shown
+
+
+def _builtins(plan: LanguagePlan) -> str:
+    """The builtin functions in a sentence: what is missing, or what is there, whichever is shorter."""
+    if plan.mode == "python":
+        return "all of Python's"
+    functions = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
+    missing = [
+        name for name in functions if name not in plan.builtins and name not in ("copyright", "credits", "license")
+    ]
+    present = [name for name in functions if name in plan.builtins]
+    if len(missing) <= len(present):
+        return f"all but {', '.join(missing)}" if missing else "all of Python's"
+    return ", ".join(present) or "none"
+
+
+def _refusals(policy: Policy, plan: LanguagePlan) -> tuple[list[str], dict[str, str]]:
+    """The wishes that are refused, and for some of them the hint that a refusal would give."""
+    from safeexec.reports.why import Judge
+
+    judge = Judge(policy, plan)
+    answers = {name: judge.why(name) for name in (*WISHES, *policy.hints)}
+    refused = [name for name, answer in answers.items() if not answer.allowed]
+    # A refused module says enough about its names.
+    explained = [name for name in refused if name in EXPLAINED or name in policy.hints]
+    shown = [
+        name
+        for name in refused
+        if answers[name].kind != "builtin" and ("." not in name or name.partition(".")[0] not in refused)
+    ]
+    return shown, {name: _one_line(answers[name].instead) for name in explained if answers[name].instead}
+
+
+def _files(policy: Policy) -> str:
+    limits = policy.limits
+    access = policy.filesystem.workspace
+    if access == "none":
+        text = "none"
+    elif access == "read-only":
+        text = "in the current directory, read only, by relative name"
+    else:
+        text = f"in the current directory, by relative name, at most {limits.workspace_mb} MB"
+    return text + "".join(f"; {path} (read only)" for path in policy.filesystem.read)
+
+
+def _state(policy: Policy) -> str:
+    text = "variables, functions and imports stay from step to step"
+    if policy.on_error == "restore":
+        return text + "; a step that fails is undone"
+    return text if policy.checkpoints == "off" else text + "; a step that is stopped (time, memory) is undone"
+
+
+def _tools(tools: Any) -> list[ToolCard]:
+    """Functions, or a mapping of names to functions, with their signatures and docstrings."""
+    named: Iterable[tuple[str, Callable[..., Any]]]
+    if isinstance(tools, Mapping):
+        named = tools.items()
+    else:
+        named = [(_name(tool), tool) for tool in tools or ()]
+    return [ToolCard(name, _one_line(_signature(tool)), _one_line(_first_paragraph(tool))) for name, tool in named]
+
+
+def _name(tool: Any) -> str:
+    """The name that guest code calls a tool by: as the host names those that it is given."""
+    return str(getattr(tool, "name", None) or getattr(tool, "__name__", type(tool).__name__))
+
+
+def _one_line(text: str) -> str:
+    """At most one line of a prompt, and nothing that a terminal obeys: the text may come from elsewhere."""
+    return shorten(" ".join(printable(text).split()), MAX_LINE)
+
+
+def _signature(tool: Any) -> str:
+    import inspect
+
+    try:
+        return _unquoted(inspect.signature(getattr(tool, "function", tool)))
+    except (TypeError, ValueError):
+        return "(...)"
+
+
+def _unquoted(signature: Any) -> str:
+    """Annotations are strings under ``from __future__ import annotations``; they read better without quotes."""
+    import inspect
+
+    class Bare(str):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return str(self)
+
+    def bare(annotation: Any) -> Any:
+        return Bare(annotation) if isinstance(annotation, str) else annotation
+
+    parameters = [part.replace(annotation=bare(part.annotation)) for part in signature.parameters.values()]
+    shown: inspect.Signature = signature.replace(
+        parameters=parameters, return_annotation=bare(signature.return_annotation)
+    )
+    return str(shown)
+
+
+def _first_paragraph(tool: Any) -> str:
+    import inspect
+
+    function = getattr(tool, "function", tool)
+    if isinstance(function, partial):
+        function = function.func  # the class of a partial describes itself, not what it calls
+    return (inspect.getdoc(function) or "").split("\n\n")[0]
+
+
+def _render(content: Card, policy: Policy, *, markdown: bool) -> str:
+    """The same facts as lines of prose or as a list of Markdown."""
+    limits = content.limits
+    facts: list[tuple[str, str]] = []
+    if policy.language.mode == "python":
+        facts.append(("Python", f"{content.python}, the whole language with every installed library"))
+        facts.append(("Not here", "network, new programs, files of the host"))
+    else:
+        facts.append(("Python", content.python + (_without(content.constructs_refused))))
+        modules = ", ".join(content.imports) or "none"
+        if "import" in content.constructs_refused:
+            facts.append(("Modules", f"{modules}; where they are there, they are without an import, which is refused"))
+        else:
+            facts.append(("Imports", f"{modules}; nothing else, and nothing can be installed"))
+        facts.append(("Builtins", content.builtins))
+    facts.append(("Files", content.files))
+    if policy.language.mode == "restricted":
+        facts.append(("Refused", ", ".join(["network", "processes", *content.refused])))
+        facts += [(f"Instead of {name}", text) for name, text in content.instead.items()]
+    facts.append(("State", content.state))
+    facts.append(("Result", "the value of the last expression is shown, and what is printed"))
+    seconds = f"{limits['wall_seconds']:g} s per step (at most {limits['max_wall_seconds']:g} s if asked for)"
+    facts.append(("Limits", f"{seconds}, {limits['memory_mb']:g} MB of memory, {limits['output_kb']:g} KB of output"))
+    title = f"Python sandbox, profile {content.profile}: {content.description}"
+    if markdown:
+        lines = [f"# {title}", "", *(f"- **{name}**: {text}" for name, text in facts)]
+        tools = [f"- `{tool.name}{tool.signature}`: {tool.description}" for tool in content.tools]
+        return "\n".join([*lines, *(["", "## Tools", "", *tools] if tools else [])]) + "\n"
+    lines = [title, *(f"{name}: {text}." if text[-1] != "." else f"{name}: {text}" for name, text in facts)]
+    tools = [f"  {tool.name}{tool.signature}  {tool.description}".rstrip() for tool in content.tools]
+    return "\n".join([*lines, *(["Tools (call them like functions):", *tools] if tools else [])]) + "\n"
+
+
+def _without(constructs: list[str]) -> str:
+    if len(constructs) > 12:
+        return ", expressions only"
+    return f", without {', '.join(constructs)}" if constructs else ""

@@ -1,0 +1,278 @@
+"""What a whole program would need from a policy, and the smallest policy file that grants it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from importlib.util import find_spec
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import msgspec
+
+from safeexec.errors import PolicyError
+from safeexec.policy.kernel import wanted
+from safeexec.policy.model import ALL, Policy
+from safeexec.reports.why import Answer, Judge, is_builtin
+
+Key: TypeAlias = tuple[str, str]
+"""Kind and name of what is refused."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """One name that a program uses, where it does first, and the policy's answer."""
+
+    line: int
+    answer: Answer
+
+
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """`grant`: a policy file that allows what can be allowed, or ""; `impossible`: what no file can allow."""
+
+    needs: list[Need]
+    grant: str
+    impossible: list[Need]
+
+    @property
+    def refused(self) -> list[Need]:
+        """What the policy refuses, in the order of the program."""
+        return [need for need in self.needs if not need.answer.allowed]
+
+
+def needs(policy: Policy, source: str) -> Needs:
+    """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python."""
+    program, judge = _Program(source), _judge(policy)
+    found = program.needs(judge)
+    wished = {_key(need): need for need in found if not need.answer.allowed}
+    vain: dict[Key, Need] = {}
+    while True:
+        # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
+        changes, never = _grant(policy, wished)
+        granted = policy.replace(**changes) if changes else policy
+        left = {_key(need): need for need in program.needs(_judge(granted)) if not need.answer.allowed}
+        come = {key: _answered(judge, need) for key, need in left.items() if key not in wished and key not in vain}
+        stays = [key for key in wished if key in left and key not in never]
+        if not come and not stays:
+            break
+        vain |= {key: _because(wished.pop(key), "no setting allows it in this place") for key in stays}
+        found += come.values()
+        wished |= come
+    found.sort(key=_line)
+    impossible = sorted([*vain.values(), *never.values()], key=_line)
+    return Needs(needs=found, grant=_file(policy, changes) if changes else "", impossible=impossible)
+
+
+def _line(need: Need) -> int:
+    return need.line
+
+
+def _judge(policy: Policy) -> Judge:
+    return Judge(policy, policy.language_plan())
+
+
+def _answered(judge: Judge, need: Need) -> Need:
+    """The same need with the answer of `judge`, if that refuses it too."""
+    answer = judge.why(need.answer.name)
+    return need if answer.allowed else Need(need.line, answer)
+
+
+def _because(need: Need, reason: str) -> Need:
+    return Need(need.line, msgspec.structs.replace(need.answer, reason=need.answer.reason or reason))
+
+
+def _key(need: Need) -> Key:
+    return need.answer.kind, need.answer.name
+
+
+class _Program:
+    """A program, and the names that it mentions: dotted for what comes from a module, with the line of the first."""
+
+    def __init__(self, source: str) -> None:
+        from safeexec.compiler.transformer import bound_names
+
+        self.source = source
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise _no_python(error) from None
+        # By a walk: a visitor recurses, and a long sum is as deep as it is long.
+        nodes = list(ast.walk(tree))
+        self.aliases: dict[str, str] = {}
+        self.imported: dict[str, int] = {}
+        self.builtins: dict[str, int] = {}
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                self._import(node)
+            elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+                self._import_from(node, node.module)
+        bound = bound_names(tree)
+        for node in nodes:
+            if isinstance(node, ast.Attribute):
+                self._attribute(node)
+            elif isinstance(node, ast.Name) and is_builtin(node.id) and node.id not in bound:
+                _note(self.builtins, node.id, node)
+        # A module is needed for what is used of it; by itself only if nothing is.
+        for name in [name for name in self.imported if any(other.startswith(f"{name}.") for other in self.imported)]:
+            del self.imported[name]
+
+    def needs(self, judge: Judge) -> list[Need]:
+        """Each name with the answer of `judge`, and all else that the compiler objects to."""
+        found = [Need(line, judge.imported(name)) for name, line in self.imported.items()]
+        found += [Need(line, judge.why(name)) for name, line in self.builtins.items()]
+        try:
+            objections = judge.compile(self.source)
+        except (SyntaxError, ValueError) as error:
+            raise _no_python(error) from None
+        refused = {need.answer.name for need in found if not need.answer.allowed}
+        for objection in objections:
+            if any(name == objection.name or name.startswith(f"{objection.name}.") for name in refused):
+                continue
+            refused.add(objection.name)
+            found.append(Need(objection.line, judge.about(objection)))
+        return sorted(found, key=lambda need: need.line)
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            _note(self.imported, alias.name, node)
+            top = alias.name.partition(".")[0]
+            self.aliases[alias.asname or top] = alias.name if alias.asname else top
+
+    def _import_from(self, node: ast.ImportFrom, module: str) -> None:
+        for alias in node.names:
+            dotted = f"{module}.{alias.name}"
+            _note(self.imported, module if alias.name == "*" else dotted, node)
+            self.aliases[alias.asname or alias.name] = dotted
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        path = [node.attr]
+        value = node.value
+        while isinstance(value, ast.Attribute):
+            path.append(value.attr)
+            value = value.value
+        if isinstance(value, ast.Name) and value.id in self.aliases:
+            _note(self.imported, ".".join([self.aliases[value.id], *reversed(path)]), node)
+
+
+def _note(uses: dict[str, int], name: str, node: ast.stmt | ast.expr) -> None:
+    uses[name] = min(node.lineno, uses.get(name, node.lineno))
+
+
+def _no_python(error: BaseException) -> PolicyError:
+    if isinstance(error, (RecursionError, MemoryError)):
+        return PolicyError("the program is nested too deeply to be read")
+    line = getattr(error, "lineno", None)
+    return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
+
+
+def _grant(policy: Policy, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
+    """The settings that allow what is refused, and what no setting can allow."""
+    changes: dict[str, Any] = {}
+    impossible = {}
+    for key, need in wished.items():
+        if reason := _grant_one(policy, need.answer, changes):
+            impossible[key] = Need(need.line, msgspec.structs.replace(need.answer, reason=reason))
+    return changes, impossible
+
+
+def _grant_one(policy: Policy, answer: Answer, changes: dict[str, Any]) -> str:
+    """Adds to `changes` what allows one name; or tells why nothing does."""
+    from safeexec.compiler.names import CONSTRUCTS, RESERVED
+
+    name = answer.name.removeprefix(".")
+    if name in policy.attributes.refuse:
+        _edit(changes, "attributes", "refuse", verb="remove").append(name)
+    elif answer.kind == "builtin":
+        if name in RESERVED or name in policy.builtins:
+            return answer.reason or "it belongs to the interpreter"
+        _edit(changes, "builtins").append(name)
+        if name == "open":
+            _workspace(policy, changes)
+    elif answer.kind == "construct":
+        if name not in CONSTRUCTS:
+            return answer.reason or "nobody has judged it"
+        _edit(changes, "language", "constructs").append(name)
+    elif answer.name.startswith("."):
+        if name in policy.attributes.danger_allow:
+            return answer.reason or "it is refused in this place"
+        _edit(changes, "attributes", "danger_allow").append(name)
+    else:
+        return _grant_import(policy, name, changes)
+    return ""
+
+
+def _edit(changes: dict[str, Any], *path: str, verb: str = "add") -> list[str]:
+    """The list of names that are added or removed at a place of `changes`."""
+    for key in path:
+        changes = changes.setdefault(key, {})
+    names: list[str] = changes.setdefault(verb, [])
+    return names
+
+
+def _workspace(policy: Policy, changes: dict[str, Any]) -> None:
+    if policy.filesystem.workspace == "none":
+        changes["filesystem"] = {"workspace": "read-write"}
+
+
+def _grant_import(policy: Policy, name: str, changes: dict[str, Any]) -> str:
+    """Adds the line under `imports` that opens a module or a name of it; or tells why the review refuses it."""
+    from safeexec.facades import tables
+
+    module, leaf = name, ""
+    while module and tables.table(module) is None:
+        module, _, leaf = module.rpartition(".")
+    if not module:
+        return _unreviewed(name)
+    if leaf:
+        verdict = tables.judge(module, leaf)
+        if not verdict.allowed:
+            return verdict.reason
+        if verdict.tag == "files" and policy.filesystem.workspace == "none":
+            _workspace(policy, changes)
+            if module in policy.imports and leaf in policy.imports[module]:
+                return ""
+    for setting, value in wanted(module, (leaf,) if leaf else ALL).items():
+        if not attrgetter(setting)(policy):
+            section, _, key = setting.rpartition(".")
+            (changes.setdefault(section, {}) if section else changes)[key] = value
+    imports: dict[str, Any] = changes.setdefault("imports", {})
+    taken = [above for above in policy.imports if name.removeprefix(f"{above}.") in policy.imports[above].refused]
+    if not leaf:
+        imports[module] = "all"
+    elif taken:
+        _edit(imports, taken[0]).append(name.removeprefix(f"{taken[0]}."))
+    elif imports.get(module) == "all":
+        pass
+    elif module in policy.imports:
+        _edit(imports, module).append(leaf)
+    else:
+        imports.setdefault(module, []).append(leaf)
+    return ""
+
+
+def _unreviewed(name: str) -> str:
+    """Why nothing under `imports` opens a module that has no table."""
+    from safeexec.facades import tables
+
+    reason = tables.module_reason(name)
+    if reason.tag:
+        return reason.text
+    try:
+        installed = find_spec(name.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        installed = False
+    return f"{reason.text}; `confined-python` runs it, held by the kernel alone" if installed else "it is not installed"
+
+
+def _file(policy: Policy, changes: dict[str, Any]) -> str:
+    """A policy file that extends `policy` with `changes`."""
+    from safeexec.policy.edit import written
+    from safeexec.policy.profiles import names
+
+    path = policy.files[0] if policy.files else ""
+    known = names().get(policy.name) == path or not path.startswith("/")
+    text = {
+        "description": f"{policy.name}, with what one program needs.",
+        "extends": policy.name if known else path,
+        **changes,
+    }
+    return written(text)

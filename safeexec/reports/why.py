@@ -1,0 +1,369 @@
+"""`why`: is a name allowed, by which line, through which `extends`, and what to use instead.
+
+There is no second copy of the rules here: a name is put into a tiny program and the compiler is asked; for the names of
+modules the facades' own `access` is asked; for system calls the table that a child installs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import re
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from safeexec.errors import PolicyError
+from safeexec.reports.syntax import NEWER, construct_of
+
+if TYPE_CHECKING:
+    from safeexec.compiler.diagnostics import Diagnostic
+    from safeexec.policy.model import Policy
+    from safeexec.protocol.plan import LanguagePlan
+    from safeexec.syscalls import Rule
+
+Kind = Literal["module", "attribute", "builtin", "construct", "system call", "name"]
+
+ABBREVIATIONS = {
+    "np": "numpy",
+    "pd": "pandas",
+    "plt": "matplotlib.pyplot",
+    "sp": "scipy",
+    "sns": "seaborn",
+    "mpl": "matplotlib",
+}
+"""Names that programs give to modules by habit."""
+
+_KINDS: dict[str, Kind] = {
+    "module": "module",
+    "attribute": "attribute",
+    "builtin": "builtin",
+    "construct": "construct",
+}
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
+_PROBE = "probe"
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy says of one name."""
+
+    name: str
+    kind: Kind
+    allowed: bool
+    rule: str = ""
+    """The line that decides: ``standard.yaml:41``."""
+    through: tuple[str, ...] = ()
+    """The profiles from the asked one to the one of `rule`, along `extends`."""
+    reason: str = ""
+    instead: str = ""
+    """What to do instead, as a refusal would say it."""
+
+    def __str__(self) -> str:
+        word = "allowed" if self.allowed else "refused"
+        path = f", through {' → '.join(self.through)}" if len(self.through) > 1 else ""
+        lines = [f"{self.name} ({self.kind}): {word} by {self.rule or 'default'}{path}"]
+        lines += [f"  because {self.reason}"] if self.reason else []
+        lines += [f"  instead: {self.instead}"] if self.instead else []
+        return "\n".join(lines)
+
+
+def why(policy: Policy, name: str) -> Answer:
+    """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
+    return Judge(policy, policy.language_plan()).why(name)
+
+
+class Judge:
+    """Answers for one policy; keeps the plan that the compiler and the facades are asked with."""
+
+    def __init__(self, policy: Policy, plan: LanguagePlan) -> None:
+        self.policy = policy
+        self.plan = plan
+
+    def why(self, name: str) -> Answer:
+        """The answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import os``)."""
+        word = _plain(name)
+        called = word.endswith(")")
+        word = word.partition("(")[0] if called else word
+        if (imported := _imported(word)) is not None:
+            return self.imported(imported)
+        if is_builtin(word):
+            return self._program(word, "builtin", word)
+        if word.startswith("syscall:") or (called and _is_system_call(word)):
+            return self._system_call(word.removeprefix("syscall:"))
+        if word in NEWER:
+            return self._newer(word, NEWER[word])
+        construct = construct_of(word)
+        if construct is not None and word not in sys.stdlib_module_names:
+            return self._construct(word, *construct)
+        if not _DOTTED.match(word.lstrip(".")):
+            raise PolicyError(
+                f"{name!r} is no name: expected a module, module.name, .attribute, builtin, construct or system call"
+            )
+        if word.startswith("."):
+            return self._attribute(word.lstrip("."))
+        head, dot, rest = word.partition(".")
+        head = ABBREVIATIONS.get(head, head) if dot or head not in sys.stdlib_module_names else head
+        word = head + dot + rest
+        if _is_module(head):
+            return self._dotted(word)
+        if dot:
+            return self._attribute(rest.rpartition(".")[2])
+        if _is_system_call(word):
+            return self._system_call(word)
+        if word.startswith("_"):
+            return self._attribute(word)
+        return self._unknown(word)
+
+    def imported(self, name: str) -> Answer:
+        """The answer for what an import statement names: a module, or a name in one."""
+        if not _DOTTED.match(name):
+            raise PolicyError(f"{name!r} is no name that can be imported")
+        return self._dotted(name)
+
+    def about(self, objection: Diagnostic) -> Answer:
+        """The answer for what the compiler objects to in a program."""
+        from safeexec.compiler.diagnostics import MESSAGES
+
+        name, kind = objection.name, objection.kind
+        answer = None
+        if kind == "module" or "." in name:
+            answer = self._dotted(name)
+        elif kind == "attribute":
+            answer = self._attribute(name)
+        elif kind == "construct" and (construct := construct_of(name)):
+            answer = self._construct(name, *construct)
+        if answer is not None and not answer.allowed:
+            return answer
+        # Not the name alone is refused, but what the program does with it.
+        reason = "" if objection.message == MESSAGES[kind].format(name) else objection.message
+        shown = f".{name}" if kind == "attribute" and "." not in name else name
+        return self._answer(shown, _KINDS[kind], False, objection.rule, reason, objection.hint or "")
+
+    def compile(self, source: str) -> list[Diagnostic]:
+        """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython."""
+        from safeexec.compiler.diagnostics import Rejection
+        from safeexec.compiler.step import compile_step
+
+        try:
+            compile_step(source, self.plan, filename="<why>")
+        except Rejection as rejection:
+            return rejection.diagnostics
+        return []
+
+    # One kind of name each
+
+    def _program(self, name: str, kind: Kind, source: str) -> Answer:
+        """The compiler's answer to a program that uses nothing but `name`."""
+        objections = self.compile(source)
+        if objections:
+            first = objections[0]
+            return self._answer(name, kind, False, first.rule, instead=first.hint or "")
+        paths = {"builtin": f"builtins.{name}", "construct": f"language.constructs.{name}"}
+        path = "language.mode" if self.plan.mode == "python" else paths.get(kind, "language.mode")
+        return self._answer(name, kind, True, self.policy.origin(path))
+
+    def _construct(self, name: str, construct: str, source: str) -> Answer:
+        answer = self._program(construct or name, "construct", source)
+        if construct in self.plan.refused_constructs and answer.allowed:
+            raise AssertionError(f"the compiler accepts {source!r}, but {construct} is refused")
+        return msgspec.structs.replace(answer, name=name)
+
+    def _newer(self, name: str, construct: str) -> Answer:
+        """A construct that the Python which runs here does not have."""
+        allowed = construct not in self.plan.refused_constructs
+        reason = f"Python {sys.version_info.major}.{sys.version_info.minor} has no such syntax"
+        return self._answer(name, "construct", allowed, self.policy.origin(f"language.constructs.{construct}"), reason)
+
+    def _attribute(self, name: str) -> Answer:
+        from safeexec.compiler.names import GUARDED
+
+        answer = self._program(f".{name}", "attribute", f"{_PROBE}.{name}")
+        if (
+            answer.allowed
+            and self.plan.mode == "restricted"
+            and name in GUARDED
+            and name not in self.plan.allowed_attributes
+        ):
+            return msgspec.structs.replace(
+                answer, reason="it is looked at when it runs: some objects give it, some refuse it"
+            )
+        return answer
+
+    def _dotted(self, name: str) -> Answer:
+        """A module, or a name in one: the longest part that is a module is one."""
+        if self.plan.mode == "python":
+            return self._answer(name, "module", True, self.policy.origin("language.mode"))
+        from safeexec.facades.access import module_access, name_access
+        from safeexec.facades.tables import submodules, table
+
+        parts = name.removesuffix(".*").split(".")
+        module = parts[0]
+        for at, part in enumerate(parts[1:], 1):
+            below = f"{module}.{part}"
+            step = submodules(module).get(part) or (below if table(below) or below in self.plan.imports else "")
+            if step:
+                module = step
+                continue
+            if not (access := module_access(module, self.plan)).allowed:
+                break
+            access = name_access(module, part, self.plan)
+            return self._member(name, module, parts[at:], access.allowed, access.rule, access.reason)
+        access = module_access(module, self.plan)
+        # What a refused module is called as a whole says more than the module it lies in: urllib.request, os.system.
+        subject = name.removesuffix(".*") if not access.allowed else module
+        reason = access.reason
+        if access.allowed and "import" in self.plan.refused_constructs:
+            reason = "import statements are refused; only what the host hands in of it can be used"
+        return self._access(subject, "module", access.allowed, access.rule, reason)
+
+    def _member(self, name: str, module: str, path: list[str], allowed: bool, rule: str, reason: str) -> Answer:
+        """A name in a module; further dots are attributes of it."""
+        if allowed:
+            for attribute in path[1:]:
+                if not (answer := self._attribute(attribute)).allowed:
+                    return msgspec.structs.replace(answer, name=name)
+            if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
+                return self._answer(name, "attribute", False, objections[0].rule, reason, objections[0].hint or "")
+        from safeexec.compiler.hints.modules import MODULES
+
+        dotted = f"{module}.{path[0]}"
+        answer = self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
+        return msgspec.structs.replace(answer, name=name)
+
+    def _access(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str) -> Answer:
+        instead = ""
+        if not allowed:
+            from safeexec.compiler.hints import hint_for
+            from safeexec.facades.access import allowed_names
+
+            rule = self.policy.origin(f"imports.{name}") or rule
+            module = name.rpartition(".")[0]
+            candidates = allowed_names(module, self.plan) if kind == "attribute" else frozenset(self.plan.imports)
+            instead = hint_for(kind, name, self.plan, candidates=candidates) or ""
+        return self._answer(name, kind, allowed, rule, reason, instead)
+
+    def _system_call(self, name: str) -> Answer:
+        if not _is_system_call(name):
+            raise PolicyError(f"this machine has no system call {name!r}")
+        from safeexec.policy.kernel import rules
+
+        rule, group = _kernel_rule(self.policy, name)
+        allowed = bool(rule.alternatives)
+        written = rules(self.policy)
+        reason = "" if () in rule.alternatives else "the arguments must be those that ordinary programs use"
+        if not allowed and rule.error is not None:
+            reason = f"the kernel filter answers {errno.errorcode[rule.error]}, on which libraries take another call"
+        elif not allowed:
+            reason = f"the kernel filter keeps out the group {group!r}"
+        elif group == "files":
+            reason = "the kernel allows the paths of the workspace and of the installed libraries only"
+        return self._answer(f"{name}()", "system call", allowed, written.get(group) or written["profile"], reason)
+
+    def _unknown(self, name: str) -> Answer:
+        """No module, builtin, construct or call: a name of the program itself, as any other."""
+        from safeexec.compiler.hints.matching import TYPING_ERRORS, nearest
+
+        near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        reason = f"Python has no module or builtin of this name{meant}; a program may use it as its own"
+        answer = self._program(name, "name", name)
+        return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
+
+    def _answer(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str = "", instead: str = "") -> Answer:
+        return Answer(
+            name=name,
+            kind=kind,
+            allowed=allowed,
+            rule=rule,
+            through=self._through(rule),
+            reason=reason,
+            instead=instead,
+        )
+
+    def _through(self, rule: str) -> tuple[str, ...]:
+        """The files from the policy's own to the one that `rule` is in."""
+        files = [file.rpartition("/")[2] for file in self.policy.files]
+        file = rule.rpartition(":")[0]
+        return tuple(files[: files.index(file) + 1]) if file in files else ()
+
+
+def _kernel_rule(policy: Policy, name: str) -> tuple[Rule, str]:
+    """The rule for a system call, from the table that a child of this policy installs, and the call's group."""
+    from safeexec.policy.kernel import file_calls
+    from safeexec.protocol.confinement import ChildConfinement
+    from safeexec.syscalls import refuse
+    from safeexec.syscalls.table import group_of, rules_for
+
+    limits = policy.limits_plan()
+    confinement = ChildConfinement(
+        memory_bytes=limits.memory_bytes,
+        cpu_seconds=limits.cpu_seconds,
+        file_bytes=limits.file_bytes,
+        open_files=limits.open_files,
+        processes=limits.processes + limits.threads,
+        threads=limits.threads,
+        event_loop=policy.socketpair,
+        executable_mappings=policy.danger_allow_executable_mappings,
+        files=file_calls(policy),
+        landlock=6,
+    )
+    return rules_for(confinement).get(name, refuse()), group_of(name)
+
+
+def _is_system_call(name: str) -> bool:
+    from safeexec.syscalls.numbers import numbers
+
+    return name in numbers()
+
+
+def _imported(text: str) -> str | None:
+    """``import numpy as np`` → numpy, ``from math import pi`` → math.pi; None for what is no import statement."""
+    if match := re.fullmatch(r"from (\S+) import (\S+)(?: as \w+)?", text):
+        return match[1] if match[2] == "*" else f"{match[1]}.{match[2]}"
+    match = re.fullmatch(r"import ([\w.]+)(?: as \w+)?", text)
+    return match[1] if match else None
+
+
+def _plain(name: str) -> str:
+    """``pd.DataFrame as Frame`` → pd.DataFrame, ``@property`` → property, ``x._y`` → ._y, without quotes and blanks."""
+    text = " ".join(name.split()).strip("`")
+    if _imported(text) is not None:
+        return text
+    text = re.sub(r"(?<=\w) as \w+$", "", text)
+    text = re.sub(r"^(\?|self|cls|x|obj)\.", ".", text)
+    return text[1:] if re.match(r"@\w", text) else text
+
+
+def is_builtin(name: str) -> bool:
+    """Whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
+    from safeexec.policy.checks import BUILTINS
+
+    return name in BUILTINS and name not in (
+        "True",
+        "False",
+        "None",
+        "__debug__",
+        "__doc__",
+        "__name__",
+        "__loader__",
+        "__spec__",
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_module(name: str) -> bool:
+    """Whether a top-level module of this name exists, has been reviewed, or is one that hints are known for."""
+    from safeexec.compiler.hints.modules import MODULES
+    from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+
+    if name in sys.stdlib_module_names or name in MODULES or name in REFUSED_MODULES:
+        return True
+    if any(name in group.split() for group in GROUPS.values()):
+        return True
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

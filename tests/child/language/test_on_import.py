@@ -1,0 +1,47 @@
+"""Acting when a module has been loaded, whoever loads it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+
+def run(code: str, path: Path) -> str:
+    source = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom safeexec.child.language.on_import import after_import\n"
+    source += textwrap.dedent(code)
+    return subprocess.run(
+        [sys.executable, "-c", source, str(path)], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_actions_run_once_after_the_module_and_not_before(tmp_path: Path) -> None:
+    (tmp_path / "watched.py").write_text("print('body')\n")
+    (tmp_path / "other.py").write_text("import watched\nprint('other', watched.added)\n")
+    code = """
+        after_import("watched", lambda: setattr(sys.modules["watched"], "added", 1))
+        after_import("watched", lambda: print("second"))
+        import other, watched
+    """
+    assert run(code, tmp_path).split("\n") == ["body", "second", "other 1"]
+
+
+def test_a_loaded_module_is_acted_on_at_once(tmp_path: Path) -> None:
+    assert run("after_import('sys', lambda: print('now'))", tmp_path) == "now"
+
+
+def test_failing_actions_and_modules_are_the_importers_own_affair(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "good.py").write_text("x = 1\n")
+    code = """
+        after_import("good", lambda: 1 / 0)
+        after_import("good", lambda: print("ran"))
+        after_import("broken", lambda: print("never"))
+        after_import("missing", lambda: print("never"))
+        import good
+        for name in ("broken", "missing"):
+            try: __import__(name)
+            except (ZeroDivisionError, ModuleNotFoundError) as error: print(type(error).__name__)
+    """
+    assert run(code, tmp_path).split("\n") == ["ran", "ZeroDivisionError", "ModuleNotFoundError"]

@@ -1,0 +1,322 @@
+"""The face for event loops: the same names awaited, on asyncio and on trio; cancellation undoes the step."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from safeexec import AsyncSandbox, Sandbox, SandboxClosed, Session, SessionBusy
+from safeexec.host.faces.aio import AsyncSession
+
+FOREVER = "keep = 'lost'\nprint('started', flush=True)\nwhile True:\n    pass"
+
+
+def on_asyncio(main: Callable[[], Awaitable[Any]]) -> Any:
+    return asyncio.run(main())  # type: ignore[arg-type]
+
+
+def on_trio(main: Callable[[], Awaitable[Any]]) -> Any:
+    return pytest.importorskip("trio").run(main)
+
+
+@pytest.fixture(params=[on_asyncio, on_trio], ids=["asyncio", "trio"])
+def run(request: pytest.FixtureRequest) -> Callable[[Callable[[], Awaitable[Any]]], Any]:
+    return request.param
+
+
+def test_steps_state_checkpoints_and_branches(run: Any) -> None:
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox:
+            assert (await sandbox.run("6 * 7")).value == 42
+            async with sandbox.session() as session:
+                (await session.run("total = 1")).check()
+                await session.set("rate", 0.5)
+                await session.checkpoint("clean")
+                assert (await session.run("total = total + rate; total")).value == 1.5
+                (left,) = await session.branch()
+                async with left:
+                    assert (await left.run("total += 10; total")).value == 11.5
+                assert await session.get("total") == 1.5
+                await session.rollback("clean")
+                assert await session.get("total") == 1
+                assert sorted(await session.names()) == ["rate", "total"]
+                await session.remove("rate")
+                assert [variable.name for variable in await session.variables()] == ["total"]
+
+    run(main)
+
+
+def test_the_faces_have_the_same_names() -> None:
+    """Whatever a session can do blocking it can do awaited; the mapping alone needs no counterpart."""
+
+    def public(face: type) -> set[str]:
+        return {name for name in dir(face) if not name.startswith("_")}
+
+    assert public(Session) - public(AsyncSession) == {"namespace"}
+    assert public(AsyncSession) - public(Session) == {"stream", "names", "remove"}
+    assert public(Sandbox) - public(AsyncSandbox) == set()
+    for name in public(Session) & public(AsyncSession):
+        blocking, awaited = getattr(Session, name), getattr(AsyncSession, name)
+        if inspect.isfunction(blocking):
+            assert list(inspect.signature(blocking).parameters) == list(inspect.signature(awaited).parameters), name
+
+
+def test_a_session_can_be_awaited_instead_of_entered() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            session = await sandbox.session(checkpoints="off")
+            assert (await session.run("1 + 1")).value == 2
+            await session.close()
+            await session.close()
+
+    asyncio.run(main())
+
+
+def test_output_arrives_while_the_step_runs(run: Any) -> None:
+    """The tool is called only after its line was seen: it would wait for ever if output came at the end alone."""
+
+    async def main() -> None:
+        seen: list[str] = []
+
+        def lines() -> int:
+            return len("".join(seen).splitlines())
+
+        async with AsyncSandbox("standard", tools={"seen": lines}) as sandbox, sandbox.session() as session:
+            source = "print('one')\nwhile seen() < 1:\n    pass\nprint('two')"
+            stream = session.stream(source)
+            with pytest.raises(RuntimeError, match="has not ended"):
+                _ = stream.result
+            async for text in stream:
+                seen.append(text)  # noqa: PERF401  (the tool looks at it meanwhile)
+            assert "".join(seen) == "one\ntwo\n"
+            assert stream.result.check().stdout == "one\ntwo\n"
+
+    run(main)
+
+
+def test_leaving_a_stream_undoes_the_step(run: Any) -> None:
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+            (await session.run("keep = 1")).check()
+            pieces = aiter(session.stream(FOREVER, timeout=60))
+            assert await anext(pieces) == "started\n"
+            await pieces.aclose()  # type: ignore[attr-defined]
+            assert (await session.run("keep")).value == 1
+
+    run(main)
+
+
+def test_cancelling_the_task_stops_the_step_and_restores_the_state() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+            (await session.run("keep = 1")).check()
+            started = asyncio.Event()
+            step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
+            await started.wait()
+            with pytest.raises(SessionBusy):
+                await session.run("keep")
+            step.cancel()
+            step.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await step
+            assert (await session.run("keep")).value == 1
+
+    asyncio.run(main())
+
+
+def test_a_cancel_scope_of_trio_stops_the_step() -> None:
+    trio = pytest.importorskip("trio")
+
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+            (await session.run("keep = 1")).check()
+            with trio.CancelScope() as scope:
+                await session.run(FOREVER, timeout=60, on_output=lambda text: scope.cancel())
+            assert scope.cancelled_caught
+            assert (await session.run("keep")).value == 1
+
+    trio.run(main)
+
+
+def test_cancelling_what_is_no_step_lets_it_finish_first() -> None:
+    """A request that was half answered would leave the conversation with the process out of step."""
+
+    async def main() -> None:
+        async with AsyncSandbox("standard") as sandbox, sandbox.session() as session:
+            (await session.run("x = list(range(1000))")).check()
+            for request in (session.get("x"), session.checkpoint("here"), session.variables()):
+                task = asyncio.create_task(request)
+                await asyncio.sleep(0)
+                task.cancel()
+                # One that the child had answered by then is finished, not cancelled.
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+                assert (await session.run("len(x)")).value == 1000
+            assert [row.name for row in session.checkpoints() if not row.automatic] == ["here"]
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_tool_is_cancelled_itself() -> None:
+    async def main() -> None:
+        waiting, ended = asyncio.Event(), asyncio.Event()
+
+        async def wait_for_ever() -> None:
+            waiting.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+        async with AsyncSandbox("standard", tools=[wait_for_ever]) as sandbox, sandbox.session() as session:
+            (await session.run("keep = 1")).check()
+            step = asyncio.create_task(session.run("keep = 2\nwait_for_ever()"))
+            await waiting.wait()
+            step.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await step
+            assert ended.is_set()
+            assert (await session.run("keep")).value == 1
+
+    asyncio.run(main())
+
+
+def test_closing_a_sandbox_stops_the_steps_of_other_tasks() -> None:
+    async def main() -> None:
+        sandbox = await AsyncSandbox("standard").open()
+        session = await sandbox.session()
+        started = asyncio.Event()
+        step = asyncio.create_task(session.run(FOREVER, timeout=60, on_output=lambda text: started.set()))
+        await started.wait()
+        await sandbox.close()
+        result = await asyncio.gather(step, return_exceptions=True)
+        assert isinstance(result[0], SandboxClosed | Exception) or result[0].outcome == "cancelled"
+        with pytest.raises(SandboxClosed):
+            await sandbox.session()
+
+    asyncio.run(main())
+
+
+def test_async_and_blocking_tools(run: Any) -> None:
+    """An async tool runs on the loop's thread, another one beside it, so that it cannot hold the loop."""
+
+    async def main() -> None:
+        here = threading.get_ident()
+
+        async def on_the_loop() -> bool:
+            return threading.get_ident() == here
+
+        def beside_it() -> bool:
+            return threading.get_ident() != here
+
+        async with AsyncSandbox("standard", tools=[on_the_loop, beside_it]) as sandbox:
+            assert (await sandbox.run("on_the_loop(), beside_it()")).value == (True, True)
+
+    run(main)
+
+
+def test_a_tool_that_takes_too_long_is_given_up(run: Any) -> None:
+    async def main() -> None:
+        policy = Sandbox("standard").policy.replace(tools={"timeout_seconds": 0.05})
+        release = threading.Event()
+
+        async def hang() -> None:
+            if run is on_asyncio:
+                await asyncio.Event().wait()
+            else:
+                import trio
+
+                await trio.sleep_forever()
+
+        def block() -> None:
+            release.wait(60)
+
+        async with AsyncSandbox(policy, tools=[hang, block]) as sandbox, sandbox.session() as session:
+            try:
+                for tool in ("hang", "block"):
+                    source = f"try:\n    {tool}()\nexcept TimeoutError as error:\n    told = str(error)\ntold"
+                    assert (await session.run(source)).check().value == f"{tool}() took more than 0.05 s"
+            finally:
+                release.set()
+
+    run(main)
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def _many(count: int) -> None:
+    async def one(sandbox: AsyncSandbox, number: int) -> int:
+        async with sandbox.session() as session:
+            (await session.run(f"x = {number}")).check()
+            return (await session.run("x * 2")).check().value  # type: ignore[no-any-return]
+
+    async def main() -> tuple[int, int]:
+        async with AsyncSandbox("calculator") as sandbox:
+            await one(sandbox, 0)
+            before = _descriptors()
+            assert await asyncio.gather(*(one(sandbox, number) for number in range(count))) == [
+                2 * number for number in range(count)
+            ]
+            return before, _descriptors()
+
+    outside = _descriptors()
+    threads = threading.active_count()
+    before, after = asyncio.run(main())
+    # A spare child may stand ready now that did not then: its socket, pidfd and two files.
+    assert after <= before + 4
+    assert _descriptors() == outside
+    assert threading.active_count() == threads
+
+
+def test_twenty_sessions_at_once_leave_nothing() -> None:
+    _many(20)
+
+
+@pytest.mark.slow
+def test_two_hundred_sessions_at_once_leave_nothing() -> None:
+    _many(200)
+
+
+def _calls_in_flight(sessions: int, calls: int) -> None:
+    """Every call waits until all sessions have one in flight: nobody's tool waits for anybody else's."""
+
+    async def main() -> None:
+        arrived = 0
+        together = asyncio.Event()
+
+        async def meet(number: int) -> int:
+            nonlocal arrived
+            arrived += 1
+            if arrived >= sessions:
+                together.set()
+            await together.wait()
+            return number + 1
+
+        async def one(sandbox: AsyncSandbox) -> int:
+            async with sandbox.session(checkpoints="off") as session:
+                return (await session.run(f"sum(meet(n) for n in range({calls}))")).check().value  # type: ignore[no-any-return]
+
+        async with AsyncSandbox("calculator", tools=[meet]) as sandbox:
+            totals = await asyncio.gather(*(one(sandbox) for _ in range(sessions)))
+        assert totals == [sum(range(1, calls + 1))] * sessions
+        assert arrived == sessions * calls
+
+    asyncio.run(main())
+
+
+def test_tool_calls_of_many_sessions_are_in_flight_together() -> None:
+    _calls_in_flight(10, 5)
+
+
+@pytest.mark.slow
+def test_a_thousand_tool_calls_over_fifty_sessions() -> None:
+    _calls_in_flight(50, 20)

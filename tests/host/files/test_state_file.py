@@ -1,0 +1,252 @@
+"""States that outlive the host: what comes back, what is refused, and that nothing of a foreign file is believed."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from time import monotonic
+
+import msgspec
+import pytest
+
+from safeexec import Policy, Sandbox, Session, StateFileError
+from safeexec.host.files import state_file
+
+OpenSession = Callable[..., Session]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Path:
+    """The file of a key of its own, which is not made yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SAFEEXEC_STATE_KEY", raising=False)
+    return tmp_path / "home" / "safeexec" / "state.key"
+
+
+def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "state"
+    with sandbox.session() as session:
+        session.run("x = [1]\ny = x\ndef f(n): return n + len(x)\nopened = (n for n in x)").check()
+        failed = session.save(path)
+        assert list(failed) == ["opened"] and "generator" in failed["opened"]
+        assert session.run("next(opened)").value == 1
+    assert path.stat().st_mode & 0o777 == 0o600
+    with sandbox.restore(path) as session:
+        assert session.run("y.append(2)\nx, f(1)").value == (
+            [1, 2],
+            3,
+        )
+        assert session.run("x.append(3)\nwhile True: pass", timeout=0.1).state == "restored"
+        assert session.get("x") == [1, 2]
+        session.rollback()
+        assert session.get("x") == [1]
+        (branch,) = session.branch()
+        with branch:
+            assert branch.get("x") == [1]
+
+
+@pytest.mark.profile("confined-python")
+def test_files_come_back_with_modes_and_directories_and_follow_a_kill(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "state"
+    with sandbox.session() as session:
+        session.run(
+            "import os\nos.makedirs('a/b')\nos.mkdir('empty')\nopen('a/b/f', 'w').write('1')\n"
+            "open('run', 'w').write('2')\nos.chmod('run', 0o755)"
+        ).check()
+        session.save(path)
+    with sandbox.restore(path) as session:
+        assert session.list_files() == ["a/b/f", "run"]
+        for _ in range(2):
+            session.run("import os\nopen('a/b/f', 'w').write('9')\nos.rmdir('empty')\nwhile True: pass", timeout=0.2)
+            assert session.read_file("a/b/f") == b"1"
+        assert session.run("import os\nos.path.isdir('empty'), oct(os.stat('run').st_mode)").value == (True, "0o100755")
+
+
+def test_what_lies_at_the_target_stays_unless_it_is_a_file(session: Session, tmp_path: pathlib.Path) -> None:
+    """As root, renaming a file over a device would replace the device."""
+    session.run("x = 1").check()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "directory").mkdir()
+    for name in ("fifo", "directory", ""):
+        with pytest.raises(StateFileError, match="no regular file"):
+            session.save(tmp_path / name)
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("old")
+    session.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "old").read_bytes().startswith(state_file.MAGIC)
+    session.save(tmp_path / ("x" * 255))
+    with pytest.raises(FileNotFoundError, match="missing/state'"):
+        session.save(tmp_path / "missing" / "state")
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(session: Session, tmp_path: pathlib.Path) -> None:
+    session.run("x = 'y' * 100_000").check()
+    (tmp_path / "state").write_bytes(b"old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            session.save(tmp_path / "state")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "state").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "state"]
+
+
+def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    """However large it is or says that it is; nothing of it is read into memory."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "text").write_text("hello")
+    (tmp_path / "empty").touch()
+    with open(tmp_path / "zeros", "wb") as file:
+        file.truncate(10 << 30)
+    header = state_file.Header(policy="p", digest="d", python="3", payload_bytes=10 << 30)
+    encoded = msgspec.msgpack.encode(header)
+    with open(tmp_path / "huge", "wb") as file:
+        file.write(state_file.MAGIC + len(encoded).to_bytes(8, "little") + encoded)
+        file.truncate(file.tell() + (10 << 30) + 32)
+    header = state_file.Header(policy="p", digest="d", python="3", files=[("f", 10 << 30)])
+    encoded = msgspec.msgpack.encode(header)
+    with open(tmp_path / "files", "wb") as file:
+        file.write(state_file.MAGIC + len(encoded).to_bytes(8, "little") + encoded)
+        file.truncate(file.tell() + (10 << 30) + 32)
+    before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, monotonic()
+    for name, told in {
+        "fifo": "no regular file",
+        "text": "not a saved state",
+        "empty": "not a saved state",
+        "zeros": "not a saved state",
+        "huge": "10240 MiB of variables, more than fit",
+        "files": "10240 MiB of files, more than fit",
+        "missing": "no file",
+        "": "no regular file",
+    }.items():
+        with pytest.raises(StateFileError, match=told):
+            sandbox.restore(tmp_path / name)
+    with pytest.raises(StateFileError, match="no regular file"):
+        sandbox.restore("/dev/zero")
+    assert monotonic() - started < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "state"
+    with sandbox.session() as session:
+        session.run("x = list(range(100))").check()
+        session.save(path)
+    whole = path.read_bytes()
+    for place in (*range(60), *range(60, len(whole), 41), len(whole) - 1):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        with pytest.raises(StateFileError):
+            sandbox.restore(path)
+        path.write_bytes(whole[:place])
+        with pytest.raises(StateFileError):
+            sandbox.restore(path)
+    path.write_bytes(whole + b"x")
+    with pytest.raises(StateFileError, match="do not add up"):
+        sandbox.restore(path)
+    path.write_bytes(whole.replace(b"state-1", b"state-2", 1))
+    with pytest.raises(StateFileError, match="newer version"):
+        sandbox.restore(path)
+
+
+@pytest.mark.profile("confined-python")
+def test_a_foreign_state_needs_a_policy_that_does_not_rely_on_its_language(
+    sandbox: Sandbox, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does one of another policy, whose guests wrote what they liked: the signature says no more than where."""
+    path = tmp_path / "state"
+    with sandbox.session() as session:
+        session.run("x = 1").check()
+        session.save(path)
+    with Sandbox("calculator") as strict:
+        with pytest.raises(StateFileError, match="another policy"):
+            strict.restore(path)
+        with pytest.raises(StateFileError, match="language layer"):
+            strict.restore(path, trust="kernel-only")
+    other = Policy.load("confined-python").replace(limits={"memory_mb": 1024})
+    with Sandbox(other) as sandbox_of_other:
+        with pytest.raises(StateFileError, match="another policy"):
+            sandbox_of_other.restore(path)
+        with sandbox_of_other.restore(path, trust="kernel-only") as session:
+            assert (session.get("x"), session.trust) == (1, "kernel-only")
+    with sandbox.restore(path, trust="kernel-only") as session:
+        assert session.trust == "policy"
+    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "00" * 32)
+    with pytest.raises(StateFileError, match="not signed by this host"):
+        sandbox.restore(path)
+    with sandbox.restore(path, trust="kernel-only") as session:
+        assert (session.get("x"), session.trust) == (1, "kernel-only")
+
+
+BOMBS = {
+    "exit": ("import os\nclass Bomb:\n    def __reduce__(self): return os._exit, (3,)", "died while it restored"),
+    "memory": ("class Bomb:\n    def __reduce__(self): return bytearray, (10**12,)", "MemoryError"),
+    "error": ("class Bomb:\n    def __reduce__(self): return eval, ('1/0',)", "ZeroDivisionError"),
+    "no text": (
+        "class Bomb:\n    def __reduce__(self): return exec, ('raise ValueError(chr(0xd800))',)",
+        r"ValueError: .ud800",
+    ),
+}
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, tmp_path: pathlib.Path, bomb: str) -> None:
+    source, told = BOMBS[bomb]
+    with sandbox.session() as session:
+        session.run(f"{source}\nx = Bomb()").check()
+        assert session.save(tmp_path / "state") == {}
+    with pytest.raises(StateFileError, match=told):
+        sandbox.restore(tmp_path / "state")
+    assert sandbox.run("1 + 1").value == 2
+
+
+def test_the_key_is_one_that_nobody_else_can_know(session: Session, tmp_path: pathlib.Path, key: pathlib.Path) -> None:
+    session.run("x = 1").check()
+    session.save(tmp_path / "state")
+    assert key.stat().st_mode & 0o777 == 0o600 and len(key.read_bytes()) == 32
+    assert [path.name for path in key.parent.iterdir()] == ["state.key"]
+    key.chmod(0o644)
+    with pytest.raises(StateFileError, match="chmod 600"):
+        session.save(tmp_path / "state")
+    key.chmod(0o600)
+    key.write_bytes(b"")
+    with pytest.raises(StateFileError, match="holds no key"):
+        session.save(tmp_path / "state")
+    key.unlink()
+    key.mkdir()
+    with pytest.raises(StateFileError, match="alone can read"):
+        session.save(tmp_path / "state")
+
+
+def test_processes_that_make_the_key_at_once_share_it(key: pathlib.Path) -> None:
+    program = "import sys\nfrom safeexec.host.files import state_file\n"
+        "sys.stdin.read()\nprint(state_file.signing_key().hex())"
+    makers = [
+        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
+    for maker in makers:
+        assert maker.stdin is not None
+        maker.stdin.close()
+        maker.stdin = None
+    keys = {maker.communicate(timeout=60)[0].strip() for maker in makers}
+    assert keys == {key.read_bytes().hex()}
+    assert [path.name for path in key.parent.iterdir()] == ["state.key"]
+
+
+@pytest.mark.profile("confined-python")
+def test_more_than_a_state_may_hold_is_told_with_what_is_large(
+    open_session: OpenSession, tmp_path: pathlib.Path
+) -> None:
+    session = open_session()
+    session.run("large = bytes(600 << 20)\nlarger = bytes(700 << 20)\nsmall = 1").check()
+    with pytest.raises(StateFileError, match=r"larger \(700 MiB\), large \(600 MiB\)"):
+        session.save(tmp_path / "state")
+    assert session.get("small") == 1
+    assert not (tmp_path / "state").exists()

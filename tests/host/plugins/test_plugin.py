@@ -1,0 +1,500 @@
+"""Plugins: loaded once, called many times with values; what a call does wrong costs that call alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from safeexec import AsyncSandbox, PluginError, PolicyError, Sandbox
+from safeexec.host.plugins.source import define, read_manifest
+from safeexec.host.tools.ready_made import limited
+
+PRICES = '''
+"""A price rule."""
+rate = 0.9
+seen = 0
+
+def price(amount, *, quantity: int = 1):
+    """The price of some of it."""
+    global seen
+    seen += 1
+    return {"total": amount * quantity * rate, "seen": seen}
+
+class Rule:
+    @staticmethod
+    def limit():
+        return 100
+
+    def __init__(self, factor):
+        self.factor = factor
+
+def items(count):
+    for number in range(count):
+        yield number * number
+
+async def later(number):
+    return number + 1
+
+async def ticks(count):
+    for number in range(count):
+        yield number
+
+def _private():
+    return 1
+'''
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox("plugin") as sandbox:
+        yield sandbox
+
+
+@pytest.mark.parametrize("state", ["keep", "fresh"])
+def test_calls_with_values(sandbox: Sandbox, state: Any) -> None:
+    """By `call` and by name; positions, keywords; generators, coroutines and asynchronous generators; output and
+    usage.
+    """
+    with sandbox.plugin(PRICES, state=state, name="prices") as plugin:
+        assert plugin.call("price", 10, quantity=2)["total"] == 18
+        assert plugin.price(10)["seen"] == (2 if state == "keep" else 1)
+        assert list(plugin.items(4)) == [0, 1, 4, 9]
+        assert plugin.later(1) == 2
+        assert list(plugin.ticks(3)) == [0, 1, 2]
+        result = plugin.invoke("price", (10,), {"quantity": 3})
+        assert (result.value["total"], result.ok, result.usage.wall_ms > 0) == (27, True, True)
+        assert plugin.exports["price"] == "(amount, *, quantity: int = 1)"
+        assert set(plugin.exports) == {"price", "Rule", "items", "later", "ticks"}
+        assert plugin.name == "prices"
+
+
+def test_only_exports_can_be_called(sandbox: Sandbox) -> None:
+    with sandbox.plugin(PRICES, exports=["price", "Rule.limit"]) as plugin:
+        assert plugin.call("Rule.limit") == 100
+        for name in ("items", "_private", "__builtins__", "price.__globals__"):
+            with pytest.raises(PluginError, match="does not export"):
+                plugin.call(name)
+        with pytest.raises(AttributeError, match="does not export 'items'; it exports price"):
+            plugin.items
+
+
+def test_state_is_kept_or_fresh(sandbox: Sandbox) -> None:
+    with sandbox.plugin(PRICES, state="keep") as keep, sandbox.plugin(PRICES, state="fresh") as fresh:
+        assert [keep.price(1)["seen"] for _ in range(3)] == [1, 2, 3]
+        assert [fresh.price(1)["seen"] for _ in range(70)] == [1] * 70
+
+
+def test_errors_carry_the_plugins_own_traceback(sandbox: Sandbox) -> None:
+    source = "def outer(x):\n    return inner(x)\n\ndef inner(x):\n    return 1 / x\n"
+    with sandbox.plugin(source, name="division") as plugin:
+        with pytest.raises(PluginError, match=r"division.outer\(\): ZeroDivisionError: division by zero") as caught:
+            plugin.outer(0)
+        assert 'File "<plugin division>", line 5, in inner' in caught.value.traceback
+        assert "safeexec" not in caught.value.traceback
+        assert caught.value.result is not None
+        assert caught.value.result.outcome == "error"
+        with pytest.raises(PluginError, match="TypeError"):
+            plugin.outer()
+        with pytest.raises(TypeError, match="cannot cross"):
+            plugin.outer("x" * (17 << 20))
+        assert plugin.outer(2) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "line"),
+    [
+        ("def f(:\n    pass", "SyntaxError", "line 1"),
+        ("x = 1\nraise ValueError('not today')", "ValueError: not today", "line 2"),
+        ("import os\nos.system('true')", "os", ""),
+        ("def g(): pass", "does not define 'f'", ""),
+        ("f = 7", "'f' is neither a function nor a class", ""),
+    ],
+)
+def test_a_plugin_that_cannot_be_loaded(sandbox: Sandbox, source: str, message: str, line: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        sandbox.plugin(source, exports=["f"])
+    assert message in str(caught.value)
+    assert line in str(caught.value)
+
+
+class Pricing(Protocol):
+    def price(self, amount: float, *, quantity: int = 1) -> float: ...
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("def price(amount): return 1", "line 1: price() lacks the parameter 'quantity'"),
+        ("\n\ndef price(amount, quantity=1, *, tax): return 1", "line 3: price() requires the parameter 'tax'"),
+        ("def price(amount, *, quantity): return 1", "price() needs a default for 'quantity'"),
+        ("def price(a, amount, *, quantity=1): return 1", "price() does not take 'amount' at position 1"),
+        ("def price(amount: str, *, quantity=1): return 1", "price() takes 'amount' as str, expected float"),
+        ("def price(amount, *, quantity=1) -> str: return 1", "price() returns str, expected float"),
+        ("price = None", "'price' is neither a function nor a class"),
+    ],
+)
+def test_an_interface_is_checked_when_the_plugin_is_loaded(sandbox: Sandbox, source: str, problem: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        sandbox.plugin(source, exports=Pricing)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def price(amount: float, *, quantity: int = 1) -> float: return amount * quantity",
+        "def price(amount, quantity=1, tax=0): return amount * quantity",
+        "def price(amount, **options): return amount * options.get('quantity', 1)",
+    ],
+)
+def test_what_can_be_called_as_the_interface_says_matches(sandbox: Sandbox, source: str) -> None:
+    with sandbox.plugin(source, exports=Pricing) as plugin:
+        assert plugin.price(2.0, quantity=3) == 6.0
+
+
+def test_modules_import_one_another(sandbox: Sandbox) -> None:
+    """Absolute and relative, packages and cycles; libraries stay what the policy allows; every module has its own
+    globals.
+    """
+    modules = {
+        "prices": "import rules\nfrom shop.tax import rate as tax, gross\nimport shop.tax as t\n"
+        "from shop import currency\n"
+        "import math\ndef price(x):\n    return gross(math.floor(x) * rules.factor()), tax, t.rate, currency",
+        "rules": "import prices\nfrom decimal import Decimal\nLIMIT = Decimal(2)\ndef factor():\n    return int(LIMIT)",
+        "shop": "from .money import currency",
+        "shop.money": "currency = 'EUR'",
+        "shop.tax": "from . import money\nrate = 0.5\ndef gross(x):\n    return f'{x * (1 + rate)} {money.currency}'",
+    }
+    with sandbox.plugin(modules, exports=["price"], state="fresh") as plugin:
+        assert plugin.price(10.7) == ("30.0 EUR", 0.5, 0.5, "EUR")
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        ({"main": "import missing"}, "missing"),
+        ({"main": "from other import nothing", "other": ""}, "cannot import name 'nothing' from 'other'"),
+        ({"main": "import other", "other": "x = 1\n1 / 0"}, "ZeroDivisionError"),
+        ({"main": "import other", "other": "def f(): pass\nf.__globals__"}, "module other"),
+        ({"main": "", "json": "dumps = 1"}, "a library has that name"),
+        ({"main": "import os"}, "os"),
+    ],
+)
+def test_modules_that_cannot_be_imported(sandbox: Sandbox, modules: dict[str, str], message: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        sandbox.plugin(modules, exports=[])
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        {"main": "from trick import path", "trick": "__name__ = 'os'"},
+        {"main": "import trick.path as found", "trick": "__name__ = 'os'", "trick.path": "import trick\n"},
+        {"main": "from trick import *\nfound = path", "trick": "__name__ = 'os'\n__all__ = ['path']"},
+        {"main": "import trick\nfound = trick.path", "trick": "__name__ = 'os'"},
+        {
+            "main": "from trick import sys as found",
+            "trick": "import trick\n__name__ = 'os'\ndef __getattr__(name):\n    raise AttributeError",
+        },
+    ],
+)
+def test_no_module_of_a_plugin_can_pass_itself_off_as_a_library(sandbox: Sandbox, modules: dict[str, str]) -> None:
+    """IMPORT_FROM looks in sys.modules under the name that a module gives itself."""
+    modules["main"] += (
+        "\ndef leak():\n    found = globals().get('found')\n"
+        "    return [name for name in ('environ', 'getcwd', 'sep', 'sys') if hasattr(found, name)]"
+    )
+    try:
+        with sandbox.plugin(modules, exports=["leak"]) as plugin:
+            assert plugin.leak() == []
+    except PluginError as error:
+        assert "import" in str(error) or "attribute" in str(error) or "not defined" in str(error)
+
+
+def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "plugin.yaml").write_text("name: shop\nversion: 1.2\npolicy: plugin\nmain: entry\nexports: [total]\n")
+    (tmp_path / "entry.py").write_text(
+        "from parts.sums import add\ndef total(*xs):\n    return add(xs)\ndef other(): pass\n"
+    )
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text("")
+    (tmp_path / "parts" / "sums.py").write_text("def add(xs):\n    return sum(xs)\n")
+    with sandbox.plugin(tmp_path) as plugin:
+        assert plugin.total(1, 2, 3) == 6
+        assert (plugin.name, plugin.manifest.version, list(plugin.exports)) == ("shop", "1.2", ["total"])
+    (tmp_path / "plugin.yaml").write_text("policy: data-analysis\n")
+    with pytest.raises(PolicyError, match=r"written for the policy 'data-analysis'.*Sandbox\('data-analysis'\)"):
+        sandbox.plugin(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ("name: [", "plugin.yaml"),
+        ("- a", "a manifest is a mapping"),
+        ("exports: price", r"Expected `array \| null`"),
+        ("color: red", "unknown field `color`"),
+    ],
+)
+def test_a_manifest_that_is_none(manifest: str, message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        read_manifest(manifest)
+
+
+def test_a_source_that_is_none(tmp_path: Path) -> None:
+    for source in (tmp_path / "nowhere.py", "nowhere.py", tmp_path, {}, {"not a module": ""}):
+        with pytest.raises(PluginError):
+            define(source, exports=None, name=None)
+
+
+def test_hot_reload_keeps_the_old_one_in_service_until_the_new_one_works(sandbox: Sandbox, tmp_path: Path) -> None:
+    file = tmp_path / "rule.py"
+    file.write_text("def value(): return 1")
+    with sandbox.plugin(file, exports=["value"], state="fresh") as plugin:
+        assert plugin.value() == 1
+        file.write_text("def value(: return 2")
+        with pytest.raises(PluginError, match="SyntaxError"):
+            plugin.reload()
+        assert plugin.value() == 1
+        file.write_text("def value(): return 3")
+        plugin.reload()
+        assert plugin.value() == 3
+        plugin.reload("def value(): return 4")
+        assert plugin.value() == 4
+
+
+def test_tools_of_one_plugin_are_its_own(sandbox: Sandbox) -> None:
+    def stock(item: str) -> int:
+        return len(item)
+
+    source = "def left(item):\n    return stock(item) - 1"
+    with (
+        sandbox.plugin(source, exports=["left"], tools=[stock]) as plugin,
+        sandbox.plugin(source, exports=["left"]) as bare,
+    ):
+        assert plugin.left("abc") == 2
+        with pytest.raises(PluginError, match="TypeError: stock"):
+            plugin.left(7)
+        with pytest.raises(PluginError, match="NameError"):
+            bare.left("abc")
+
+
+@pytest.mark.parametrize("state", ["keep", "fresh"])
+def test_a_plugin_called_from_its_own_tool_is_told_so(sandbox: Sandbox, state: Any) -> None:
+    """It would wait for itself; also where the tool runs in a thread of its own."""
+
+    def back(x: int) -> Any:
+        return plugin.call("f", x)
+
+    for tool in (back, limited(back, timeout=60)):
+        plugin = sandbox.plugin("def f(x):\n    return back(x)", tools=[tool], state=state)
+        with plugin, pytest.raises(PluginError, match="cannot be called from its own tools"):
+            plugin.f(1)
+
+
+def test_values_that_cannot_cross_are_refused(sandbox: Sandbox) -> None:
+    with sandbox.plugin("def f(x):\n    return x", exports=["f"]) as plugin:
+        for value in (object(), [print], {"key": lambda: 1}):
+            with pytest.raises(TypeError, match="it is, or holds, an object that is no value"):
+                plugin.f(value)
+        assert plugin.f([1]) == [1]
+
+
+HOSTILE = """
+calls = 0
+
+def good(x):
+    global calls
+    calls += 1
+    return x, calls
+
+def hang():
+    while True:
+        pass
+
+def flood():
+    while True:
+        print("x" * 100_000)
+
+def eat():
+    kept = []
+    while True:
+        kept.append(bytearray(1 << 20))
+
+def deep():
+    return deep() + 1
+
+def spin():
+    return sum(range(10 ** 12))
+
+def leave():
+    raise SystemExit(3)
+"""
+
+
+@pytest.mark.parametrize("state", ["keep", "fresh"])
+def test_a_hostile_call_costs_that_call(sandbox: Sandbox, state: Any) -> None:
+    outcomes = {
+        "hang": {"timeout"},
+        "flood": {"output"},
+        "eat": {"memory"},
+        "deep": {"error"},
+        "spin": {"timeout"},
+        "leave": {"error"},
+    }
+    with sandbox.plugin(HOSTILE, state=state) as plugin:
+        assert plugin.good(1) == (1, 1)
+        for count, (name, expected) in enumerate(outcomes.items(), 2):
+            result = plugin.invoke(name, timeout=0.3 if name in ("hang", "spin") else 30)
+            assert result.outcome in expected, (name, result.error)
+            assert plugin.good("after") == ("after", count if state == "keep" else 1)
+
+
+def test_a_kept_plugin_without_checkpoints_comes_back(sandbox: Sandbox) -> None:
+    """A kill loses what calls have kept, and says so; an exception loses nothing, and says that nothing was undone."""
+    with sandbox.plugin(HOSTILE, state="keep", checkpoints="off") as plugin:
+        assert [plugin.good(1), plugin.good(1)] == [(1, 1), (1, 2)]
+        result = plugin.invoke("leave")
+        assert (result.outcome, result.state) == ("error", "kept")
+        assert any("was not undone" in note for note in result.notes)
+        assert plugin.good(1) == (1, 3)
+        for _ in range(2):
+            result = plugin.invoke("hang", timeout=0.1)
+            assert (result.outcome, result.state) == ("timeout", "restored")
+            assert result.notes == (
+                "the plugin is loaded again before the next call: what earlier calls kept in it is lost",
+            )
+            result = plugin.invoke("good", (1,))
+            assert (result.value, result.notes) == ((1, 1), ())
+
+
+def test_a_plugin_that_dies_costs_that_call() -> None:
+    """No language layer: the plugin ends its own process, and leaves a child of its own behind."""
+    source = """
+import os, time
+def good():
+    return 1
+def die():
+    os._exit(3)
+def stray():
+    os.fork() or time.sleep(3600)
+    os._exit(4)
+"""
+    with Sandbox("confined-python") as sandbox:
+        for state in ("keep", "fresh"):
+            with sandbox.plugin(source, state=state, exports=["good", "die", "stray"]) as plugin:  # type: ignore[arg-type]
+                for name in ("die", "stray"):
+                    assert plugin.invoke(name).outcome in ("crashed", "error", "violation")
+                    assert plugin.good() == 1
+
+
+def test_a_generator_ends_early_and_with_the_next_call(sandbox: Sandbox) -> None:
+    source = """
+log = []
+def count():
+    try:
+        n = 0
+        while True:
+            yield n
+            n += 1
+    finally:
+        log.append('closed')
+def closed():
+    return log
+"""
+    with sandbox.plugin(source, exports=["count", "closed"]) as plugin:
+        items = plugin.count()
+        assert [next(items), next(items)] == [0, 1]
+        items.close()
+        assert plugin.closed() == ["closed"]
+        items = plugin.count()
+        next(items)
+        plugin.closed()
+        with pytest.raises(PluginError, match="ended when another call was made"):
+            next(items)
+
+
+def test_a_generator_that_fails_and_one_that_hangs(sandbox: Sandbox) -> None:
+    source = "def items(kind):\n    yield 1\n    if kind == 'hang':\n        while True: pass\n    1 / 0"
+    with sandbox.plugin(source, exports=["items"], state="fresh", timeout=0.5) as plugin:
+        for kind, message in (("fail", "ZeroDivisionError"), ("hang", "TimeoutError")):
+            items = plugin.items(kind)
+            assert next(items) == 1
+            with pytest.raises(PluginError, match=message):
+                next(items)
+
+
+def test_threads_take_turns(sandbox: Sandbox) -> None:
+    failures: list[BaseException] = []
+    with sandbox.plugin("def double(x):\n    return 2 * x", exports=["double"], state="fresh") as plugin:
+
+        def work(start: int) -> None:
+            try:
+                assert [plugin.double(x) for x in range(start, start + 20)] == [2 * x for x in range(start, start + 20)]
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(100 * number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failures
+
+
+def test_awaited() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("plugin") as sandbox:
+            async with await sandbox.plugin(PRICES, state="fresh") as plugin:
+                answers = await asyncio.gather(*(plugin.price(n) for n in range(10)))
+                assert [answer["seen"] for answer in answers] == [1] * 10
+                assert [item async for item in plugin.iterate("items", 4)] == [0, 1, 4, 9]
+                assert await plugin.items(3) == [0, 1, 4]
+                with pytest.raises(PluginError, match="TypeError"):
+                    await plugin.price()
+            async with await sandbox.plugin(HOSTILE, state="keep") as plugin:
+                await plugin.good(1)
+                hanging = asyncio.create_task(plugin.call("hang"))
+                await asyncio.sleep(0)
+                waiting = asyncio.create_task(plugin.good(2))
+                await asyncio.sleep(0)
+                hanging.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await hanging
+                assert await waiting == (2, 2)
+
+    asyncio.run(main())
+
+
+def _price_rules(calls: int) -> None:
+    """Five plugins, one of them hostile: the other four give right answers throughout."""
+    rule = "def price(amount, quantity):\n    return amount * quantity * (0.9 if quantity >= 10 else 1)"
+    with Sandbox("plugin") as sandbox:
+        plugins = [sandbox.plugin(rule, exports=["price"], state=state) for state in ("keep", "fresh", "keep", "fresh")]  # type: ignore[arg-type]
+        hostile = sandbox.plugin(HOSTILE, exports=["hang", "leave", "spin", "deep"], state="fresh", timeout=0.05)
+        try:
+            for number in range(calls):
+                for plugin in plugins[:2] if number % 10 else plugins:
+                    assert plugin.price(2.0, number) == 2.0 * number * (0.9 if number >= 10 else 1)
+                if number % 50 == 0:
+                    for name in ("hang", "leave", "spin", "deep"):
+                        assert not hostile.invoke(name).ok
+        finally:
+            for plugin in (*plugins, hostile):
+                plugin.close()
+
+
+def test_price_rules_beside_a_hostile_plugin() -> None:
+    _price_rules(100)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ten_thousand_calls_beside_a_hostile_plugin() -> None:
+    _price_rules(10_000)

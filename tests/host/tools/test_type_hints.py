@@ -1,0 +1,155 @@
+"""What an argument is converted to by the type hints of a tool, and what a wrong one is told."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, TypedDict, Union
+
+import pytest
+from msgspec import Meta
+
+from safeexec.host.tools.toolbox import Tool
+from safeexec.host.tools.type_hints import convert, legend, shown
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+    tags: list[str] = field(default_factory=list)
+
+
+class Movie(TypedDict):
+    name: str
+    year: NotRequired[int]
+
+
+class Pair(NamedTuple):
+    left: int
+    right: Color
+
+
+POINT = "Point, a dict with x: int, y: int = 0, tags: list[str] (optional)"
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "value"),
+    [
+        (int, 2**70, 2**70),
+        (float, 1, 1.0),
+        (bytes, b"x", b"x"),
+        (Optional[int], None, None),  # noqa: UP045  (both spellings)
+        (Union[int, str], "x", "x"),  # noqa: UP007
+        (list[list[int]], [(1,), [2]], [[1], [2]]),
+        (tuple[int, ...], [1, 2], (1, 2)),
+        (set[int], [1, 1], {1}),
+        (Color, "red", Color.RED),
+        (Point, {"x": 1}, Point(1)),
+        (list[Point], [{"x": 1, "y": 2}], [Point(1, 2)]),
+        (Movie, {"name": "M"}, {"name": "M"}),
+        (Pair, [1, "red"], Pair(1, Color.RED)),
+        (datetime.date, "2025-01-31", datetime.date(2025, 1, 31)),
+        (datetime.datetime, datetime.datetime(2025, 1, 31), datetime.datetime(2025, 1, 31)),
+        (datetime.timedelta, "PT1H", datetime.timedelta(hours=1)),
+        (Decimal, "1.5", Decimal("1.5")),
+        (Literal["r", "w"], "r", "r"),
+        (Annotated[int, Meta(ge=1)], 1, 1),
+    ],
+)
+def test_conversion(hint: Any, given: Any, value: Any) -> None:
+    converted = convert("f()", "x", hint, given)
+    assert (converted, type(converted)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("hint", "given", "message"),
+    [
+        (int, "2", "expected int, got str '2'"),
+        (int, True, "expected int, got bool True"),
+        (str, [10**5000], "expected str, got list [<int of about 5001 digits>]"),
+        (bytes, "eA==", "expected bytes, got str 'eA=='"),
+        (int | None, "x", "expected int | None, got str 'x'"),
+        (
+            list[list[int]],
+            [[1], [2, "x"]],
+            "expected list[list[int]], got list [[1], [2, 'x']]: x[1][1] is str, not int",
+        ),
+        (dict[str, int], {"a": None}, "expected dict[str, int], got dict {'a': None}: x[...] is None, not int"),
+        (dict[str, int], {1: 1}, "expected dict[str, int], got dict {1: 1}: a key of x is int, not str"),
+        (tuple[int, str], [1], "expected tuple[int, str], got list [1]: x must be list of length 2, got 1"),
+        (Annotated[int, Meta(ge=3)], 2, "expected int, got int 2: x must be int >= 3"),
+        (Literal["r", "w"], "x", "expected Literal['r', 'w'], got str 'x'"),
+        (Color, "green", "expected one of 'red', 'blue', got str 'green'"),
+        (list[Color], ["green"], "expected list[Color], got list ['green']: x[0] is none of them"),
+        (Point, {"y": 1}, f"expected {POINT}, got dict {{'y': 1}}: x lacks 'x'"),
+        (
+            Point,
+            {"x": 1, "tags": [1]},
+            f"expected {POINT}, got dict {{'x': 1, 'tags': [1]}}: x['tags'][0] is int, not str",
+        ),
+        (Point, {"x": 1, "z": 1}, f"unknown key 'z'; expected {POINT}"),
+        (Movie, 3, "expected Movie, a dict with name: str, year: int (optional), got int 3"),
+        (datetime.date, "soon", "expected datetime.date, got str 'soon': x is an invalid RFC3339 encoded date"),
+    ],
+)
+def test_a_wrong_argument_is_told_parameter_expected_and_given(hint: Any, given: Any, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        convert("f()", "x", hint, given)
+    told = str(caught.value)
+    assert told.startswith(f"f() argument 'x': {message}")
+    assert told.count("expected") == 1
+
+
+def test_arguments_of_any_number_are_checked_one_by_one() -> None:
+    def tool(*numbers: int, **rates: float) -> None: ...
+
+    checked = Tool("tool", tool).bind((1, 2), {"a": 1})
+    assert (checked.args, checked.kwargs) == ((1, 2), {"a": 1.0})
+    for args, kwargs, told in (((1, "x"), {}, "'numbers[1]': expected int"), ((), {"b": "x"}, "'b': expected float")):
+        with pytest.raises(TypeError, match=r"tool\(\) argument ") as caught:
+            Tool("tool", tool).bind(args, kwargs)
+        assert told in str(caught.value)
+
+
+def test_classes_of_the_host_are_described_to_guest_code() -> None:
+    """Guest code cannot import them: no module names, and the docstring says what to pass."""
+
+    def draw(points: list[Point], *, colors: dict[str, Color] | None = None, movie: Movie, pair: Pair) -> Point:
+        """Draw."""
+        raise NotImplementedError
+
+    draw.__annotations__ = {
+        "points": list[Point], "colors": dict[str, Color] | None, "movie": Movie, "pair": Pair, "return": Point,
+    }  # fmt: skip
+    described = Tool("draw", draw).described()
+    assert [annotation for _, _, annotation, _ in described.parameters] == [
+        "list[Point]",
+        "dict[str, Color] | None",
+        "Movie",
+        "Pair",
+    ]
+    assert described.returns == "Point"
+    assert described.doc.splitlines() == [
+        "Draw.",
+        "",
+        "Point: a dict with x: int, y: int = 0, tags: list[str] (optional)",
+        "Color: one of 'red', 'blue'",
+        "Movie: a dict with name: str, year: int (optional)",
+        "Pair: a tuple of left: int, right: Color",
+    ]
+
+
+def test_hints_as_text() -> None:
+    assert shown(Annotated[int, "metres"]) == "int"
+    assert shown("collections.abc.Mapping[str, float]") == "Mapping[str, float]"
+    assert shown(datetime.date) == "datetime.date"
+    assert shown(Literal["a.b", 1]) == "Literal['a.b', 1]"
+    assert legend([int, list[str], Any]) == ""

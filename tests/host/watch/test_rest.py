@@ -1,0 +1,249 @@
+"""A session that nobody uses: it settles, which must change nothing but how much memory it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from time import monotonic
+
+import psutil
+import pytest
+
+from safeexec import AsyncSandbox, Sandbox, Session
+from safeexec.host.session.runner import SETTLE_SECONDS
+from safeexec.host.watch import supervisor
+from tests.footprint import pause
+
+OpenSession = Callable[..., Session]
+SOON = 30.0
+
+
+def parked(session: Session) -> int:
+    """The process that holds the newest checkpoint, once it has parked."""
+    newest = session._core.checkpoints.automatic[-1]
+    deadline = monotonic() + SOON
+    while (pid := newest.pid()) is None and monotonic() < deadline:
+        pause()
+    assert pid is not None
+    return pid
+
+
+def rest(session: Session) -> None:
+    """Leave the session alone until it has settled."""
+    before, deadline = parked(session), monotonic() + SOON
+    while parked(session) == before and monotonic() < deadline:
+        pause()
+    assert parked(session) != before, f"it has not settled within {SOON:g} s"
+
+
+def test_a_settled_session_is_as_it_was(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = [1]\ndef count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()")
+    session.run("x.append(next(g))").check()
+    rest(session)
+    result = session.run("x.append(next(g))\nx").check()
+    assert result.value == [1, 1, 2] and result.state == "kept" and not result.notes
+    assert session.run("while True: pass", timeout=0.1).state == "restored"
+    assert session.run("x.append(next(g))\nx").value == [1, 1, 2, 3]
+
+
+def test_the_step_before_a_rest_can_be_undone(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    session.run("x = 2").check()
+    rest(session)
+    session.rollback()
+    assert session.run("x").value == 1
+
+
+def test_a_kill_after_a_rest_goes_back_to_the_rest(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    rest(session)
+    assert session.run("x = 2\nwhile True: pass", timeout=0.1).state == "restored"
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile("confined-python")
+def test_files_are_those_of_the_state(session: Session) -> None:
+    session.run("f = open('a', 'w+')\nf.write('one')\nf.flush()").check()
+    rest(session)
+    assert session.run("f.write('two')\nwhile True: pass", timeout=0.1).state == "restored"
+    assert session.run("f.write('!')\nf.seek(0)\nf.read()").value == "one!"
+
+
+def test_a_process_that_died_at_rest_is_told_of(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    before = parked(session)
+    runner = session._core.runner_pid()
+    assert runner is not None
+    os.kill(runner, signal.SIGKILL)
+    deadline = monotonic() + SOON
+    while session._core.runner_pid() in (runner, None) and monotonic() < deadline:
+        pause()
+    result = session.run("x")
+    assert result.value == 1 and "between its steps the process died" in result.notes[0]
+    assert parked(session) != before
+
+
+def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
+    """A step that comes soon finds what was made ready for it."""
+    session = open_session()
+    session.run("x = 1").check()
+    assert not session._core.restless() and SETTLE_SECONDS >= 0.5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the memory of processes that gave up their rights")
+def test_a_settled_session_holds_half_of_what_it_held() -> None:
+    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        first = {parked(session), session._core.runner_pid()}
+        before = _private(first)
+        rest(session)
+        after = _private({parked(session), session._core.runner_pid()})
+    assert after < before * 0.7, f"{before >> 10} KiB before, {after >> 10} KiB after"
+
+
+def _private(pids: set[int | None]) -> int:
+    """Bytes that only these processes hold, each counted by itself."""
+    return sum(psutil.Process(pid).memory_full_info().uss for pid in pids)
+
+
+def test_the_step_before_a_rest_can_be_undone_however_little_checkpoints_may_hold(open_session: OpenSession) -> None:
+    session = open_session(checkpoint_memory_mb=4)
+    for number in range(3):
+        session.run(f"x = [{number}] * 2_000_000").check()
+    rest(session)
+    session.rollback()
+    assert session.run("x[0]").value == 1
+
+
+def test_what_a_change_replaces_is_gone_after_a_rest_too(open_session: OpenSession) -> None:
+    session = open_session()
+    session.run("x = 1").check()
+    rest(session)
+    settled = parked(session)
+    session.set("x", 2)
+    deadline = monotonic() + SOON
+    while psutil.pid_exists(settled) and monotonic() < deadline:
+        pause()
+    assert not psutil.pid_exists(settled)
+    assert [row.name for row in session.checkpoints()] == ["step 1"]
+    assert session.run("while True: pass", timeout=0.1).state == "restored"
+    assert session.run("x").value == 2
+
+
+HOLDS_UP = """
+import gc, time
+begun = []
+def hold_up(phase, _):
+    begun.append(phase)
+    if begun.count("start") > 1:
+        time.sleep(600)
+gc.callbacks.append(hold_up)
+"""
+"""A guest that lets the checkpoint of its step be made, and not the one of its rest."""
+
+
+def test_no_event_loop_waits_for_a_session_that_does_not_settle() -> None:
+    async def main() -> int:
+        async with AsyncSandbox("confined-python", spare=0) as sandbox, await sandbox.session() as session:
+            (await session.run("x = 1\n" + HOLDS_UP)).check()
+            deadline = monotonic() + SOON
+            while session._core.settled != session._core.used and monotonic() < deadline:
+                await asyncio.sleep(0.01)
+            step, turns = asyncio.create_task(session.run("x")), 0
+            while not step.done():
+                await asyncio.sleep(0.01)
+                turns += 1
+            assert (await step).value == 1
+            return turns
+
+    assert asyncio.run(main()) > 20
+
+
+def test_a_session_that_is_closed_while_it_settles_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing it gives up before its settling does."""
+    monkeypatch.setattr(supervisor, "KILL_SECONDS", 0.1)
+    with Sandbox("confined-python", spare=0) as sandbox:
+        session = sandbox.session()
+        session.run(HOLDS_UP).check()
+        core, place = session._core, session.workspace
+        assert place is not None and os.path.exists(place)
+        deadline = monotonic() + SOON
+        while core.settled != core.used and monotonic() < deadline:
+            pause()
+        session.close()
+        while core.minded and monotonic() < deadline:
+            pause()
+        assert not os.path.exists(place) and not sandbox._core.open_sessions()
+
+
+DROPPED = """
+import gc, time
+import psutil
+from safeexec import Sandbox
+def use():
+    session = Sandbox("calculator", spare=0).open().session()
+    session.run("x = 1").check()
+    while session._core.settled != session._core.used:
+        time.sleep(0.01)
+use()
+deadline = time.monotonic() + 30
+while psutil.Process().children() and time.monotonic() < deadline:
+    gc.collect()
+    time.sleep(0.01)
+print([child.status() for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE])
+"""
+
+
+def test_a_sandbox_that_is_dropped_ends_with_the_sessions_that_have_rested() -> None:
+    done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[]\n", done.stderr
+
+
+FEW_DESCRIPTORS = """
+import os, resource, time
+from safeexec import Sandbox
+with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
+    sessions = first, second
+    for session in sessions:
+        session.run("x = 1").check()
+    minder = sandbox._core._minder
+    def rest():
+        while any(session._core.restless() or session._core.settled < session._core.used for session in sessions):
+            assert minder._ended.locked(), "the thread that looks after resting sessions has died"
+            time.sleep(0.01)
+    held = []
+    while True:
+        try:
+            held.append(os.dup(0))
+        except OSError:
+            break
+    for session in sessions:
+        try:
+            session.run("x = 2")
+        except OSError as error:
+            print(error.strerror)
+    rest()
+    for fd in held:
+        os.close(fd)
+    for session in sessions:
+        result = session.run("x")
+        print(result.value, result.state, result.notes)
+    rest()
+    print(len(first.checkpoints()) > 0)
+"""
+
+
+def test_a_host_without_descriptors_loses_no_state() -> None:
+    done = subprocess.run(
+        ["prlimit", "--nofile=48", sys.executable, "-c", FEW_DESCRIPTORS], capture_output=True, text=True, timeout=60
+    )
+    refused, kept = "Too many open files", "1 kept ()"
+    assert done.stdout.splitlines() == [refused, refused, kept, kept, "True"], done.stderr

@@ -1,0 +1,376 @@
+"""`why` says what is enforced: it is compared with the compiler and the facades, not with a table."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+
+from safeexec import Policy, PolicyError
+from safeexec.compiler.diagnostics import Rejection
+from safeexec.compiler.names import CONSTRUCTS, GUARDED, PLAIN_DUNDERS, REFUSED_PLAIN_NAMES
+from safeexec.compiler.step import compile_step
+from safeexec.facades import tables
+from safeexec.facades.access import allowed_submodules
+from safeexec.facades.build import RefusedImport, importer
+from safeexec.reports.syntax import NODES, SAMPLES, WORDS
+
+ROOT = Path(__file__).parents[1]
+NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
+"""What ordinary programs use: syntax nodes, builtins, modules, names of modules, attributes."""
+
+OPEN = ["math", "json", "random", "statistics", "collections", "collections.abc", "os", "html", "html.parser", "re"]
+MODULES = [*OPEN, "subprocess"]
+MEMBERS = ["sqrt", "loads", "dumps", "pi", "abc", "parser", "path", "OrderedDict", "system"]
+ENTRIES = ["all", ["sqrt", "loads"], {"except": ["dumps", "pi"]}]
+ATTRIBUTES = sorted({*REFUSED_PLAIN_NAMES, *PLAIN_DUNDERS, *GUARDED, "append", "_private", "__globals__", "__code__"})
+FUNCTIONS = [name for name in dir(builtins) if name.islower() and not name.startswith("_")]
+
+
+@st.composite
+def policies(draw) -> Policy:
+    """Any policy of the restricted language over a few names."""
+    return Policy().replace(
+        builtins=draw(st.lists(st.sampled_from(FUNCTIONS))),
+        imports=draw(st.dictionaries(st.sampled_from(OPEN), st.sampled_from(ENTRIES))),
+        language={"constructs": {"except": draw(st.lists(st.sampled_from(sorted(CONSTRUCTS)), max_size=4))}},
+        attributes={
+            "danger_allow": draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)),
+            "refuse": draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2)),
+        },
+    )
+
+
+def program(lines: list[str]) -> str:
+    """The lines as one program, where that is valid Python (``x = 1`` may not stand before ``global x``)."""
+    source = "\n".join(lines)
+    try:
+        compile(source, "<program>", "exec")
+    except SyntaxError:
+        reject()
+    return source
+
+
+def accepts(policy: Policy, source: str) -> bool:
+    """Whether the compiler takes `source`."""
+    try:
+        compile_step(source, policy.language_plan(), filename="<step 1>")
+    except Rejection:
+        return False
+    return True
+
+
+IMPORTS = [
+    *(f"import {name}" for name in [*MODULES, "nosuch_module", "requests.adapters", "xml.dom"]),
+    *("from nosuch_module import x", "from requests import get", "from math import sqrt", "from json import codecs"),
+    *("import math as m\nm.pi", "import os.path\nos.path.join", "import math\nmath.pi = 3"),
+]
+NAMED = [
+    "exec('import nosuch_module')",
+    "__builtins__",
+    "__spec__",
+    "__import__",
+    "f(__globals__=1)",
+    "[].__subclasses__()",
+]
+LINES = [*SAMPLES.values(), *FUNCTIONS, *IMPORTS, *NAMED]
+READS = [f"x.{name}" for name in ATTRIBUTES]
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@FEW
+@given(policies(), st.sampled_from(FUNCTIONS))
+def test_why_agrees_with_the_compiler_on_builtins(policy, name):
+    assert policy.why(name).allowed == accepts(policy, name)
+
+
+@FEW
+@given(policies(), st.sampled_from(ATTRIBUTES))
+def test_why_agrees_with_the_compiler_on_attributes(policy, name):
+    assert policy.why(f".{name}").allowed == accepts(policy, f"value.{name}")
+
+
+@FEW
+@given(policies(), st.sampled_from(sorted({*SAMPLES, *WORDS, *NODES} - {"keyword"})))
+def test_why_agrees_with_the_compiler_on_constructs(policy, word):
+    sample = SAMPLES.get(word) or (WORDS.get(word) or NODES[word])[1]
+    assert policy.why(word).allowed == accepts(policy, sample)
+
+
+@FEW
+@given(policies(), st.sampled_from(MODULES), st.sampled_from(MEMBERS))
+def test_why_agrees_with_the_facades_on_modules_and_their_names(policy, module, name):
+    policy = policy.replace(language={"constructs": "all"})  # a policy without `import` or attributes uses no module
+    plan = policy.language_plan()
+    try:
+        facade = importer(plan)(module, {}, {}, ("*",), 0)
+    except RefusedImport:
+        imported = False
+    else:
+        imported = True
+    assert policy.why(module).allowed == imported
+    if policy.why(f"{module}.{name}").allowed:
+        assert hasattr(facade, name) or importer(plan)(f"{module}.{name}", {}, {}, ("*",), 0)
+    elif imported:
+        assert not hasattr(facade, name)
+
+
+def test_why_and_a_refusal_name_the_same_line(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "extends: standard\nimports:\n  random: none\n  xml.etree.ElementTree: none\n  statistics: [mean]\n"
+        "  json: {except: [dumps]}\nbuiltins:\n  remove:\n    - print\nattributes:\n  refuse:\n    - append\n"
+        "language:\n  constructs:\n    except:\n      - while\n"
+    )
+    policy = Policy.load(path)
+    for line, program, name in [
+        (3, "import random", "random"),
+        (3, "from random import choice", "random.choice"),
+        (4, "import xml.etree.ElementTree", "xml.etree.ElementTree"),
+        (2, "import requests", "requests"),
+        (5, "from statistics import median", "statistics.median"),
+        (6, "from json import dumps", "json.dumps"),
+        (9, "print", "print"),
+        (12, "x.append", ".append"),
+        (16, "while x: pass", "while"),
+    ]:
+        with pytest.raises(Rejection) as rejected:
+            compile_step(program, policy.language_plan(), filename="<step 1>")
+        assert rejected.value.diagnostics[0].rule == f"mine.yaml:{line}"
+        assert policy.why(name).rule == f"mine.yaml:{line}"
+
+
+@pytest.mark.parametrize("profile", ["standard", "data-analysis"])
+def test_why_agrees_with_the_facades_on_modules_that_have_two_names(profile):
+    policy = Policy.load(profile)
+    aliases = [(module, name) for module in tables.modules() for name in tables.submodules(module)]
+    assert ("numpy", "emath") in aliases
+    for module, name in aliases:
+        allowed = name in allowed_submodules(module, policy.language_plan())
+        if policy.why(module).allowed:
+            assert policy.why(f"{module}.{name}").allowed == allowed, (module, name)
+
+
+@FEW
+@given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
+def test_what_a_program_needs_is_what_the_compiler_refuses(policy, lines):
+    source = program(lines)
+    refused = policy.needs(source).refused
+    if not accepts(policy, source):
+        assert refused
+    elif refused:
+        # the compiler leaves to the facades what is only known when a module is imported
+        assert all(need.answer.kind in ("module", "attribute") for need in refused)
+
+
+@FEW
+@given(policies(), st.lists(st.sampled_from([*LINES, *READS]), max_size=5))
+def test_the_suggested_policy_grants_what_can_be_granted(policy, lines):
+    source = program(lines)
+    found = policy.needs(source)
+    granted = with_grant(policy, found.grant)
+    assert (granted == policy) == (not found.grant)
+    impossible = {need.answer.name for need in found.impossible}
+    assert {need.answer.name for need in granted.needs(source).refused} <= impossible
+    assert impossible or accepts(granted, source)
+    assert all(need.answer.reason for need in found.impossible)
+
+
+def with_grant(policy: Policy, grant: str) -> Policy:
+    """`policy` as the file that is suggested changes it."""
+    changes = load(grant) if grant else {}
+    return policy.replace(**{key: changes[key] for key in changes.keys() - {"description", "extends"}})
+
+
+def load(text: str) -> dict[str, object]:
+    """YAML as plain values."""
+    import yaml
+
+    content: dict[str, object] = yaml.safe_load(text)
+    return content
+
+
+@pytest.mark.parametrize("profile", ["calculator", "standard", "data-analysis", "confined-python"])
+def test_why_answers_for_every_name_that_programs_use(profile):
+    policy = Policy.load(profile)
+    for name in NAMES:
+        answer = policy.why(name)
+        assert answer.rule, name
+        assert answer.allowed or answer.reason or answer.instead, name
+
+
+def test_samples_are_python_and_cover_every_construct():
+    for sample in [*SAMPLES.values(), *(sample for _, sample in (WORDS | NODES).values())]:
+        ast.parse(sample)
+    assert set(CONSTRUCTS) - set(SAMPLES) <= {"type-alias"}
+    for node, (construct, sample) in NODES.items():
+        if node not in ("Expression", "Module"):
+            assert any(type(part).__name__ == node for part in ast.walk(ast.parse(sample))), node
+        if construct:
+            assert construct in CONSTRUCTS
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "allowed", "rule", "text"),
+    [
+        ("standard", "math.sqrt", True, "calculator.yaml", ""),
+        ("standard", "math.squrt", False, "calculator.yaml", "math.sqrt"),
+        ("standard", "np.load", False, "standard.yaml", ""),
+        ("standard", "os.path.join", False, "standard.yaml", "pathlib"),
+        ("standard", "requests", False, "standard.yaml", "network"),
+        ("calculator", "eval", False, "calculator.yaml", "json"),
+        ("standard", "pathlib.Path", False, "standard.yaml", "PurePosixPath"),
+        ("standard", ".__globals__", False, "calculator.yaml", ""),
+        ("data-analysis", "open", True, "data-analysis.yaml", ""),
+        ("data-analysis", "os.system", False, "data-analysis.yaml", ""),
+        ("confined-python", "subprocess.run", True, "confined-python.yaml", ""),
+        ("expression", "while", False, "expression.yaml", ""),
+        ("standard", "syscall:openat", False, "calculator.yaml", ""),
+        ("data-analysis", "syscall:openat", True, "data-analysis.yaml", ""),
+        ("standard", "syscall:mkdir", False, "calculator.yaml", ""),
+        ("standard", "connect()", False, "standard.yaml", ""),
+        ("standard", "socketpair()", True, "standard.yaml", ""),
+        ("calculator", "socketpair()", False, "the kernel confinement of profile calculator", ""),
+        ("calculator", "ptrace()", False, "calculator.yaml", ""),
+        ("standard", "import nosuch_module", False, "standard.yaml", "Nothing can be installed"),
+        ("standard", "from nosuch_module import x", False, "standard.yaml", ""),
+        ("standard", "from math import sqrt as root", True, "calculator.yaml", ""),
+        ("standard", "math.sqrt(2.0)", True, "calculator.yaml", ""),
+        ("standard", "logging.handlers", False, "standard.yaml", ""),
+        ("standard", "star import", True, "calculator.yaml", ""),
+        ("expression", "list comprehension", True, "expression.yaml", ""),
+        ("standard", "type-alias", True, "calculator.yaml", ""),
+        ("expression", "type alias", False, "expression.yaml", ""),
+        ("data-analysis", "syscall:mkdir", True, "data-analysis.yaml", ""),
+    ],
+)
+def test_answers(profile, name, allowed, rule, text):
+    answer = Policy.load(profile).why(name)
+    assert answer.allowed == allowed
+    assert answer.rule.startswith(rule)
+    assert text in answer.instead
+
+
+def test_the_path_along_extends():
+    answer = Policy.load("data-analysis").why("math")
+    assert answer.through == ("data-analysis.yaml", "standard.yaml", "calculator.yaml")
+    assert "through data-analysis.yaml → standard.yaml → calculator.yaml" in str(answer)
+
+
+def test_an_answer_is_about_the_name_that_was_asked_for():
+    answer = Policy.load("data-analysis").why("pd.DataFrame.to_pickle")
+    assert (answer.name, answer.allowed) == ("pandas.DataFrame.to_pickle", True)
+    assert Policy.load("standard").why("logging.handlers").instead == ""
+
+
+def test_a_refused_call_on_which_libraries_take_another_says_so():
+    assert "ENOSYS" in Policy.load("standard").why("clone3()").reason
+
+
+@pytest.mark.parametrize("name", ["", "1 + 1", "a b c", "syscall:nothing", "..", "x" * 10_000 + "!"])
+def test_what_is_no_name(name):
+    with pytest.raises(PolicyError):
+        Policy.load("standard").why(name)
+
+
+def test_the_smallest_policy_for_a_program():
+    program = "import html\nfrom threading import Lock\nopen('x')\nhtml.escape('<')\nimport os\nos.system('ls')\n"
+    found = Policy.load("calculator").needs(program)
+    assert load(found.grant) == {
+        "description": "calculator, with what one program needs.",
+        "extends": "calculator",
+        "imports": {"html": ["escape"], "threading": ["Lock"]},
+        "builtins": {"add": ["open"]},
+        "filesystem": {"workspace": "read-write"},
+    }
+    assert [(need.line, need.answer.name) for need in found.impossible] == [(6, "os.system")]
+    assert "starts programs" in found.impossible[0].answer.reason
+    assert Policy.load("calculator").needs("import math\nmath.sqrt(2)").refused == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "program", "grant"),
+    [
+        # what stands behind another refusal is granted too
+        ("expression", "async def f(): pass", {"language": {"constructs": {"add": ["function", "async"]}}}),
+        # settings of the kernel layer without which the names do not work
+        (
+            "calculator",
+            "from threading import Thread",
+            {"limits": {"threads": 16}, "imports": {"threading": ["Thread"]}},
+        ),
+        ("calculator", "import asyncio\nasyncio.run(f())", {"socketpair": True, "imports": {"asyncio": ["run"]}}),
+        (
+            "standard",
+            "import numpy as np\nnp.zeros(3)",
+            {"danger_allow_executable_mappings": True, "imports": {"numpy": ["zeros"]}},
+        ),
+        ("standard", "gzip = 1\nimport gzip\ngzip.open('x')", {"filesystem": {"workspace": "read-write"}}),
+        ("standard", "f.__globals__", {"attributes": {"danger_allow": {"add": ["__globals__"]}}}),
+        ("standard", "import sys\nsys.modules", None),
+        ("standard", "import nosuch_module", None),
+        ("standard", "exec('import os')", None),
+        ("standard", "print(__builtins__)", None),
+    ],
+)
+def test_what_a_program_is_granted(profile, program, grant):
+    found = Policy.load(profile).needs(program)
+    if grant is None:
+        assert found.impossible
+        assert not found.grant
+    else:
+        written = load(found.grant)
+        assert {key: written[key] for key in written.keys() - {"description", "extends"}} == grant
+        assert not found.impossible
+
+
+def test_every_attack_and_program_is_read_to_its_end():
+    """Whatever the compiler objects to is named, and what the grant leaves of it is named as impossible."""
+    calculator = Policy.load("calculator")
+    read = 0
+    for path in [*ROOT.glob("escapes/*/*.py"), *ROOT.glob("programs/*.py")]:
+        source = path.read_text(encoding="utf-8")
+        try:
+            accepted = accepts(calculator, source)
+        except (SyntaxError, ValueError):
+            continue
+        found = calculator.needs(source)
+        assert accepted or found.refused, path.name
+        assert found.impossible or accepts(with_grant(calculator, found.grant), source), path.name
+        read += 1
+    assert read > 100
+
+
+def test_what_a_policy_takes_away_is_given_back():
+    policy = Policy.load("data-analysis").replace(
+        imports={"numpy": {"except": ["random.seed", "load"]}}, attributes={"refuse": ["math.comb", "append"]}
+    )
+    found = policy.needs("import math, numpy\nnumpy.random.seed(1)\nnumpy.load\nmath.comb(3, 2)\n[].append")
+    granted = load(found.grant)
+    assert granted["imports"] == {"numpy": {"add": ["random.seed", "load"]}}
+    assert granted["attributes"] == {"refuse": {"remove": ["math.comb", "append"]}}
+    assert not found.impossible
+
+
+def test_a_grant_extends_the_file_that_was_asked(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: calculator\nlimits: {threads: 2}\n")
+    granted = tmp_path / "granted.yaml"
+    granted.write_text(Policy.load(path).needs("import html\nhtml.escape('<')").grant)
+    assert Policy.load(granted).limits.threads == 2
+    assert Policy.load(granted).why("html.escape").allowed
+
+
+def test_long_programs_are_walked_without_recursion():
+    assert Policy.load("standard").needs(" + ".join(["1"] * 2000)).refused == []
+    with pytest.raises(PolicyError, match="nested too deeply"):
+        Policy.load("standard").needs("(" * 150 + " + ".join(["1"] * 500_000) + ")" * 150)
+
+
+def test_a_program_that_is_no_python():
+    with pytest.raises(PolicyError, match="line 1"):
+        Policy.load("standard").needs("def")
