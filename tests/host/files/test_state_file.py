@@ -225,8 +225,10 @@ def test_the_key_is_one_that_nobody_else_can_know(session: Session, tmp_path: pa
 
 
 def test_processes_that_make_the_key_at_once_share_it(key: pathlib.Path) -> None:
-    program = "import sys\nfrom safeexec.host.files import state_file\n"
+    program = (
+        "import sys\nfrom safeexec.host.files import state_file\n"
         "sys.stdin.read()\nprint(state_file.signing_key().hex())"
+    )
     makers = [
         subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(6)

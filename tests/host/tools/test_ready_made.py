@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from safeexec import Sandbox, ToolError, toolkit
-from safeexec.host.tools.toolbox import ready_made as inside
+from safeexec.host.tools import ready_made as inside
 
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
