@@ -92,7 +92,10 @@ def test_an_editable_install_finds_the_profiles(tree, tmp_path):
     pytest.importorskip("wheel")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     done = subprocess.run(
-        [*pip, "--prefix", str(tmp_path), "--editable", str(tree)], capture_output=True, text=True, timeout=300
+        [*pip, "--ignore-installed", "--prefix", str(tmp_path), "--editable", str(tree)],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     (packages,) = tmp_path.glob("lib*/python*/site-packages")
