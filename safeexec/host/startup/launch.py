@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 
+import safeexec
 from safeexec.errors import ProtectionError
 
 CONTROL_FD = 3
@@ -75,5 +76,5 @@ def import_path() -> list[str]:
         for entry in entries
         if standard in (entry, os.path.dirname(entry)) and os.path.basename(entry) not in sites
     ]
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    package = os.path.dirname(os.path.abspath(safeexec.__path__[0]))
     return [entry for entry in dict.fromkeys([*first, package, *entries]) if os.path.exists(entry)]

@@ -137,7 +137,7 @@ def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.py").write_text("while True: pass" if number else "1 / 0")
     command = [sys.executable, "-m", "safeexec", "run", "--many", str(tmp_path), "--timeout", "60"]
-    root = str(Path(__file__).parents[2])
+    root = str(Path(__file__).parents[3])
     with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         assert json.loads(program.stdout.readline())["file"] == "0.py"
