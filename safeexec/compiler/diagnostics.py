@@ -73,7 +73,7 @@ def explain(findings: Sequence[Finding], source: str, rules: Rules) -> list[Diag
 
 def hint_of(kind: str, name: str, rules: Rules, source: str = "") -> str | None:
     """What to do instead: the policy's own hint, or the table's."""
-    from safeexec.compiler.hints import hint_for
+    from safeexec.hints.refusals import hint_for
 
     return hint_for(kind, name, rules.plan, source=source)
 

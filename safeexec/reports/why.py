@@ -227,7 +227,7 @@ class Judge:
                     return msgspec.structs.replace(answer, name=name)
             if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
                 return self._answer(name, "attribute", False, objections[0].rule, reason, objections[0].hint or "")
-        from safeexec.compiler.hints.modules import MODULES
+        from safeexec.hints.tables.modules import MODULES
 
         dotted = f"{module}.{path[0]}"
         answer = self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
@@ -236,8 +236,8 @@ class Judge:
     def _access(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str) -> Answer:
         instead = ""
         if not allowed:
-            from safeexec.compiler.hints import hint_for
             from safeexec.facades.access import allowed_names
+            from safeexec.hints.refusals import hint_for
 
             rule = self.policy.origin(f"imports.{name}") or rule
             module = name.rpartition(".")[0]
@@ -264,7 +264,7 @@ class Judge:
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""
-        from safeexec.compiler.hints.matching import TYPING_ERRORS, nearest
+        from safeexec.hints.matching import TYPING_ERRORS, nearest
 
         near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -356,8 +356,8 @@ def is_builtin(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def _is_module(name: str) -> bool:
     """Whether a top-level module of this name exists, has been reviewed, or is one that hints are known for."""
-    from safeexec.compiler.hints.modules import MODULES
     from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+    from safeexec.hints.tables.modules import MODULES
 
     if name in sys.stdlib_module_names or name in MODULES or name in REFUSED_MODULES:
         return True

@@ -25,6 +25,7 @@ LATE = (
     "safeexec.child",
     "safeexec.compiler",
     "safeexec.facades",
+    "safeexec.hints",
     "safeexec.protocol",
     "RestrictedPython",
     "asttokens",

@@ -66,7 +66,7 @@ LATE = (
     "safeexec.compiler.transformer",
     "safeexec.child.step.errors",
     "safeexec.child.step.tracebacks",
-    "safeexec.child.hints",
+    "safeexec.hints.runtime",
     "safeexec.compiler.diagnostics",
     "asttokens.line_numbers",
     "cloudpickle",
@@ -180,7 +180,7 @@ def warm(server: Server) -> None:
     """Read the tables of hints, which an error would read, specialise the code of a step, and take everything out of
     the collector's sight.
     """
-    from safeexec.child.hints import warm as read_tables
+    from safeexec.hints.runtime import warm as read_tables
 
     read_tables()
     for _ in range(REHEARSALS):

@@ -54,7 +54,7 @@ print(json.dumps(told))
 NEEDS = """
 import copy, datetime, json, logging, sys, traceback, warnings, zoneinfo
 import tracemalloc, difflib, inspect, tokenize
-from safeexec.child.hints import warm
+from safeexec.hints.runtime import warm
 from safeexec.compiler import transformer
 import cloudpickle, asttokens, RestrictedPython
 warm()
@@ -128,8 +128,8 @@ MORE = (
     "safeexec.child.process.selftest",
     "safeexec.child.step.sql",
     "safeexec.child.process.state",
-    "safeexec.compiler.hints.constructs",
-    "safeexec.compiler.hints.limits",
+    "safeexec.hints.tables.constructs",
+    "safeexec.hints.limits",
     "safeexec.protocol.values.frames",
     "safeexec.protocol.values.tables",
     "tracemalloc",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.step import tracebacks
-from safeexec.child.step.violations import explain, rule_of
+from safeexec.child.step.violations import explain, is_out_of_memory, rule_of
 from safeexec.protocol.messages import ErrorReport
 from safeexec.syscalls.table import group_of
 
@@ -104,10 +104,15 @@ def _hint(
     workspace_files: Callable[[], list[str]] | None,
 ) -> str:
     if not frames and (where := tracebacks.syntax_position(exc, sources)) is not None:
-        from safeexec.compiler.hints import syntax_hint
+        from safeexec.hints.syntax import syntax_hint
 
         return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
-    from safeexec.child.hints import Failure, runtime_hint
+    from safeexec.hints.failure import Place
+    from safeexec.hints.limits import limit_hint
+    from safeexec.hints.runtime import Failure, runtime_hint
+
+    if is_out_of_memory(exc):
+        return limit_hint("memory") or ""
 
     inner = tracebacks.only_member(exc)
     if inner is not None:
@@ -118,7 +123,7 @@ def _hint(
     failure = Failure(
         exc=exc,
         message=message,
-        frame=frames[-1] if frames else None,
+        frame=Place(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         segment=lines.segment(frames[-1]) if frames else "",
         rest_of_line=lines.rest(frames[-1]) if frames else "",
         libraries=tracebacks.library_frames(exc, sources) if frames else [],

@@ -135,7 +135,7 @@ def build_killed(
     remaining: tuple[str, ...],
 ) -> Result:
     """The result of a step that the host ended, or whose process died."""
-    from safeexec.compiler.hints import limit_hint
+    from safeexec.hints.limits import limit_hint
     from safeexec.host.watch.supervisor import killed_error
 
     file = f"<step {session.step}>"

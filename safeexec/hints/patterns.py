@@ -12,10 +12,10 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from safeexec.compiler.hints.matching import needles
+from safeexec.hints.matching import needles
 
 if TYPE_CHECKING:
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 _Table = tuple[tuple[str, str], ...]
 

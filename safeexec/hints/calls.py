@@ -8,12 +8,11 @@ import re
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.hints.failure import MISSING, attribute_of, library_kind, parameters
-from safeexec.compiler.hints import nearest, quoted
-from safeexec.compiler.hints.matching import TYPING_ERRORS
+from safeexec.hints.failure import MISSING, attribute_of, library_kind, parameters
+from safeexec.hints.matching import TYPING_ERRORS, nearest, quoted
 
 if TYPE_CHECKING:
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 _UNEXPECTED = re.compile(
     r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
@@ -67,7 +66,7 @@ def _called(failure: Failure) -> tuple[str, Any]:
 
 
 def _unexpected(failure: Failure, said: str, keyword: str) -> str | None:
-    from safeexec.compiler.hints.libraries import ARGUMENTS, KEYWORDS
+    from safeexec.hints.tables.libraries import ARGUMENTS, KEYWORDS
 
     name, function = _called(failure)
     raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
@@ -282,7 +281,7 @@ _SIZED = {
 
 def unexpected_property(failure: Failure, keyword: str) -> str:
     """For an argument that matplotlib passed on to a line, a figure or another artist."""
-    from safeexec.compiler.hints.libraries import ARGUMENTS, ARTIST_PROPERTIES
+    from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES
 
     name, _ = _called(failure)
     if text := ARGUMENTS.get(name, {}).get(keyword):

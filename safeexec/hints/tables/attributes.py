@@ -7,7 +7,7 @@ missing or refused. See `advice` for the form of an entry.
 
 from __future__ import annotations
 
-from safeexec.compiler.hints.advice import Advice
+from safeexec.hints.needs import Advice
 
 _CODE: Advice = (
     (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.hints.failure import Failure
+from safeexec.hints.failure import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,94 +40,78 @@ def warm() -> None:
     """Import every table, for a process whose children shall not pay for it at their first error (4 to 8 ms; all
     tables 17 ms).
     """
-    import safeexec.child.hints.arguments
-    import safeexec.child.hints.attributes
-    import safeexec.child.hints.files
-    import safeexec.child.hints.keys
-    import safeexec.child.hints.names
-    import safeexec.child.hints.patterns
-    import safeexec.child.hints.values
-    import safeexec.compiler.hints.advice
-    import safeexec.compiler.hints.attributes
-    import safeexec.compiler.hints.builtins
-    import safeexec.compiler.hints.foreign
-    import safeexec.compiler.hints.libraries
-    import safeexec.compiler.hints.modules
-    import safeexec.compiler.hints.origins
-    import safeexec.compiler.hints.syntax  # noqa: F401
 
 
 def _pattern(failure: Failure) -> str | None:
-    from safeexec.child.hints import patterns
+    from safeexec.hints import patterns
 
     return patterns.hint(failure)
 
 
 def _query(failure: Failure) -> str | None:
-    from safeexec.child.hints import keys
+    from safeexec.hints import keys
 
     return keys.undefined_in_query(failure)
 
 
 def _unbound(failure: Failure) -> str | None:
-    from safeexec.child.hints import names
+    from safeexec.hints import names
 
     return names.unbound_local(failure)
 
 
 def _name(failure: Failure) -> str | None:
-    from safeexec.child.hints import names
+    from safeexec.hints import names
 
     return names.undefined(failure)
 
 
 def _attribute(failure: Failure) -> str | None:
-    from safeexec.child.hints import attributes
+    from safeexec.hints import attributes
 
     return attributes.hint(failure)
 
 
 def _key(failure: Failure) -> str | None:
-    from safeexec.child.hints import keys
+    from safeexec.hints import keys
 
     return keys.hint(failure)
 
 
 def _import(failure: Failure) -> str | None:
-    from safeexec.child.hints import names
-    from safeexec.child.step.violations import is_out_of_memory
+    from safeexec.hints import names
 
-    return _memory(failure) if is_out_of_memory(failure.exc) else names.import_failed(failure)
+    return names.import_failed(failure)
 
 
 def _type(failure: Failure) -> str | None:
-    from safeexec.child.hints import arguments, values
-    from safeexec.compiler.hints.modules import ALIASES
+    from safeexec.hints import calls, values
+    from safeexec.hints.tables.modules import ALIASES
 
     call = failure.call
     function = call.func if call is not None else None
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in ALIASES:
-        from safeexec.child.hints.attributes import shadowed_module
+        from safeexec.hints.attributes import shadowed_module
 
         if hidden := shadowed_module(failure, function.value, failure.resolve(function.value)):
             return hidden
-    return values.none_or_coroutine(failure) or arguments.hint(failure) or values.hint(failure)
+    return values.none_or_coroutine(failure) or calls.hint(failure) or values.hint(failure)
 
 
 def _value(failure: Failure) -> str | None:
-    from safeexec.child.hints import keys
+    from safeexec.hints import keys
 
     return keys.column_in_message(failure)
 
 
 def _file(failure: Failure) -> str | None:
-    from safeexec.child.hints import files
+    from safeexec.hints import files
 
     return files.hint(failure)
 
 
 def _memory(failure: Failure) -> str | None:
-    from safeexec.compiler.hints import limit_hint
+    from safeexec.hints.limits import limit_hint
 
     return limit_hint("memory")
 

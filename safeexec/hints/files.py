@@ -7,10 +7,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from safeexec.compiler.hints import nearest, quoted
+from safeexec.hints.matching import nearest, quoted
 
 if TYPE_CHECKING:
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 KERNEL_REFUSALS = 3000
 """Error numbers from here on are refusals by the kernel layer, which explains them itself."""

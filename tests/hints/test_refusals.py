@@ -7,13 +7,16 @@ import builtins
 import pytest
 
 from safeexec.compiler import names
-from safeexec.compiler.hints import advice, hint_for, limit_hint, syntax_hint
-from safeexec.compiler.hints.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
-from safeexec.compiler.hints.builtins import BUILTINS
-from safeexec.compiler.hints.constructs import CONSTRUCTS
-from safeexec.compiler.hints.foreign import NAMES
-from safeexec.compiler.hints.matching import nearest
-from safeexec.compiler.hints.modules import MODULES
+from safeexec.hints import needs
+from safeexec.hints.limits import limit_hint
+from safeexec.hints.matching import nearest
+from safeexec.hints.refusals import hint_for
+from safeexec.hints.syntax import syntax_hint
+from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
+from safeexec.hints.tables.builtins import BUILTINS
+from safeexec.hints.tables.constructs import CONSTRUCTS
+from safeexec.hints.tables.foreign import NAMES
+from safeexec.hints.tables.modules import MODULES
 from safeexec.protocol.plan import ImportPlan, LanguagePlan, LimitsPlan
 
 SMALL = LanguagePlan(imports={"math": ImportPlan(), "json": ImportPlan()}, builtins=frozenset({"print", "len"}))
@@ -83,7 +86,7 @@ def test_every_need_in_the_tables_is_known() -> None:
     for table in (MODULES, BUILTINS, ATTRIBUTES, MODULE_ATTRIBUTES, CONSTRUCTS, NAMES):
         for options in table.values():
             for need, text in options:
-                advice.choose(((need, text), ("", text)), NOTHING)
+                needs.choose(((need, text), ("", text)), NOTHING)
                 assert text.strip() == text
                 assert text[-1] in ".?"
 

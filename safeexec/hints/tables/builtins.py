@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from safeexec.compiler.hints.advice import Advice
+from safeexec.hints.needs import Advice
 
 _NO_USER: Advice = (
     ("tool:ask", "There is no interactive user; call the host tool `{tool}(...)`, or assign the value to a variable."),

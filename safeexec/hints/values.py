@@ -9,7 +9,7 @@ import re
 from types import CoroutineType, FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
-from safeexec.child.hints.failure import (
+from safeexec.hints.failure import (
     MISSING,
     attribute_names,
     attribute_of,
@@ -21,7 +21,7 @@ from safeexec.child.hints.failure import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 _IN_PLACE = (
     "sort", "reverse", "append", "extend", "insert", "remove", "clear", "update", "add", "discard", "shuffle", "heapify", "heappush", "insort", "setdefaults", "writerow",
@@ -83,7 +83,7 @@ def _coroutine(failure: Failure) -> str:
 
 
 def _await(failure: Failure, text: str) -> str:
-    if failure.frame is not None and failure.frame.code.co_flags & 0x80:  # CO_COROUTINE
+    if failure.frame is not None and failure.frame.frame.f_code.co_flags & 0x80:  # CO_COROUTINE
         return f"write `await {text}` (for several: `await asyncio.gather(*coroutines)`)"
     return f"write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one"
 

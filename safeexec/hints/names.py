@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from safeexec.child.hints.failure import MISSING, attribute_names, attribute_of
-from safeexec.compiler.hints import hint_for, missing_in_module, nearest
-from safeexec.compiler.hints.advice import choose, importable, provides
-from safeexec.compiler.hints.matching import TYPING_ERROR, TYPING_ERRORS, same_name
+from safeexec.hints.failure import MISSING, attribute_names, attribute_of
+from safeexec.hints.matching import TYPING_ERROR, TYPING_ERRORS, nearest, same_name
+from safeexec.hints.needs import choose, importable, provides
+from safeexec.hints.refusals import hint_for, missing_in_module
 
 if TYPE_CHECKING:
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 _KEYWORDS = ("True", "False", "None", "pass", "break", "continue", "return")
 _LITERALS = ("true", "false", "null", "nil", "none", "undefined", "this")
@@ -114,7 +114,7 @@ def import_failed(failure: Failure) -> str | None:
     name, module = match.groups()
     import sys
 
-    from safeexec.compiler.hints.modules import MODULES
+    from safeexec.hints.tables.modules import MODULES
 
     if f"{module}.{name}" in MODULES:
         return hint_for("module", f"{module}.{name}", failure.plan)
@@ -128,7 +128,7 @@ def import_failed(failure: Failure) -> str | None:
             return f"It is in another module: `from {other} import {name}`."
     if name in failure.builtins:
         return f"It is a builtin: use `{name}(...)` without an import."
-    from safeexec.child.hints.attributes import no_such_name
+    from safeexec.hints.attributes import no_such_name
 
     return no_such_name(module, name, candidates, failure)
 
@@ -137,7 +137,7 @@ def _removed(failure: Failure) -> str | None:
     """What took the place of a name whose import a library refuses in words of its own."""
     import ast
 
-    from safeexec.compiler.hints.libraries import REMOVED
+    from safeexec.hints.tables.libraries import REMOVED
 
     try:
         body = ast.parse(failure.segment.strip()).body
@@ -163,7 +163,7 @@ def _did_you_mean(found: list[str]) -> str | None:
 
 
 def _module(failure: Failure, name: str) -> str | None:
-    from safeexec.compiler.hints.modules import ALIASES, MODULES
+    from safeexec.hints.tables.modules import ALIASES, MODULES
 
     module = ALIASES.get(name, name)
     member = re.match(r"\.(\w+)", failure.rest_of_line)
@@ -194,7 +194,7 @@ def _stdlib(failure: Failure) -> frozenset[str]:
         return frozenset()
     import sys
 
-    from safeexec.compiler.hints.modules import ALIASES
+    from safeexec.hints.tables.modules import ALIASES
 
     return sys.stdlib_module_names | frozenset(ALIASES.values())
 
@@ -207,7 +207,7 @@ def _misspelt_module(failure: Failure, name: str) -> str | None:
 
 
 def _foreign(failure: Failure, name: str) -> str | None:
-    from safeexec.compiler.hints.foreign import MEMBERS, NAMES
+    from safeexec.hints.tables.foreign import MEMBERS, NAMES
 
     if name not in NAMES:
         return None
@@ -220,7 +220,7 @@ def _foreign(failure: Failure, name: str) -> str | None:
 
 
 def _misspelt_foreign(failure: Failure, name: str) -> str | None:
-    from safeexec.compiler.hints.foreign import NAMES
+    from safeexec.hints.tables.foreign import NAMES
 
     return next((choose(NAMES[near], failure.plan) for near in nearest(name, NAMES, worst=TYPING_ERROR)), None)
 
@@ -273,7 +273,7 @@ def _bound_elsewhere(failure: Failure, name: str) -> str | None:
 
 def _origin(failure: Failure, name: str) -> str | None:
     """The import of a well-known name, if it is used as a function, class or constant."""
-    from safeexec.compiler.hints.origins import ORIGINS
+    from safeexec.hints.tables.origins import ORIGINS
 
     module = ORIGINS.get(name)
     if module is None:
@@ -304,7 +304,7 @@ def _line(failure: Failure) -> str:
 
 
 def _homes(name: str) -> list[str]:
-    from safeexec.compiler.hints.origins import ORIGINS
+    from safeexec.hints.tables.origins import ORIGINS
 
     return [ORIGINS[name]] if name in ORIGINS else []
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from safeexec.compiler.hints.advice import Advice
+from safeexec.hints.needs import Advice
 
 NAMES: dict[str, Advice] = {
     "true": (("", "In Python it is `True`, with a capital letter."),),

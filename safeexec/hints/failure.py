@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
-
-from safeexec.child.step.tracebacks import GuestFrame, args_of, type_name
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import ast
@@ -20,6 +18,21 @@ _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
 _module_of = type.__dict__["__module__"].__get__
 _module_dict = vars(ModuleType)["__dict__"].__get__
+_name_of = type.__dict__["__name__"].__get__
+_args_of = BaseException.__dict__["args"].__get__
+
+
+def type_name(kind: type) -> str:
+    """``__name__`` of a class, whatever its metaclass says."""
+    return str.__str__(_name_of(kind))
+
+
+class Place(NamedTuple):
+    """Where guest code failed. `frame` is alive only while the hint is looked for."""
+
+    frame: FrameType
+    filename: str
+    line: int
 
 
 class Failure:
@@ -30,7 +43,7 @@ class Failure:
         *,
         exc: BaseException,
         message: str,
-        frame: GuestFrame | None,
+        frame: Place | None,
         segment: str,
         rest_of_line: str,
         libraries: list[FrameType],
@@ -81,7 +94,7 @@ class Failure:
     @property
     def first_arg(self) -> Any:
         """The exception's first argument, or None."""
-        args = args_of(self.exc)
+        args: tuple[Any, ...] = _args_of(self.exc)
         return args[0] if args else None
 
     def raised_by_guest(self) -> bool:

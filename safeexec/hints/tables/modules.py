@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from safeexec.compiler.hints.advice import Advice
+from safeexec.hints.needs import Advice
 
 _NETWORK: Advice = (
     ("tool:fetch", "There is no network here; call the host tool `{tool}(...)` to fetch data."),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from safeexec.compiler.hints.advice import Advice
+from safeexec.hints.needs import Advice
 
 CONSTRUCTS: dict[str, Advice] = {
     "annotation": (("", "Leave the annotation out."),),

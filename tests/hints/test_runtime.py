@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from safeexec.child.hints.patterns import PATTERNS
 from safeexec.child.step.errors import report
-from safeexec.compiler.hints.matching import needles
+from safeexec.hints.matching import needles
+from safeexec.hints.patterns import PATTERNS
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 MODULES = (

@@ -8,21 +8,21 @@ import re
 from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.hints.failure import (
+from safeexec.hints.failure import (
     MISSING,
     attribute_names,
     attribute_of,
     is_builtin_kind,
     library_kind,
     module_name,
+    type_name,
 )
-from safeexec.child.hints.values import none_or_coroutine
-from safeexec.child.step.tracebacks import type_name
-from safeexec.compiler.hints import hint_for, missing_in_module, nearest, quoted
-from safeexec.compiler.hints.matching import same_name
+from safeexec.hints.matching import nearest, quoted, same_name
+from safeexec.hints.refusals import hint_for, missing_in_module
+from safeexec.hints.values import none_or_coroutine
 
 if TYPE_CHECKING:
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '(?P<class>\w+)'|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
@@ -43,7 +43,7 @@ def hint(failure: Failure) -> str | None:
     if refused := _REFUSED.match(failure.message):
         return hint_for("attribute", refused[1], failure.plan) or _ELSEWHERE
     if match := _PROPERTY.search(failure.message):
-        from safeexec.child.hints.arguments import unexpected_property
+        from safeexec.hints.calls import unexpected_property
 
         return unexpected_property(failure, match[1])
     name, owner = _missing(failure)
@@ -189,8 +189,8 @@ def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
     for other in failure.plan.imports:
         if other.rpartition(".")[0] == full and nearest(name, [other.rpartition(".")[2]]):
             return f"Import the submodule first: `import {other}`."
-    from safeexec.compiler.hints.advice import provides
-    from safeexec.compiler.hints.origins import ORIGINS
+    from safeexec.hints.needs import provides
+    from safeexec.hints.tables.origins import ORIGINS
 
     home = ORIGINS.get(name)
     if home and home != full and provides(f"{home}.{name}", failure.plan):
@@ -202,8 +202,8 @@ def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
 
 def no_such_name(module: str, name: str, candidates: list[str], failure: Failure) -> str:
     """For a name that nothing in the module resembles: its submodule, or what there is, if that is little."""
-    from safeexec.compiler.hints.advice import provided
     from safeexec.facades.access import allowed_names
+    from safeexec.hints.needs import provided
 
     if failure.plan.mode == "restricted":
         for other in failure.plan.imports:
@@ -217,7 +217,7 @@ def no_such_name(module: str, name: str, candidates: list[str], failure: Failure
 
 def shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str | None:
     """A variable that took the name of a module: ``math = math.sqrt(16)``."""
-    from safeexec.compiler.hints.modules import ALIASES
+    from safeexec.hints.tables.modules import ALIASES
 
     if not isinstance(value, ast.Name) or type(owner) is type or issubclass(type(owner), ModuleType):
         return None
@@ -239,7 +239,7 @@ def shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str
 def _from_tables(owner: Any, name: str, text: str) -> str | None:
     kind = library_kind(owner)
     if kind:
-        from safeexec.compiler.hints.libraries import METHODS
+        from safeexec.hints.tables.libraries import METHODS
 
         if found := METHODS[kind].get(name):
             return found
@@ -247,7 +247,7 @@ def _from_tables(owner: Any, name: str, text: str) -> str | None:
         if _is_module_like(owner, name):
             return _CLASSES[f"{type_name(owner)}.{name}"]
         return None
-    from safeexec.compiler.hints.foreign import ATTRIBUTES
+    from safeexec.hints.tables.foreign import ATTRIBUTES
 
     for base in type.__dict__["__mro__"].__get__(type(owner)):
         if is_builtin_kind(base) and (found := ATTRIBUTES.get(type_name(base), {}).get(name)):
@@ -298,7 +298,7 @@ def _of_dict(failure: Failure, owner: Any, name: str, text: str) -> str | None:
 
 def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     if library_kind(owner) == "pandas.Series":
-        from safeexec.child.hints.keys import APPLIED, is_applied_to_columns
+        from safeexec.hints.keys import APPLIED, is_applied_to_columns
 
         if is_applied_to_columns(failure, name):
             return APPLIED
@@ -308,7 +308,7 @@ def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
     names = [other for other in attribute_names(owner) if private or not other.startswith("_")]
     kind = library_kind(owner)
     if kind == "pandas.DataFrame":
-        from safeexec.child.hints.keys import column_hint, columns_of
+        from safeexec.hints.keys import column_hint, columns_of
 
         columns = columns_of(owner)
         if same := same_name(name, columns):
@@ -330,7 +330,7 @@ def _is_of_guest(owner: Any) -> bool:
 
 def _synonym(owner: Any, name: str, text: str) -> str | None:
     """The method that does what is asked for under another name, if the object has it."""
-    from safeexec.compiler.hints.foreign import SYNONYMS
+    from safeexec.hints.tables.foreign import SYNONYMS
 
     for other in SYNONYMS.get(name, ()):
         if attribute_of(owner, other) is not MISSING:

@@ -7,11 +7,11 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.hints.failure import MISSING, attribute_of, frames_of, library_kind
-from safeexec.compiler.hints import nearest, quoted
+from safeexec.hints.failure import MISSING, attribute_of, frames_of, library_kind
+from safeexec.hints.matching import nearest, quoted
 
 if TYPE_CHECKING:
-    from safeexec.child.hints.failure import Failure
+    from safeexec.hints.failure import Failure
 
 MAX_KEYS = 2000
 APPLIED = (

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from safeexec.compiler.hints.matching import TYPING_ERRORS, nearest, quoted
+from safeexec.hints.matching import TYPING_ERRORS, nearest, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from safeexec.protocol.plan import LanguagePlan, LimitsPlan
+    from safeexec.protocol.plan import LanguagePlan
 
 Kind = Literal["module", "builtin", "attribute", "construct", "name", "syntax"]
 
-__all__ = ["Kind", "hint_for", "limit_hint", "nearest", "quoted", "syntax_hint"]
+__all__ = ["Kind", "hint_for", "missing_in_module"]
 
 
 def hint_for(kind: str, name: str, plan: LanguagePlan, **context: Any) -> str | None:
@@ -54,31 +54,11 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
     return own
 
 
-def syntax_hint(error: SyntaxError, source: str) -> str | None:
-    """One sentence that says what to write instead of the text that `error` points at, or None."""
-    from safeexec.compiler.hints import syntax
-
-    return syntax.syntax_hint(error, source)
-
-
-def limit_hint(
-    outcome: str,
-    limits: LimitsPlan | None = None,
-    *,
-    wall_seconds: float | None = None,
-    source_line: str = "",
-) -> str | None:
-    """What to change after a limit ended a step: see `limits.limit_hint`."""
-    from safeexec.compiler.hints import limits as module
-
-    return module.limit_hint(outcome, limits, wall_seconds=wall_seconds, source_line=source_line)
-
-
 def _module(name: str, plan: LanguagePlan) -> str:
-    from safeexec.compiler.hints.advice import choose, importable
-    from safeexec.compiler.hints.libraries import REMOVED
-    from safeexec.compiler.hints.modules import ALIASES, MODULES, SYNONYMS
     from safeexec.facades.access import module_access
+    from safeexec.hints.needs import choose, importable
+    from safeexec.hints.tables.libraries import REMOVED
+    from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
 
     if name in REMOVED:
         return REMOVED[name]
@@ -134,9 +114,9 @@ _COMMON = (
 
 
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
-    from safeexec.compiler.hints.advice import choose
-    from safeexec.compiler.hints.builtins import BUILTINS
-    from safeexec.compiler.hints.foreign import NAMES
+    from safeexec.hints.needs import choose
+    from safeexec.hints.tables.builtins import BUILTINS
+    from safeexec.hints.tables.foreign import NAMES
 
     for table in (BUILTINS, NAMES):
         if name in table:
@@ -145,8 +125,8 @@ def _builtin(name: str, plan: LanguagePlan) -> str | None:
 
 
 def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:
-    from safeexec.compiler.hints.advice import choose
-    from safeexec.compiler.hints.attributes import ATTRIBUTES
+    from safeexec.hints.needs import choose
+    from safeexec.hints.tables.attributes import ATTRIBUTES
 
     module, _, attribute = name.rpartition(".")
     if module and (text := missing_in_module(module, attribute, plan, candidates)):
@@ -164,10 +144,10 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
-    from safeexec.compiler.hints.advice import choose, provided
-    from safeexec.compiler.hints.attributes import MODULE_ATTRIBUTES
-    from safeexec.compiler.hints.libraries import REMOVED
     from safeexec.facades.tables import judge
+    from safeexec.hints.needs import choose, provided
+    from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
+    from safeexec.hints.tables.libraries import REMOVED
 
     full = f"{module}.{name}"
     if own := plan.hints.get(full):
@@ -188,8 +168,8 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
 
 
 def _construct(name: str, plan: LanguagePlan) -> str | None:
-    from safeexec.compiler.hints.advice import choose
-    from safeexec.compiler.hints.constructs import CONSTRUCTS
+    from safeexec.hints.needs import choose
+    from safeexec.hints.tables.constructs import CONSTRUCTS
 
     for key in (name, name.lower(), name.lower().replace("_", "-").replace(" ", "-")):
         if key in CONSTRUCTS:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from safeexec.compiler.hints.matching import TYPING_ERROR, nearest
+from safeexec.hints.matching import TYPING_ERROR, nearest
 
 
 class _Rule(NamedTuple):

@@ -1,0 +1,1 @@
+"""Data of the hints: what programs write, and what they should write instead."""
