@@ -60,7 +60,7 @@ def modules(package: str) -> Iterator[Path]:
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and dotted name of every module of this package that a file imports, wherever in the file."""
+    """Line and dotted name of every module of this package, but for the package itself, that a file imports."""
     package = ["safeexec", *path.relative_to(ROOT).with_suffix("").parts][:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -72,7 +72,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         else:
             continue
         for name in names:
-            if name.partition(".")[0] == "safeexec":
+            if name.startswith("safeexec."):
                 yield node.lineno, name
 
 
