@@ -130,10 +130,10 @@ def test_a_library_that_does_not_fit_into_memory_is_no_refusal() -> None:
     """The loader says the same of a mapping that the filter keeps out; the policy tells which it is."""
     pytest.importorskip("PIL", reason="pillow is not installed")
     policy = Policy.load("calculator").replace(
-        memory_mb=16, danger_allow_executable_mappings=True, imports={"PIL": "all"}
+        memory_mb=24, danger_allow_executable_mappings=True, imports={"PIL": "all"}
     )
     with Sandbox(policy) as sandbox:
-        result = sandbox.run("data = bytes(9 << 20)\nfrom PIL import Image")
+        result = sandbox.run("data = bytes(17 << 20)\nfrom PIL import Image")
         assert result.outcome == "memory"
         assert result.error is not None
         assert result.error.rule is None
