@@ -55,8 +55,8 @@ _READ_FILES = _names(
 )
 
 _WRITE_FILES = _names(
-    "mkdir mkdirat rmdir unlink unlinkat rename renameat ftruncate fsync fdatasync flock fallocate sendfile",
-    "copy_file_range statfs fstatfs",
+    "mkdir mkdirat rmdir unlink unlinkat rename renameat ftruncate fsync fdatasync flock copy_file_range statfs",
+    "fstatfs",
 )
 
 _METADATA = {"chmod": 1, "fchmod": 1, "fchmodat": 2}
@@ -67,17 +67,21 @@ _RENAME_WHITEOUT = 4
 _CREATES = 0o20000100  # O_CREAT, __O_TMPFILE: without them nobody passes a mode (jemalloc leaves the register as it is)
 _O_ASYNC, _O_TRUNC, _O_ACCMODE = 0o20000, 0o1000, 3
 _PROT_WRITE, _PROT_EXEC = 2, 4
-_MAP_ANONYMOUS = 0x20
+_MAP_TYPE, _MAP_PRIVATE, _MAP_ANONYMOUS = 0xF, 2, 0x20
 _AF_UNIX, _SOCK_STREAM, _SOCK_FLAGS = 1, 1, 0o2004000
 _SOL_SOCKET, _MSG_OOB = 1, 1
-# SO_SNDBUF SO_RCVBUF SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program
-_SOCKET_OPTIONS = (7, 8, 16, 20, 21)
-# SO_TYPE SO_ERROR SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN, and the above; not SO_PEERPIDFD (6.5), a pidfd of the host
-_ASKED_OPTIONS = (3, 4, 30, 38, 39, *_SOCKET_OPTIONS)
+# SO_PASSCRED SO_RCVTIMEO SO_SNDTIMEO; not SO_ATTACH_FILTER, which takes a BPF program, and not SO_SNDBUF and SO_RCVBUF:
+# what lies in a buffer is in nobody's resident size, and they raise it from 208 KiB to what the machine allows
+_SOCKET_OPTIONS = (16, 20, 21)
+# SO_TYPE SO_ERROR SO_SNDBUF SO_RCVBUF SO_ACCEPTCONN SO_PROTOCOL SO_DOMAIN, and the above; not SO_PEERPIDFD (6.5), a
+# pidfd of the host
+_ASKED_OPTIONS = (3, 4, 7, 8, 30, 38, 39, *_SOCKET_OPTIONS)
 # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX TCGETS2: isatty, non-blocking and close-on-exec
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)
-# F_DUPFD F_GETFD F_SETFD F_GETFL F_GETLK F_SETLK F_SETLKW F_OFD_* F_DUPFD_CLOEXEC F_GETPIPE_SZ; no owner, lease, notify
-_FCNTLS = (0, 1, 2, 3, 5, 6, 7, 36, 37, 38, 1030, 1032)
+# F_DUPFD F_GETFD F_SETFD F_GETFL F_DUPFD_CLOEXEC F_GETPIPE_SZ; no owner, lease, notify
+_FCNTLS = (0, 1, 2, 3, 1030, 1032)
+# F_GETLK F_SETLK F_SETLKW F_OFD_*: each lock is a record in the kernel, and no limit counts them
+_LOCKS = (5, 6, 7, 36, 37, 38)
 _F_SETFL = 4
 # PR_GET_PDEATHSIG GET_DUMPABLE SET_NAME GET_NAME GET_SECCOMP CAPBSET_READ GET_NO_NEW_PRIVS
 _PRCTLS = (2, 3, 15, 16, 21, 23, 39)
@@ -147,12 +151,18 @@ def _programs(plan: ChildConfinement) -> dict[str, Rule]:
 
 
 def _memory(plan: ChildConfinement) -> dict[str, Rule]:
-    """No new executable memory; or only what a file holds, and never writable."""
-    plain = (Check(2, _PROT_EXEC, 0),)
-    from_file = (Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC), Check(3, _MAP_ANONYMOUS, 0))
+    """No new executable memory; or only what a file holds, and never writable. No shared memory without a file: what a
+    process has given back of it (MADV_DONTNEED) stays, and is in nobody's resident size.
+    """
+    plain = Check(2, _PROT_EXEC, 0)
+    of_file = Check(3, _MAP_ANONYMOUS, 0)
+    private = Check(3, _MAP_TYPE, _MAP_PRIVATE)
+    code = (Check(2, _PROT_EXEC | _PROT_WRITE, _PROT_EXEC), of_file)
+    usual = ((plain, private), (plain, of_file))
+    shared = (plain, Check(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS))
     return {
-        "mmap": allow_if(plain, from_file) if plan.executable_mappings else allow_if(plain),
-        "mprotect": allow_if(plain),
+        "mmap": Rule((*usual, code) if plan.executable_mappings else usual, excuses=((shared, errno.ENOMEM),)),
+        "mprotect": allow_if((plain,)),
     }
 
 
@@ -163,6 +173,8 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
     rules["openat"] = _opening(2, plan.landlock)
     if plan.files == "write":
         rules |= {name: allow() for name in _WRITE_FILES}
+        rules["fcntl"] = _controls((*_FCNTLS, *_LOCKS))
+        rules |= _FALL_BACK_ON_WRITING
         # Leaves a device (0:0) where the file was, for which Landlock asks no right to make one (seen on 6.18).
         rules["renameat2"] = allow_if((Check(4, _RENAME_WHITEOUT, 0),))
         if plan.landlock >= 3:
@@ -171,6 +183,11 @@ def _files(plan: ChildConfinement) -> dict[str, Rule]:
             rules |= {name: allow_if((Check(index, _SETID_BITS, 0),)) for name, index in _METADATA.items()}
             rules |= {name: allow() for name in ("utime", "utimes", "utimensat", "futimesat")}
     return rules
+
+
+def _controls(commands: tuple[int, ...]) -> Rule:
+    """fcntl with these commands, and with F_SETFL short of signals."""
+    return allow_if(*((_equal(1, command),) for command in commands), (_equal(1, _F_SETFL), Check(2, _O_ASYNC, 0)))
 
 
 def _opening(flags: int, abi: int) -> Rule:
@@ -184,19 +201,25 @@ def _opening(flags: int, abi: int) -> Rule:
 
 _LIMITED_BY_ARGUMENT: dict[str, Rule] = {
     "ioctl": _one_of(1, _IOCTLS),
-    "fcntl": allow_if(*((_equal(1, command),) for command in _FCNTLS), (_equal(1, _F_SETFL), Check(2, _O_ASYNC, 0))),
+    "fcntl": _controls(_FCNTLS),
     "prctl": _one_of(0, _PRCTLS),
     "arch_prctl": _one_of(0, _ARCH_PRCTLS),
-    # the control socket; without socket() and connect() there is no other
-    "sendmsg": _in_band(2),
+    # The control socket; without socket() and connect() there is no other. No sendmsg and sendmmsg: a descriptor that
+    # lies in a socket, and the file behind it, belong to no process that anybody could look at.
     "recvmsg": _in_band(2),
     "sendto": _in_band(3),
     "recvfrom": _in_band(3),
-    "sendmmsg": _in_band(3),
     "recvmmsg": _in_band(3),
     "prlimit64": allow_if((_equal(0, 0), _equal(2, 0, _LONG))),
     "getsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _ASKED_OPTIONS)),
     "setsockopt": allow_if(*((_equal(1, _SOL_SOCKET), _equal(2, option)) for option in _SOCKET_OPTIONS)),
+}
+
+_FALL_BACK_ON_WRITING: dict[str, Rule] = {
+    # What it reserves beyond the end of a file is in no size: glibc's posix_fallocate writes instead.
+    "fallocate": refuse(errno.EOPNOTSUPP),
+    # It lends the pages of a file to a socket or pipe (CVE-2026-43284): shutil and asyncio read and write instead.
+    "sendfile": refuse(errno.ENOSYS),
 }
 
 _FALLBACKS: dict[str, Rule] = {
@@ -227,8 +250,13 @@ _FALLBACKS: dict[str, Rule] = {
 GROUPS: dict[str, frozenset[str]] = {
     group: frozenset(names)
     for group, names in {
-        "network": _names("socket socketpair connect bind listen accept accept4 getsockopt setsockopt"),
-        "files": (*_READ_FILES, *_WRITE_FILES, "renameat2", "open", "openat", "openat2", "creat", "truncate"),
+        "network": _names(
+            "socket socketpair connect bind listen accept accept4 getsockopt setsockopt sendmsg sendmmsg",
+        ),
+        "files": (
+            *(*_READ_FILES, *_WRITE_FILES, *_FALL_BACK_ON_WRITING),
+            *_names("renameat2 open openat openat2 creat truncate"),
+        ),
         "metadata": _names(
             "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes utimensat futimesat",
             "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr",

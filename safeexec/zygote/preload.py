@@ -142,6 +142,7 @@ def _read_only_configuration() -> Iterator[None]:
 def build_server(configure: m.Configure, control: int) -> Server:
     """What serves every session to come, complete but for its control socket, which becomes descriptor `control`."""
     from safeexec.child.language.language import Language
+    from safeexec.child.process import substitutes
     from safeexec.child.process.link import Link
     from safeexec.child.process.serve import Server
     from safeexec.child.step.changes import Tracker
@@ -150,6 +151,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
     from safeexec.child.step.output import Streams
     from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
 
+    substitutes.install()
     link = Link(control)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
     functions = tool_functions(tools, configure.tools)

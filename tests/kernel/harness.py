@@ -122,7 +122,7 @@ def _become_ordinary(base: str, libraries: Any) -> None:
     namespaces.enter_new_root()
     for path in (*libraries[0], "/proc"):
         namespaces.bind(path, devices=True, writable=path == "/proc")
-    for device in ("/dev/null", "/dev/zero", "/dev/urandom"):
+    for device in ("/dev/null", "/dev/urandom"):
         namespaces.bind(device, devices=True)
     os.makedirs("/tmp", 0o755, exist_ok=True)
     namespaces.bind(base, writable=True)
@@ -161,6 +161,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         from safeexec.zygote.confine import enter
 
         mechanisms = enter(decided.zygote)
+        from safeexec.child.process import substitutes
         from safeexec.child.process.lockdown import Lockdown
 
         image = None
@@ -174,6 +175,7 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
             while not image.complete:
                 image.fill()
         kept = () if image is None else (image.library.fd, image.library.bell)
+        substitutes.install()
         lockdown = Lockdown.prepare(decided.child, kept)
         if job["strict"]:
             _kill_instead_of_naming(lockdown)

@@ -265,7 +265,11 @@ def _seccomp_detail(plan: ChildConfinement) -> str:
         "executable mappings of files only" if plan.executable_mappings else "no executable mappings",
         {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
     ]
-    return "an allow list: " + ", ".join(parts) + "; no programs, no signals to others"
+    unseen = "no shared memory without a file, no descriptors through sockets, no larger socket buffers"
+    if plan.files != "write":
+        unseen += ", no locks"
+    programs = "the policy's programs alone" if plan.programs else "no programs"
+    return "an allow list: " + ", ".join(parts) + f"; {programs}, no signals to others; {unseen}"
 
 
 def _files_detail(plan: ChildConfinement) -> str:

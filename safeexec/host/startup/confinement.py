@@ -33,7 +33,8 @@ _SYSTEM_DATA = (
     "/usr/share/fonts",
     "/usr/local/share/fonts",
 )
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+_DEVICES = ("/dev/null", "/dev/urandom")
+"""Not /dev/zero: mapped shared it is memory that no size tells of."""
 _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
 """Prefixes that hold a whole system: of those only Python's own directories are needed."""
 
