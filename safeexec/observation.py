@@ -8,6 +8,7 @@ where a step failed, the ends of its texts are favoured, because the reason stan
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -46,6 +47,8 @@ _OLDER = (
     "State: restored to an older one than that before this step, for that one is gone; what was done since is lost."
 )
 _EMPTY = "State: lost; no variable of an earlier step exists any more."
+
+_BACKTICKS = re.compile("`++")
 
 Section = tuple[str, str, bool]
 """Label, text, and whether the text is a block of its own (code, output, a traceback)."""
@@ -265,9 +268,8 @@ def _block(label: str, text: str, markdown: bool) -> str:
     text = text.rstrip("\n")
     if not markdown:
         return f"{label}:\n{text}"
-    fence = "```"
-    while fence in text:
-        fence += "`"
+    # One longer than any in the text, found in one go.
+    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
     return f"{label}:\n{fence}\n{text}\n{fence}"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from safeexec.errors import StepFailed
+from safeexec.text import short_repr
 
 if TYPE_CHECKING:
     from safeexec.observation import Format
@@ -184,6 +185,12 @@ class Result(Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.outcome == "ok"
 
+    def __repr__(self) -> str:
+        """What differs from an empty result, each part shortened: a value may be an int that `repr` refuses."""
+        parts = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        told = (f"{name}={short_repr(part)}" for name, part in parts if part is not _DEFAULTS.get(name, self))
+        return f"Result({', '.join(told)})"
+
     def check(self) -> Result:
         """The result itself, or `StepFailed` when it is not ok."""
         if self.outcome != "ok":
@@ -206,3 +213,6 @@ class Result(Struct, frozen=True):
         from safeexec.jsonable import result_to_dict
 
         return result_to_dict(self)
+
+
+_DEFAULTS = dict(zip(reversed(Result.__struct_fields__), reversed(Result.__struct_defaults__), strict=False))

@@ -7,25 +7,30 @@ Guest code decides what a `repr` says and what a program prints. `printable` tak
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 _ESCAPE_SEQUENCES = re.compile(
-    "\x1b\\[[0-9;:<=>?]*[ -/]*[@-~]"  # CSI: colours, cursor, clear, window reports
-    "|(?:\x1b[\\]P^_X]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS, APC: titles
-    "|\x9b[0-9;:<=>?]*[ -/]*[@-~]"  # CSI in its one-character form
-    "|\x1b[ -/]*[0-~]"  # two-character escapes
+    # Linear: what repeats never holds what comes after it (possessive), and no sequence holds the start of another one.
+    "\x1b\\[[0-9;:<=>?]*+[ -/]*+[@-~]"  # CSI: colours, cursor, clear, window reports
+    "|(?:\x1b[\\]P^_X]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9b-\x9f\n]*+(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS, APC
+    "|\x9b[0-9;:<=>?]*+[ -/]*+[@-~]"  # CSI in its one-character form
+    "|\x1b[ -/]*+[0-~]"  # two-character escapes
 )
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_CARRIAGE_RETURNS = re.compile("[^\n]*\r(?!\n)")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def _visible(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(0x2400 + code)  # the pictures of control characters: U+2400 is the picture of NUL
-    if code == 0x7F:
-        return "\u2421"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+@cache
+def _visible() -> dict[int, str]:
+    """What each control character is shown as. Made once, when one is met: a table is ten times as fast as a function
+    for each match (1 MB of U+0090: 0.1 s).
+    """
+    codes = [*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+    shown = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in (*codes, *range(0xD800, 0xE000))}
+    shown |= {code: chr(0x2400 + code) for code in range(0x20)}  # their pictures: U+2400 is that of NUL
+    shown[0x7F] = "\u2421"
+    del shown[ord("\t")], shown[ord("\n")]
+    return shown
 
 
 def printable(text: str) -> str:
@@ -38,8 +43,10 @@ def printable(text: str) -> str:
         return text
     text = _ESCAPE_SEQUENCES.sub("", text)
     if "\r" in text:
-        text = _CARRIAGE_RETURNS.sub("", text.replace("\r\n", "\n").rstrip("\r").replace("\r\n", "\n"))
-    return _CONTROLS.sub(_visible, text)
+        # A search for the last one of each line, from its end: a pattern would read the rest of a line once for each of
+        # its characters.
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    return text.translate(_visible()) if _CONTROLS.search(text) else text
 
 
 def head_and_tail(text: str, limit: int, *, tail: float = 0.5) -> tuple[str, int]:

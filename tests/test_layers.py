@@ -18,6 +18,7 @@ PUBLIC_MODULES = {"errors", "results", "observation", "jsonable", "identity", "t
 
 MAY_IMPORT: dict[str, set[str]] = {
     "syscalls": {"syscalls"},
+    "untrusted": {"untrusted", "errors", "text"},
     "linux": {"linux", "syscalls"},
     "protocol": {"protocol", "errors", "identity", "text"},
     "facades": {"facades", "protocol", "errors", "identity", "text"},
@@ -42,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "host": {
         "host",
         "hints",
+        "untrusted",
         "policy",
         "compiler",
         "protocol",

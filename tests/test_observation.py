@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from safeexec.observation import MIN_TOKENS, estimate_tokens, png_size
 from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result
+from tests.untrusted.doubling import SLACK, growth
 
 
 def png(width: int, height: int) -> bytes:
@@ -267,3 +268,19 @@ def test_content_blocks_are_what_the_types_of_an_sdk_say(
     adapter = pytest.importorskip("pydantic").TypeAdapter(getattr(types, name))
     content = _picture_result().observation(format=format)  # type: ignore[arg-type]
     adapter.validate_python({**message, "content": content})
+
+
+@pytest.mark.parametrize("part", ["\x90", "\r", "`", "`\n", "\n", "\u6f22", "\x1b]", "\ud800", "a\u6f22"])
+@pytest.mark.parametrize("format", ["text", "markdown"])
+def test_the_work_of_an_observation_grows_no_faster_than_what_was_printed(part: str, format: Any) -> None:
+    def observe(text: str) -> object:
+        error = ErrorInfo("E", text[:20_000], traceback=text)
+        return Result("error", stdout=text, stderr=text[::-1], text=text, error=error).observation(2000, format)
+
+    assert growth(observe, lambda n: part * (n // len(part)), small=1 << 14, large=1 << 18) < SLACK
+
+
+@pytest.mark.parametrize("count", [3, 5, 400])
+def test_a_fence_is_longer_than_any_in_the_text(count: int) -> None:
+    told = str(Result("ok", stdout="`" * count + "\nx").observation(2000, "markdown"))
+    assert f"\n{'`' * (count + 1)}\n{'`' * count}\nx\n{'`' * (count + 1)}" in told

@@ -105,3 +105,9 @@ def test_check_gives_the_result_or_raises() -> None:
     with pytest.raises(StepFailed, match="error: ValueError: no") as caught:
         bad.check()
     assert caught.value.result is bad
+
+
+def test_a_result_shows_what_it_is_whatever_its_value() -> None:
+    shown = repr(Result("ok", value=[10**6000, Opaque("Point", "<p>")], text="x" * 10_000))
+    assert shown.startswith("Result(outcome='ok', value=[<int of about 6001 digits>, Opaque(") and len(shown) < 1200
+    assert repr(Result("error")) == "Result(outcome='error')"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from safeexec.text import blank, columns, head_and_tail, printable, short_repr
+from tests.untrusted.doubling import SLACK, growth
 
 
 @pytest.mark.parametrize(
@@ -31,9 +34,39 @@ def test_what_a_terminal_would_obey_is_taken_away(raw: str, shown: str) -> None:
     assert printable(raw) == shown
 
 
-def test_printable_is_linear() -> None:
-    for part in ("\x1b[", "\x1b]0;", "\x1b", "\r", "a\r", "\x1b[1;"):
-        assert printable(part * 200_000) is not None
+HOSTILE = {
+    "introducers of device strings": "\x90",
+    "introducers of commands": "\x9b",
+    "escapes": "\x1b",
+    "titles": "\x1b]0;",
+    "commands without an end": "\x1b[1;",
+    "digits of a command": "\x1b[" + "0" * 50,
+    "carriage returns": "a\r",
+    "surrogates": "\ud800",
+    "overrides": "\u202e",
+    "NUL": "\0",
+    "blanks after an escape": "\x1b" + " " * 50,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_printable_grows_no_faster_than_its_text(name: str) -> None:
+    part = HOSTILE[name]
+    assert growth(printable, lambda n: part * (n // len(part))) < SLACK
+
+
+@pytest.mark.parametrize("first", ["\r", "\x90", "\x9b", "\x1b]", "\x1b[", "\x1b", "\x1b\x90\r"])
+def test_one_introducer_before_a_long_line_is_read_once(first: str) -> None:
+    assert growth(printable, lambda n: first + "0" * n) < SLACK
+    assert growth(printable, lambda n: first + " " * n) < SLACK
+
+
+@given(st.text(st.one_of(st.sampled_from("\x1b\x90\x9b\x9c\x9d[]0;m\\\x07\r\n\t \ud800\u202e\u2067"), st.characters())))
+def test_nothing_that_a_terminal_obeys_is_left(raw: str) -> None:
+    shown = printable(raw)
+    assert not any((ord(sign) < 32 and sign not in "\n\t") or 0x7F <= ord(sign) < 0xA0 for sign in shown)
+    shown.encode()  # no lone surrogate
+    assert printable(shown) == shown
 
 
 def test_head_and_tail_count_what_is_missing() -> None:

@@ -15,6 +15,7 @@ from safeexec.child.step.progress import Progress
 from safeexec.compiler.names import is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
+from safeexec.text import short_repr
 
 if TYPE_CHECKING:
     from safeexec.child.language.language import Language
@@ -297,9 +298,9 @@ def shown(value: Any) -> str:
         if kind in _SLICED and len(value) > TEXT_CHARACTERS:
             return _ends_of(value, kind)
         return repr(value)
-    except (ValueError, RecursionError) as error:
-        if type(value) in _SHOWN_ANYHOW:
-            return f"<{type(value).__name__} without a repr: {error}>"
+    except (ValueError, RecursionError):
+        if kind in _SHOWN_ANYHOW:
+            return short_repr(value, TEXT_CHARACTERS)
         raise
 
 

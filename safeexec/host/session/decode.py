@@ -142,7 +142,9 @@ def build_killed(
     cap = session.policy.limits.output_kb << 10
     printed, warned = out.text(cap), err.text(cap)
     line = place.source_line(file, sources)
-    hint = limit_hint(verdict.outcome, session.policy.limits_plan(), wall_seconds=verdict.seconds, source_line=line)
+    hint = limit_hint(
+        verdict.outcome, session.policy.limits_plan(), wall_seconds=verdict.seconds, source_line=line[:RULE]
+    )
     return Result(
         outcome=verdict.outcome,
         stdout=printed.text,

@@ -6,7 +6,6 @@ The first verdict stands. Figures come from the kernel and the host's own clock,
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Collection, Iterable
 from time import monotonic
@@ -17,6 +16,7 @@ from msgspec import Struct
 from safeexec.host.waiting import Core, Wait
 from safeexec.linux import processes
 from safeexec.results import ErrorInfo, Outcome
+from safeexec.untrusted import frames as dumps
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
@@ -35,11 +35,8 @@ WHERE_SECONDS = 0.02
 UNSCHEDULED_SECONDS = 0.1
 """How much longer when the machine is so busy that the signal has not even been delivered."""
 WHERE_SIGNAL = signal.SIGUSR1
-WHERE_BYTES = 64 << 10
 OUTPUT_CEILING = 16
 """A step that prints this many times what is kept is ended."""
-_FRAME = re.compile(rb'^  File "(<(?:step \d+|plugin [^"\n]*)>)", line (\d+) in ([^\n]+)$', re.M)
-_ESCAPE = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 _SHOWN = 200
 """Characters of a source line in the message of an error."""
 
@@ -65,20 +62,20 @@ class Place(Struct, frozen=True):
     def source_line(self, file: str, sources: dict[str, str]) -> str:
         """The text of that line, or an empty string."""
         line = self.line(file)
-        return _line_of(sources, file, line) if line is not None else ""
+        return _line_of(sources.get(file, "").splitlines(), line) if line is not None else ""
 
     def traceback(self, sources: dict[str, str]) -> str:
-        """The guest's call chain as Python would print it."""
+        """The guest's call chain as Python would print it. Each source is cut into lines once."""
+        texts = {file: sources.get(file, "").splitlines() for file, _, _ in self.frames}
         rows = []
         for file, line, function in reversed(self.frames):
             rows.append(f'  File "{file}", line {line}, in {function}')
-            if text := _line_of(sources, file, line).strip():
-                rows.append(f"    {text}")
+            if text := _line_of(texts[file], line).strip():
+                rows.append(f"    {_shortened(text)}")
         return "\n".join(["Traceback (most recent call last):", *rows, ""]) if rows else ""
 
 
-def _line_of(sources: dict[str, str], file: str, line: int) -> str:
-    lines = sources.get(file, "").splitlines()
+def _line_of(lines: list[str], line: int) -> str:
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
@@ -199,15 +196,9 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
     deadline = monotonic() + WHERE_SECONDS
     latest = deadline + UNSCHEDULED_SECONDS
     while True:
-        dump = stderr.tail_since(mark, WHERE_BYTES)
-        start = dump.find(b"(most recent call first):\n")
-        if start >= 0:
-            frames = tuple(
-                (_unescaped(file), int(line), _unescaped(function)[:200])
-                for file, line, function in _FRAME.findall(dump, start)
-            )
-            # The child writes frame by frame; the last one is a module's, or says that there are more than 100.
-            if (frames and dump.endswith((b" in <module>\n", b"  ...\n"))) or monotonic() >= deadline:
+        if (told := dumps.read(stderr.tail_since(mark, dumps.DUMP_BYTES))) is not None:
+            frames, ended = told
+            if ended or monotonic() >= deadline:
                 stderr.hide(mark)
                 return Place(frames)
         if monotonic() >= deadline:
@@ -217,16 +208,6 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
             stderr.hide(mark)
             return Place()
         yield Wait((runner.pidfd,), monotonic() + 0.0001)
-
-
-def _unescaped(name: bytes) -> str:
-    """A name as faulthandler writes it: in ASCII, every other character as Python would escape it."""
-    return _ESCAPE.sub(_character, name.decode("ascii", "replace"))
-
-
-def _character(escape: re.Match[str]) -> str:
-    number = int(escape[0][2:], 16)
-    return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else escape[0]
 
 
 def _undelivered(pid: int | None) -> bool:

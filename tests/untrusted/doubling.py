@@ -1,0 +1,37 @@
+"""Whether work grows no faster than its input: measured in CPU time of one thread, judged by a ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import thread_time
+from typing import TypeVar
+
+T = TypeVar("T")
+SMALL, LARGE = 1 << 16, 1 << 20
+SLACK = 6.0
+"""How much worse than linear the ratio may come out on a busy machine. Quadratic work is 16 times worse."""
+FLOOR = 0.005
+"""Seconds below which a time says nothing."""
+
+
+def growth(work: Callable[[T], object], make: Callable[[int], T], small: int = SMALL, large: int = LARGE) -> float:
+    """How many times more than `large / small` the work on `make(large)` takes than that on `make(small)`.
+
+    The input is doubled on the way, so that quadratic work fails long before it would take minutes.
+    """
+    worst, first, size = 0.0, _seconds(work, make(small)), small
+    while size < large:
+        size *= 2
+        worst = max(worst, _seconds(work, make(size)) / max(first, FLOOR * size / large) / (size / small))
+        if worst > SLACK:
+            break
+    return worst
+
+
+def _seconds(work: Callable[[T], object], given: T) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = thread_time()
+        work(given)
+        best = min(best, thread_time() - start)
+    return best
