@@ -36,7 +36,7 @@ def test_a_line_of_five_thousand_digits_is_no_frame() -> None:
 def test_an_honest_dump_is_read_to_its_end() -> None:
     dump = HEAD + b'  File "<step 3>", line 7 in caf\\xe9\n  File "<plugin p/m>", line 2 in <module>\n'
     assert frames.read(dump) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module>")), True)
-    assert frames.read(dump[:-2]) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<modul")), False)
+    assert frames.read(dump[:-2]) == ((("<step 3>", 7, "caf\u00e9"), ("<plugin p/m>", 2, "<module")), False)
     assert frames.read(b"nothing yet") is None
 
 
