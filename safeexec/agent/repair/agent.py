@@ -14,7 +14,7 @@ from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.patches import RepairCommit, open_log
+from safeexec.agent.repair.patches import RepairCommit
 from safeexec.agent.repair.tools import Approval, Bench
 from safeexec.agent.repair.verification import Verdict, Verifier
 
@@ -33,7 +33,7 @@ class RepairResult:
     until `apply`.
     """
 
-    def __init__(self, bench: Bench, run: AgentResult, directory: Path) -> None:
+    def __init__(self, bench: Bench, run: AgentResult) -> None:
         self.run = run
         self.before: Verdict = bench.first
         self.after: Verdict = bench.last
@@ -47,10 +47,9 @@ class RepairResult:
         """What a person should look at before `apply`: changed tests and configuration, and lines of the patch that
         know of the test framework, end the program or change what counts as equal.
         """
-        self.directory = directory
-        """The repaired copy; it lives as long as this object. `apply` does not need it."""
         self._copy = bench.copy
-        self._cleanup = weakref.finalize(self, shutil.rmtree, directory.parent, True)
+        self._directory: Path | None = None
+        self._cleanup: Callable[[], object] = _nothing
 
     @property
     def ok(self) -> bool:
@@ -64,6 +63,17 @@ class RepairResult:
         """What the model says it did."""
         return self.run.text
 
+    @property
+    def directory(self) -> Path:
+        """The repaired copy as a directory, written when it is first asked for; it lives as long as this object.
+        Version control is not part of it, and files stand in the place of links. `apply` does not need it.
+        """
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="safeexec-repair-"))
+            self._cleanup = weakref.finalize(self, shutil.rmtree, self._directory, True)
+            self._copy.write_out(self._directory)
+        return self._directory
+
     def apply(self) -> list[str]:
         """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
         was changed there meanwhile or cannot be written.
@@ -71,8 +81,12 @@ class RepairResult:
         return self._copy.apply(self.files)
 
     def close(self) -> None:
-        """Remove the copy."""
+        """Remove the directory."""
         self._cleanup()
+
+
+def _nothing() -> None:
+    """There is no directory to remove."""
 
 
 class RepairAgent:
@@ -117,23 +131,18 @@ class RepairAgent:
         """Work until the verification passes and the model says so, or a limit is reached."""
         from safeexec import Policy, Sandbox
 
-        home = Path(tempfile.mkdtemp(prefix="safeexec-repair-"))
-        try:
-            copy = WorkingCopy(self._repository.resolve(), home / "copy", self._editable)
-            bench = Bench(copy, self._verifier, open_log(copy.root), self._approval)
-            # A verification has its own limit, and a person takes the time that it takes.
-            policy = Policy.load("standard").replace(tools={"timeout_seconds": 86_400, "clock": "stops"})
-            with Sandbox(policy, tools=bench.tools()) as sandbox:
-                agent = CodeAgent(
-                    self._model, sandbox, instructions=_INSTRUCTIONS, on_event=self._on_event,
-                    review=_Review(bench).review, **self._options,
-                )  # fmt: skip
-                run = agent.run(self._task(task, bench))
-            bench.settle()
-            return RepairResult(bench, run, copy.root)
-        except BaseException:
-            shutil.rmtree(home, ignore_errors=True)
-            raise
+        copy = WorkingCopy(self._repository.resolve(), self._editable)
+        bench = Bench(copy, self._verifier, self._approval)
+        # A verification has its own limit, and a person takes the time that it takes.
+        policy = Policy.load("standard").replace(tools={"timeout_seconds": 86_400, "clock": "stops"})
+        with Sandbox(policy, tools=bench.tools()) as sandbox:
+            agent = CodeAgent(
+                self._model, sandbox, instructions=_INSTRUCTIONS, on_event=self._on_event,
+                review=_Review(bench).review, **self._options,
+            )  # fmt: skip
+            run = agent.run(self._task(task, bench))
+        bench.settle()
+        return RepairResult(bench, run)
 
     def _task(self, task: str, bench: Bench) -> str:
         return (

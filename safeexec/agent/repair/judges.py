@@ -1,15 +1,19 @@
 """What judges the code: tests, and what decides how they run. A patch that changes it needs a person, and one that
-serves it instead of mending the code is reported. Pure.
+serves it instead of mending the code is reported. Nothing is imported to find out.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.machinery import all_suffixes
 from pathlib import PurePosixPath
 
+from safeexec.text import printable
+
+_MAX_LINE = 1000
 _CONFIGURATION = frozenset(
     {
         "conftest.py",
@@ -37,8 +41,8 @@ _ADDED = (
     (re.compile(r"\bdef __(?:eq|ne|bool|instancecheck)__\b"), "defines what counts as equal or true"),
 )
 _REMOVED = (
-    (re.compile(r"^\s*(?:assert\b|self\.assert|def test_)"), "removes an assertion"),
-    (re.compile(r"^\s*>>> "), "changes a doctest"),
+    (re.compile(r"(?:^|[\r\f])\s*+(?:assert\b|self\.assert|def test_)"), "removes an assertion"),
+    (re.compile(r"(?:^|[\r\f])\s*+>>> "), "changes a doctest"),
 )
 
 
@@ -73,25 +77,30 @@ def stands_in(path: str, exists: Callable[[str], bool]) -> str:
 
 
 def _installed(module: str) -> bool:
+    """Whether a top-level module of this name lies on the path. Only names of files are looked at: asking the import
+    system would import the parents of a dotted name, and run what hooks there are.
+    """
+    if not module.isidentifier():
+        return False  # no import statement finds it
     if module in sys.stdlib_module_names:
         return True
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return True
+    names = (module, *(module + suffix for suffix in all_suffixes()))
+    directories = (directory for directory in sys.path if os.path.isabs(directory))
+    return any(os.path.lexists(os.path.join(directory, name)) for directory in directories for name in names)
 
 
 def suspicions(path: str, diff: str) -> Iterator[str]:
     """What a person should look at in the diff of a file that is no test."""
-    asked = ""
-    for line in diff.splitlines():
+    asked, lines = "", iter(diff.split("\n"))  # other line ends are part of a line of a diff
+    for line in lines:
+        if line.startswith("@@ "):
+            break  # what stands before is its header
+    for line in lines:
         mark, text = line[:1], line[1:]
-        if line.startswith(("+++ ", "--- ")):
-            continue
         signs = _ADDED if mark == "+" else _REMOVED if mark == "-" else ()
         if what := next((what for pattern, what in signs if pattern.search(text)), ""):
-            yield f"{path}: {what}: {line.strip()[:100]}"
+            yield f"{path}: {what}: {printable(line[:_MAX_LINE]).strip()[:100]}"
         if mark == "-" and asked and text.strip() and not text.lstrip().startswith(">>>"):
-            yield f"{path}: changes what a doctest expects: {line.strip()[:100]}"
+            yield f"{path}: changes what a doctest expects: {printable(line[:_MAX_LINE]).strip()[:100]}"
         if mark in " -":
             asked = text if text.lstrip().startswith((">>> ", "... ")) else ""

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from safeexec.agent.errors import RepairError
-from safeexec.agent.repair.copies import WorkingCopy, plain_path
+from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import apply_hunks, numbered, parse_diff, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
-from safeexec.agent.repair.patches import Journal, Log, RepairCommit
+from safeexec.agent.repair.patches import Journal, RepairCommit
 from safeexec.agent.repair.texts import form_of
+from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verification import Verdict, Verifier
 from safeexec.agent.transcript import shorten
 
@@ -28,18 +29,21 @@ _MAX_SHOWN = 20_000
 class Bench:
     """The state of a repair: the copy, the last verdict, the commits."""
 
-    def __init__(self, copy: WorkingCopy, verifier: Verifier, log: Log, approval: Approval | None) -> None:
+    def __init__(self, copy: WorkingCopy, verifier: Verifier, approval: Approval | None) -> None:
         self.copy = copy
-        self.commits: list[RepairCommit] = []
         self.rolled_back: list[str] = []
         """Reasons of the patches that were rolled back."""
         self._verifier = verifier
-        self._log = log
+        self._journal = Journal()
         self._approval = approval
         self._notes: list[str] = []
         self.first = self.last = verifier.run(copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
+
+    @property
+    def commits(self) -> list[RepairCommit]:
+        return self._journal.commits
 
     def tools(self) -> list[Callable[..., object]]:
         """The functions that guest code may call."""
@@ -201,22 +205,12 @@ class Bench:
             )
         if not verdict.ok and not verdict.better_than(self.last):
             return f"{head} No better than before: the changes are kept, but not committed; undo() drops them."
-        commit = self._commit(_subject(message, pending), pending)
+        commit = self._journal.commit(_subject(message, pending), pending, self.copy.diff(since_commit=True))
         if verdict.exit_at in pending:
             self._notes.append(f"{verdict.exit_at}: ended the verification by SystemExit")
         self.copy.accept()
-        self.commits.append(commit)
         self.last = verdict
         return f"{head} COMMITTED: {commit.message}."
-
-    def _commit(self, message: str, files: list[str]) -> RepairCommit:
-        changes, diff = self.copy.steps(files), self.copy.diff(since_commit=True)
-        try:
-            return self._log.commit(message, changes, diff)
-        except RepairError as error:
-            self._notes.append(f"from {message!r} on there are no commits of git: {error}")
-            self._log = Journal()
-            return self._log.commit(message, changes, diff)
 
     def settle(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""

@@ -11,6 +11,8 @@ import io
 import re
 import sys
 import tarfile
+import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -201,16 +203,13 @@ class Verifier:
         return self._read(False, log, witness.outcomes, ended=result.outcome)
 
     def _command(self, policy: Policy, copy: WorkingCopy) -> Verdict:
-        import tempfile
-
         from safeexec import PolicyError, Sandbox
 
         program = self.argv[0]
         if "/" in program and not program.startswith("/"):
             raise RepairError(f"verify: {program} is a file of the repository; name the program that runs it before it")
         with tempfile.TemporaryDirectory(prefix="safeexec-verify-") as directory:
-            with tarfile.open(fileobj=io.BytesIO(_archive(copy))) as archive:
-                archive.extractall(directory, filter="data")
+            copy.write_out(Path(directory))
             try:
                 with Sandbox(policy.replace(danger_allow_commands=[program])) as sandbox:
                     done = sandbox.command(self.argv, cwd=directory, timeout=self._timeout)
@@ -289,19 +288,12 @@ def _python_program(argv: list[str]) -> str | None:
 
 
 def _archive(copy: WorkingCopy) -> bytes:
-    """The tree without its version control, as a tar: the verification gets a copy, so that it cannot change what it
-    judges.
-    """
-    buffer = io.BytesIO()
+    """The tree as a tar: the verification gets a copy, so that it cannot change what it judges."""
+    buffer, now = io.BytesIO(), int(time.time())
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path, source in copy.visible():  # guests make no links
+        for path, data, mode in copy.visible():  # guests make no links
             info = tarfile.TarInfo(path)
-            data = source.read_bytes()
-            info.size, info.mode, info.mtime = (
-                len(data),
-                0o755 if source.stat().st_mode & 0o100 else 0o644,
-                int(source.stat().st_mtime),
-            )
+            info.size, info.mode, info.mtime = len(data), mode, now
             archive.addfile(info, io.BytesIO(data))
     return buffer.getvalue()
 

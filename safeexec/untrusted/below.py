@@ -1,0 +1,206 @@
+"""Files below a directory that a stranger filled: found, read and written by descriptor.
+
+No link is followed below the top, whatever is renamed meanwhile; only regular files are opened for good; sizes are
+checked before a byte is read. What is refused is an OSError whose `strerror` says why.
+
+    with opened("project") as top:
+        for found in walk(top, max_entries=1000):
+            data = read_file(found.directory, found.name, max_bytes=1 << 20)
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+MAX_DEPTH = 64
+"""Directories below the top: the descriptors that a walk holds at once."""
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One entry of a walk. `path` is relative to the top with ``/``; `directory` is the descriptor that `name` is in,
+    open until the next entry is asked for; `mode` is `st_mode`.
+    """
+
+    path: str
+    directory: int
+    name: str
+    mode: int
+    size: int
+
+
+def _take_all(directory: int, name: str) -> bool:
+    return False
+
+
+@contextmanager
+def opened(directory: str | os.PathLike[str], *, make: bool = False) -> Iterator[int]:
+    """The descriptor of a directory that the caller names (a link there is followed); made with `make`."""
+    if make:
+        os.makedirs(directory, exist_ok=True)
+    top = os.open(directory, _DIRECTORY)
+    try:
+        yield top
+    finally:
+        os.close(top)
+
+
+def walk(
+    top: int, *, max_entries: int, leave_out: Callable[[int, str], bool] = _take_all, max_depth: int = MAX_DEPTH
+) -> Iterator[Found]:
+    """Everything below `top` in order: directories before what is in them, links and special files as such.
+
+    `leave_out` is asked of each entry by descriptor and name. OSError where there are more than `max_entries`, or
+    directories below more than `max_depth` others.
+    """
+    left = [max_entries]
+    yield from _walk(top, "", leave_out, max_depth, left)
+
+
+def _walk(
+    directory: int, prefix: str, leave_out: Callable[[int, str], bool], depth: int, left: list[int]
+) -> Iterator[Found]:
+    for name in _names(directory, left):
+        if leave_out(directory, name):
+            continue
+        try:
+            info = os.lstat(name, dir_fd=directory)
+        except FileNotFoundError:
+            continue  # it vanished meanwhile
+        yield Found(prefix + name, directory, name, info.st_mode, info.st_size)
+        if stat.S_ISDIR(info.st_mode):
+            if not depth:
+                raise OSError(errno.ELOOP, "directories are nested too deeply", prefix + name)
+            inner = os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=directory)
+            try:
+                yield from _walk(inner, f"{prefix}{name}/", leave_out, depth - 1, left)
+            finally:
+                os.close(inner)
+
+
+def _names(directory: int, left: list[int]) -> list[str]:
+    names = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(errno.EFBIG, "there are too many files")
+            names.append(entry.name)
+    return sorted(names)
+
+
+def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
+    """The bytes of a regular file. OSError for another kind of file, a link on the way, and more than `max_bytes`."""
+    with _parent(directory, path) as (parent, name):
+        # O_NONBLOCK: a FIFO would be waited for.
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        return read_descriptor(fd, max_bytes=max_bytes)
+    finally:
+        os.close(fd)
+
+
+def read_named(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
+    """The bytes of a regular file that the caller names: links to it are followed. OSError as `read_file`."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return read_descriptor(fd, max_bytes=max_bytes)
+    finally:
+        os.close(fd)
+
+
+def read_descriptor(fd: int, *, max_bytes: int) -> bytes:
+    """All bytes of an open regular file. OSError for another kind of file, and for one that is or grows too large."""
+    info = os.fstat(fd)
+    if stat.S_ISDIR(info.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a directory")
+    if not stat.S_ISREG(info.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    if info.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"it has {info.st_size} bytes, and {max_bytes} are allowed")
+    pieces, size = [], 0
+    while piece := os.read(fd, _PIECE):
+        size += len(piece)
+        if size > max_bytes:
+            raise OSError(errno.EFBIG, f"it has grown past the {max_bytes} bytes that are allowed")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def new_file(directory: int, path: str, data: bytes, *, mode: int | None = None) -> None:
+    """Write a file whose name is not taken yet; directories on the way are made. FileExistsError for one that is.
+
+    `mode`: the permissions; None for what the umask leaves.
+    """
+    with _parent(directory, path, make=True) as (parent, name):
+        try:
+            _write(parent, name, data, mode)
+        except FileExistsError:
+            raise
+        except OSError:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=parent)
+            raise
+
+
+def put_file(directory: int, path: str, data: bytes, *, mode: int | None = None) -> None:
+    """Write a file in place of what has its name: a new file takes that name, so that neither a link nor another name
+    of the old file leads to what is written. Directories on the way are made. OSError for a directory of that name.
+    """
+    with _parent(directory, path, make=True) as (parent, name):
+        temporary = f".{os.urandom(8).hex()}.tmp"
+        try:
+            _write(parent, temporary, data, mode)
+            os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=parent)
+            raise
+
+
+def remove_file(directory: int, path: str) -> None:
+    """Remove a file, or a link itself. One that is not there is none to remove."""
+    with suppress(FileNotFoundError), _parent(directory, path) as (parent, name):
+        os.unlink(name, dir_fd=parent)
+
+
+def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=parent)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        if mode is not None:
+            os.fchmod(fd, mode)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """The directory that the last part of `path` is in, and that part. OSError for a path that leaves `top`."""
+    pure = PurePosixPath(path)
+    *above, name = pure.parts or ("",)
+    if pure.is_absolute() or ".." in pure.parts or "\0" in path or not name or len(above) > MAX_DEPTH:
+        raise OSError(errno.EINVAL, "not a path below the directory")
+    here = os.dup(top)
+    try:
+        for part in above:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=here)
+            inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = inner
+        yield here, name
+    finally:
+        os.close(here)

@@ -1,0 +1,239 @@
+"""A repository that a stranger packed: nothing of it runs in the host, whatever it holds, and no file of the user's is
+read or written through it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safeexec.agent import RepairError, ScriptedModel
+from safeexec.agent.repair import RepairAgent
+from safeexec.agent.repair import tree as trees
+from safeexec.agent.repair.copies import WorkingCopy
+from safeexec.agent.repair.judges import stands_in
+
+REPAIR = "<execute_python>\nreplace_text('src/m.py', 'return 1', 'return 2')\nprint(verify('mend'))\n</execute_python>"
+CHECK = "import sys; sys.path.insert(0, 'src')\nimport m\nassert m.f() == 2\nprint('1 passed')\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repository"
+    (root / "src").mkdir(parents=True)
+    (root / "src/m.py").write_text("def f():\n    return 1\n")
+    (root / "check.py").write_text(CHECK)
+    return root
+
+
+def git(directory: Path, *arguments: str) -> None:
+    subprocess.run(
+        ("git", "-c", "user.name=t", "-c", "user.email=t@localhost", *arguments),
+        cwd=directory, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+def bare_root(root: Path, command: str) -> None:
+    """`.git` is no repository, so git takes the root of the tree, a bare repository with a filter of its own."""
+    (root / ".git").mkdir()
+    (root / ".git/config").write_text("[core]\n\tbare = false\n")
+    git(root.parent, "init", "-q", "--bare", "bare")
+    for name in ("HEAD", "objects", "refs"):
+        shutil.move(root.parent / "bare" / name, root / name)
+    (root / "config").write_text(
+        f'[core]\n\trepositoryformatversion = 0\n\tbare = true\n[filter "x"]\n\tclean = "{command}; cat"\n'
+    )
+    (root / "info").mkdir()
+    (root / "info/attributes").write_text("* filter=x\n")
+
+
+def filtered(root: Path, command: str) -> None:
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "as it was")
+    (root / ".gitattributes").write_text("* filter=x diff=x\n")
+    with (root / ".git/config").open("a") as file:
+        file.write(f'[filter "x"]\n\tclean = "{command}; cat"\n[diff "x"]\n\ttextconv = "{command}; cat"\n')
+        file.write(f'[core]\n\tfsmonitor = "{command}; false"\n\thooksPath = ../hooks\n')
+
+
+def hooked(root: Path, command: str) -> None:
+    git(root, "init", "-q")
+    hooks = root / ".git/hooks"
+    for name in ("pre-commit", "post-commit", "post-index-change", "reference-transaction", "post-checkout"):
+        (hooks / name).write_text(f"#!/bin/sh\n{command}\n")
+        (hooks / name).chmod(0o755)
+
+
+def elsewhere(root: Path, command: str) -> None:
+    filtered(root, command)
+    shutil.move(root / ".git", root / "common")
+    (root / ".git").write_text("gitdir: common\n")
+
+
+@pytest.mark.parametrize("prepare", [bare_root, filtered, hooked, elsewhere])
+def test_no_git_of_a_repository_runs(repository: Path, tmp_path: Path, prepare: Callable[[Path, str], None]) -> None:
+    mark = tmp_path / "mark"
+    prepare(repository, f"id > {mark}")
+    model = ScriptedModel([REPAIR, "Mended.", "Mended."])
+    result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"]).run()
+    assert result.ok and [commit.id for commit in result.commits] == ["1"]
+    assert not (result.directory / ".git").exists()
+    assert result.apply() == ["src/m.py"]
+    assert not mark.exists()
+
+
+def test_the_repair_starts_no_program(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's own zygote apart, which is no program of the repository's choice."""
+    started: list[object] = []
+    spawn = subprocess.Popen.__init__
+
+    def note(self: object, args: object, *rest: object, **options: object) -> None:
+        started.append(args)
+        spawn(self, args, *rest, **options)  # type: ignore[arg-type]
+
+    filtered(repository, "true")
+    monkeypatch.setattr(subprocess.Popen, "__init__", note)
+    model = ScriptedModel([REPAIR, "Mended.", "Mended."])
+    assert RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"]).run().ok
+    assert not [command for command in started if "git" in str(command[0] if isinstance(command, list) else command)]
+
+
+NAMES = ["src/NAME.x.py", "src/NAME.x/__init__.py", "NAME.x.py", "src/NAME.py", "src/NAME .py", "src/.NAME.py"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_judging_a_new_file_imports_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "stranger.py").write_text(f"open({str(mark)!r}, 'w')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    stands_in(name.replace("NAME", "stranger"), lambda path: False)
+    stands_in(name.replace("NAME", "this"), lambda path: False)
+    assert set(sys.modules) == before and not mark.exists()
+
+
+def test_a_new_file_in_place_of_an_installed_one_is_still_known() -> None:
+    none = {"exists": lambda path: False}
+    assert stands_in("src/json.py", **none) == "json"
+    assert stands_in("src/pytest/__init__.py", **none) == "pytest"
+    assert stands_in("src/shop/json.py", lambda path: path == "src/shop/__init__.py") == ""
+    assert stands_in("src/nothing_of_this_name.py", **none) == ""
+
+
+# What is in the tree
+
+
+def test_what_is_no_file_is_not_waited_for(repository: Path) -> None:
+    os.mkfifo(repository / "src/pipe")
+    os.symlink("/dev/zero", repository / "src/zero")
+    os.symlink("/proc/kmsg", repository / "src/kmsg")
+    copy = WorkingCopy(repository, ["src"])
+    assert copy.files() == ["check.py", "src/m.py"]
+    assert [path for path, *_ in copy.visible()] == ["check.py", "src/m.py"]
+
+
+def test_a_sparse_file_is_refused_by_its_size(repository: Path) -> None:
+    with (repository / "src/large").open("wb") as file:
+        file.truncate(3 << 30)
+    with pytest.raises(RepairError, match=r"src/large: the repository is larger than 256 MiB"):
+        WorkingCopy(repository, ["src"])
+
+
+def test_links_that_multiply_a_tree_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_FILES", 100)
+    (repository / "src/n.py").write_text("")
+    for number in range(60):
+        os.symlink("../src", repository / f"src/link{number}")
+    with pytest.raises(RepairError, match="what links lead to"):
+        list(WorkingCopy(repository, ["src"]).visible())
+
+
+def test_too_many_files_and_too_deep_ones_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / "/".join(["src", *"a" * 100])).mkdir(parents=True)
+    with pytest.raises(RepairError, match="nested too deeply"):
+        WorkingCopy(repository, ["src"])
+    monkeypatch.setattr(trees, "MAX_FILES", 10)
+    with pytest.raises(RepairError, match="too many files"):
+        WorkingCopy(repository, ["src"])
+
+
+def test_names_that_are_no_text_are_kept(repository: Path) -> None:
+    for name in (b"caf\xe9.py", b"new\nline.py", b"\x1b[31m.py", "\u202eyp.x".encode()):
+        Path(os.fsdecode(os.fsencode(repository / "src") + b"/" + name)).write_bytes(b"x = 1\n")
+    model = ScriptedModel(["<execute_python>\nprint(list_files('src'))\n</execute_python>", REPAIR, "Done.", "Done."])
+    result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"]).run()
+    assert result.ok
+    assert "caf" in result.run.steps[0].observation and "\x1b" not in result.run.steps[0].observation
+
+
+@pytest.mark.parametrize(
+    "name", ["src/a\nb.py", "src/\x1b[2J.py", "src/a\x00b.py", "src/\ud800.py", "src/\u202ea.py", "src/" + "a/" * 3000]
+)
+def test_a_model_gives_no_name_that_a_terminal_would_obey(repository: Path, name: str) -> None:
+    copy = WorkingCopy(repository, ["src"])
+    with pytest.raises(RepairError):
+        copy.write(name, "x = 1\n")
+    assert copy.changed == []
+
+
+# Back to the user's tree
+
+
+def mended(repository: Path) -> WorkingCopy:
+    copy = WorkingCopy(repository, ["src"])
+    copy.write_all({"src/m.py": "def f():\n    return 2\n", "src/new/x.py": "x = 1\n"})
+    copy.accept()
+    return copy
+
+
+def test_a_link_that_was_planted_meanwhile_is_not_written_through(repository: Path, tmp_path: Path) -> None:
+    copy = mended(repository)
+    mine = tmp_path / "mine"
+    mine.write_text("def f():\n    return 1\n")
+    (repository / "src/m.py").unlink()
+    (repository / "src/m.py").symlink_to(mine)
+    with pytest.raises(RepairError, match="nothing was applied"):
+        copy.apply(copy.changed)
+    assert mine.read_text() == "def f():\n    return 1\n"
+    assert not (repository / "src/new").exists()
+
+
+def test_a_directory_that_became_a_link_is_not_written_through(repository: Path, tmp_path: Path) -> None:
+    copy = mended(repository)
+    (tmp_path / "mine").mkdir()
+    (repository / "src/new").symlink_to(tmp_path / "mine")
+    with pytest.raises(RepairError, match="nothing was applied"):
+        copy.apply(copy.changed)
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert (repository / "src/m.py").read_text() == "def f():\n    return 1\n"
+
+
+def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path: Path) -> None:
+    copy = mended(repository)
+    os.link(repository / "src/m.py", tmp_path / "mine")
+    assert copy.apply(copy.changed) == ["src/m.py", "src/new/x.py"]
+    assert (tmp_path / "mine").read_text() == "def f():\n    return 1\n"
+    assert (repository / "src/m.py").read_text() == "def f():\n    return 2\n"
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(repository: Path) -> None:
+    copy = mended(repository)
+    (repository / "src/m.py").unlink()
+    os.mkfifo(repository / "src/m.py")
+    with pytest.raises(RepairError, match="nothing was applied"):
+        copy.apply(copy.changed)
+
+
+def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:
+    (repository / "src/m.py").chmod(0o4755)
+    copy = mended(repository)
+    copy.apply(copy.changed)
+    assert (repository / "src/m.py").stat().st_mode & 0o7777 == 0o755
