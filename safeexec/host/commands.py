@@ -268,11 +268,8 @@ def _finish(
 def _end(sandbox: SandboxCore, channel: Channel) -> Core[None]:
     """Nothing of a command outlives it: not the program, not what it started."""
     leader = channel.pid
-    if channel.pidfd >= 0:
-        with contextlib.suppress(OSError):  # ESRCH: all have gone; EINVAL: before 6.9
-            processes.pidfd_send_signal(channel.pidfd, signal.SIGKILL, group=True)
+    if leader is not None and channel.pidfd >= 0:
+        processes.signal_group(channel.pidfd, leader, signal.SIGKILL)
     channel.kill()
     yield from channel.ended(monotonic() + supervisor.KILL_SECONDS)
-    if leader is not None:
-        processes.kill_strays(leader, reapers=sandbox.reapers)
     channel.close()

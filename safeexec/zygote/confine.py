@@ -209,7 +209,7 @@ def _end_all(inner: int) -> None:
     except ProcessLookupError:
         pass
     while True:
-        processes.kill_all(lambda: processes.descendants(os.getpid()))
+        processes.kill_groups_below(os.getpid())
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

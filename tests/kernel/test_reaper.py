@@ -72,16 +72,17 @@ def test_the_reaper_is_told_to_end(situation: str, tmp_path: Path, number: int) 
     with _start(situation, tmp_path) as host:
         family = _family(host, tmp_path)
         reaper = next(member for member in family if member.ppid == host.pid)
-        assert processes.kill_process(reaper) if number == signal.SIGKILL else _terminate(reaper.pid)
+        assert _signal(reaper.pid, number)
         if number == signal.SIGTERM or not situation.endswith("without-namespaces"):
             _until(lambda: not _living(family))
         host.wait(PATIENCE)
-        processes.kill_all(lambda: _living(family))
+        for member in _living(family):
+            _signal(member.pid, signal.SIGKILL)
 
 
-def _terminate(pid: int) -> bool:
+def _signal(pid: int, number: int) -> bool:
     descriptor = processes.pidfd_open(pid)
     try:
-        return processes.send_signal(descriptor, signal.SIGTERM)
+        return processes.send_signal(descriptor, number)
     finally:
         os.close(descriptor)

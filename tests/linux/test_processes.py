@@ -165,31 +165,82 @@ def test_a_death_signal_follows_the_parent() -> None:
     _until(lambda: (stat := processes.process_stat(pid)) is None or stat.state in "ZX")
 
 
-def test_strays_of_a_session_are_found_and_ended() -> None:
-    """The leader, a member in a group of its own and an orphan; the one that is to stay stays."""
+def _in_a_session(act: Callable[[], None]) -> int:
+    """The first process of a session and group of its own, which runs `act` and then waits."""
+
+    def begin() -> None:
+        os.setsid()
+        act()
+
+    return _sleeper(begin)
+
+
+def test_strays_of_a_session_are_ended_and_what_is_kept_is_not() -> None:
+    """The leader and an orphan end. The one that is to stay stays, with its child."""
     read_end, write_end = os.pipe()
 
-    def leader() -> None:
-        os.setsid()
-        own_group, kept, middle = _sleeper(lambda: os.setpgid(0, 0)), _sleeper(), os.fork()
-        if middle == 0:
-            os.write(write_end, b"%d " % _sleeper())
+    def act() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        kept = _sleeper(lambda: _sleeper())
+        if os.fork() == 0:
+            _sleeper()
             os._exit(0)
-        os.waitpid(middle, 0)
-        os.write(write_end, b"%d %d" % (own_group, kept))
+        os.write(write_end, b"%d" % kept)
 
-    session = _sleeper(leader)
-    assert processes.session_of(session) == session
-    orphan, own_group, kept = (int(pid) for pid in os.read(read_end, 100).split())
-    members = {stat.pid for stat in processes.session_members(session)}
-    assert members == {session, orphan, own_group, kept}
-    killed = processes.kill_strays(session, keep=(kept,))
-    assert set(killed) == {session, orphan, own_group}
-    os.waitpid(session, 0)
-    assert [stat.pid for stat in processes.session_members(session)] == [kept]
-    assert processes.kill_strays(session) == [kept]
-    os.close(read_end)
-    os.close(write_end)
+    def living() -> set[int]:
+        return {stat.pid for stat in processes.session_members(session)}
+
+    session = _in_a_session(act)
+    pidfd = processes.pidfd_open(session)
+    try:
+        kept = int(os.read(read_end, 100))
+        _until(lambda: len(living()) == 4)
+        assert processes.end_strays(pidfd, session, lambda: {kept})
+        _until(lambda: len(living()) == 2)
+        assert kept in living()
+        assert processes.end_strays(pidfd, session, lambda: None)
+        assert len(living()) == 2 and all(stat.state != "T" for stat in processes.session_members(session))
+    finally:
+        processes.signal_group(pidfd, session, signal.SIGKILL)
+        os.waitpid(session, 0)
+        for descriptor in (pidfd, read_end, write_end):
+            os.close(descriptor)
+    _until(lambda: not living())
+
+
+@pytest.mark.parametrize("doublings", [0, 5])
+def test_a_storm_of_forks_is_ended_and_what_is_kept_is_not(doublings: int) -> None:
+    """Chains: each process forks the next one and ends, so that no single look sees it for sure. Three, or 96."""
+    read_end, write_end = os.pipe()
+
+    def storm() -> None:
+        end = time.monotonic() + PATIENCE
+        for _ in range(doublings):
+            os.fork()
+        while time.monotonic() < end:
+            if os.fork():
+                os._exit(0)
+
+    def act() -> None:
+        kept = [_sleeper() for _ in range(3)]
+        os.write(write_end, " ".join(map(str, kept)).encode())
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        for _ in range(3):
+            if os.fork() == 0:
+                storm()
+
+    session = _in_a_session(act)
+    kept = {int(pid) for pid in os.read(read_end, 100).split()}
+    _until(lambda: len(processes.session_members(session)) > 4)
+    pidfd = processes.pidfd_open(session)
+    try:
+        assert processes.end_strays(pidfd, session, lambda: kept)
+        _until(lambda: {stat.pid for stat in processes.session_members(session)} == kept)
+    finally:
+        processes.signal_group(pidfd, session, signal.SIGKILL)
+        os.waitpid(session, 0)
+        for descriptor in (pidfd, read_end, write_end):
+            os.close(descriptor)
 
 
 def test_dumpable_can_be_switched() -> None:

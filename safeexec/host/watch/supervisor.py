@@ -246,7 +246,9 @@ class Lineage:
         runner.kill()
         gone = yield from runner.ended(monotonic() + KILL_SECONDS)
         yield from owner.meet_checkpoints()
-        processes.kill_strays(self._leader, lambda: self._known(owner), self._reapers)
+        if not processes.end_strays(self._leader_fd, self._leader, lambda: self._known(owner), self._reapers):
+            # Its checkpoints end with it: what cannot be told apart in time goes as a whole.
+            processes.signal_group(self._leader_fd, self._leader, signal.SIGKILL)
         return gone
 
     def _known(self, owner: LineageMember) -> set[int] | None:
@@ -284,13 +286,7 @@ class Lineage:
         """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
         self.sessions.discard(member)
         if not self.sessions and self._leader_fd >= 0:
-            try:
-                processes.pidfd_send_signal(self._leader_fd, signal.SIGKILL, group=True)
-            except ProcessLookupError:
-                pass
-            except OSError:
-                # EINVAL before 6.9: look for the members one by one.
-                processes.kill_strays(self._leader)
+            processes.signal_group(self._leader_fd, self._leader, signal.SIGKILL)
             os.close(self._leader_fd)
             self._leader_fd = -1
             if self.groups:
