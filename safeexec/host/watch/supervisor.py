@@ -243,8 +243,12 @@ class Lineage:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
         is.
         """
+        processes.signal_group(self._leader_fd, self._leader, signal.SIGSTOP)
         runner.kill()
-        gone = yield from runner.ended(monotonic() + KILL_SECONDS)
+        try:
+            gone = yield from runner.ended(monotonic() + KILL_SECONDS)
+        finally:
+            processes.signal_group(self._leader_fd, self._leader, signal.SIGCONT)
         yield from owner.meet_checkpoints()
         if not processes.end_strays(self._leader_fd, self._leader, lambda: self._known(owner), self._reapers):
             # Its checkpoints end with it: what cannot be told apart in time goes as a whole.
