@@ -177,6 +177,8 @@ class Result(Struct, frozen=True):
     """What a reader should know besides: what a restore could not carry, why there is no checkpoint."""
     remaining: tuple[str, ...] = ()
     """After a restore the names of the variables that there are, in their order, 200 at most."""
+    exit_status: int | None = None
+    """What the program ended itself with (`sys.exit(n)`: 0 to 255); None when it did not."""
 
     @property
     def ok(self) -> bool:

@@ -175,10 +175,15 @@ class SpawnFailed(msgspec.Struct, tag="spawn-failed"):
 
 
 class Execute(msgspec.Struct, tag="execute", array_like=True):
-    """Run one step. A descriptor that travels with it is the lane of the checkpoint to make afterwards."""
+    """Run one step. The descriptors that travel with it: first its standard input, if it has one, then the control
+    socket of the checkpoint to make afterwards, if one is to be made.
+    """
 
     step: int
     source: bytes
+    stdin: bool = False
+    argv: list[str] | None = None
+    """`sys.argv` while the step runs."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -344,6 +349,8 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     step: int = 0
     """The number that came with the request. What was sent before it was asked for, or for another step, is no answer.
     """
+    exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
+    """What the program ended itself with (SystemExit); None when it ran to its end or was ended otherwise."""
 
 
 class ToolCall(msgspec.Struct, tag="tool-call", array_like=True):

@@ -49,6 +49,8 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     """Names of the host tools, for hints (`requests` → the tool that fetches)."""
     workspace: Literal["none", "read-only", "read-write"] = "none"
+    stdin: bool = False
+    """Whether the step has a standard input: then `input`, `sys.stdin` and `open(0)` are there."""
 
 
 class LimitsPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+import msgspec
+
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.protocol.plan import LanguagePlan
 
+_READ_INPUT = frozenset({"input", "open"})
+"""Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
 _WITH_DOORS = frozenset({"pandas", "sympy", "mpmath", "matplotlib"})
 """Libraries that evaluate text (`child.language.eval_sinks`)."""
 
@@ -23,6 +27,7 @@ class Language:
         source_bytes: int | None = None,
     ) -> None:
         self.plan = plan
+        self._with_input: LanguagePlan | None = None
         self.builtins: dict[str, Any] = vars(builtins)
         self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
@@ -43,8 +48,16 @@ class Language:
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
 
-    def compile(self, source: str, filename: str) -> CompiledStep:
-        """Compile one step. Raises as `safeexec.compiler.step.compile_step`."""
+    def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
+        """Compile one step; with `stdin` it may read its standard input. Raises as `compile_step` does."""
+        plan = self.plan if not stdin else self._reading_input()
         return compile_step(
-            source, self.plan, filename=filename, known_names=self._namespace, source_bytes=self._source_bytes
+            source, plan, filename=filename, known_names=self._namespace, source_bytes=self._source_bytes
         )
+
+    def _reading_input(self) -> LanguagePlan:
+        """The plan of a step that has a standard input."""
+        if self._with_input is None:
+            plan = self.plan
+            self._with_input = msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True)
+        return self._with_input

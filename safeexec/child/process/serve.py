@@ -48,6 +48,8 @@ class Server:
         self.plugin = Plugin(guest)
         self._idle = False
         self._lane: int | None = None
+        self._stdin: int | None = None
+        """The standard input of the step that begins."""
         self._step = 0
         self._busy = False
         self._failed = False
@@ -97,6 +99,8 @@ class Server:
             return None
         if kind in _STEPS:
             self._step = request.step
+            if kind is m.Execute and request.stdin:
+                self._stdin = self.link.take_fd()
             self._grant()
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
             # The state moves on without a step: the checkpoint of this step will be one that has the change.
@@ -223,11 +227,22 @@ class Server:
             self.link.send(m.Progress(description[:200], done, total))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
+        if request.stdin or request.argv is not None:
+            return self._with_tools(self._step_with_input, request)
         return (
             self._finish(self.guest.step(request))
             if not self.tools.names
             else self._with_tools(self.guest.step, request)
         )
+
+    def _step_with_input(self, request: m.Execute) -> m.StepDone:
+        """A step that has something to read, or arguments."""
+        given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
+        given.begin(fd, request.argv)
+        try:
+            return self.guest.step(request)
+        finally:
+            given.end()
 
     def _invoke(self, request: m.Invoke) -> m.StepDone:
         return self._with_tools(self.plugin.invoke, request)
@@ -356,7 +371,8 @@ def _end_copy(answer: msgspec.Struct) -> NoReturn:
 
     Only the process that got the request may answer it. A traceback goes to standard error, as CPython prints it.
     """
-    error = answer.error if isinstance(answer, m.StepDone) else None
-    if error is not None and error.type != "SystemExit":
-        os.write(2, error.traceback)
-    os._exit(0 if error is None else 1)
+    if not isinstance(answer, m.StepDone):
+        os._exit(0)
+    if answer.error is not None and answer.exit_status is None:
+        os.write(2, answer.error.traceback)
+    os._exit(answer.exit_status or int(answer.error is not None))

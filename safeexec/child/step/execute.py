@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import linecache
 import os
@@ -12,6 +13,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.step.progress import Progress
+from safeexec.child.step.standard_input import NO_ARGUMENTS, StandardInput
 from safeexec.compiler.names import is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
@@ -79,6 +81,8 @@ class Guest:
         language.builtins.setdefault("display", displays.display)
         if "print" in language.builtins:
             language.builtins["print"] = streams.print
+        sys.argv = list(NO_ARGUMENTS)
+        self.input = StandardInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":
             streams.watch_descriptors()
         self.hidden = frozenset(self.namespace)
@@ -93,7 +97,7 @@ class Guest:
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
         gc.disable()
         try:
-            compiled = self.language.compile(source, filename)
+            compiled = self.language.compile(source, filename, stdin=request.stdin)
         except BaseException as error:
             return self.refused(error, filename, source)
         finally:
@@ -122,6 +126,8 @@ class Guest:
             if tail is not None:
                 value = eval(tail, namespace)
             done = self._done(value)
+        except SystemExit as error:
+            done = self._left(error)
         except BaseException as error:
             done = self.failed(error)
         done.changes = self.tracker.after(namespace, before)
@@ -146,6 +152,19 @@ class Guest:
             done.value, done.pending = self.hold(encoded.data)
         self.streams.end()
         done.peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return done
+
+    def _left(self, error: SystemExit) -> m.StepDone:
+        """The program has ended itself: with status 0 the step is `ok`, any other is its error."""
+        code = _EXIT_CODE(error)
+        status = exit_status(code)
+        if status == 0:
+            done = self._done(None)
+        else:
+            if not isinstance(code, int):
+                _print_exit_message(code)
+            done = self.failed(error)
+        done.exit_status = status
         return done
 
     def _encode(self, value: Any, text: str | None = None) -> Encoded:
@@ -263,6 +282,30 @@ class Guest:
             self._source_bytes -= len(self.sources.pop(oldest))
             linecache.cache.pop(oldest, None)
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+_EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__
+"""A subclass of the guest's may have an attribute `code` of its own."""
+_LONG = range(-(1 << 63), 1 << 63)
+
+
+def exit_status(code: object) -> int:
+    """The exit status that CPython on Linux makes of a SystemExit's code: 0 to 255.
+
+    None is 0, a whole number its last eight bits (255 for one that no C long holds), anything else a message and 1.
+    """
+    if code is None:
+        return 0
+    if not isinstance(code, int):
+        return 1
+    number = int.__index__(code)
+    return number & 0xFF if number in _LONG else 255
+
+
+def _print_exit_message(code: object) -> None:
+    """As CPython does with a code that is no number: on standard error. Its `__str__` is the guest's."""
+    with contextlib.suppress(BaseException):
+        print(code, file=sys.stderr)
 
 
 def _brief_report(error: BaseException) -> m.ErrorReport:

@@ -100,20 +100,138 @@ class _Output:
         return f"<output {self.name}>"
 
 
+class _InputBytes:
+    """The binary side of an `_Input`."""
+
+    __slots__ = ()
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read `size` bytes, or all."""
+        return _own_stream("stdin").buffer.read(-1 if size is None else size)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Read what one read gives, at most `size` bytes."""
+        return _own_stream("stdin").buffer.read1(size)  # type: ignore[attr-defined, no-any-return]
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Read one line; empty at the end."""
+        return _own_stream("stdin").buffer.readline(-1 if size is None else size)
+
+    def readlines(self, hint: int = -1, /) -> list[bytes]:
+        """Read all lines."""
+        return _own_stream("stdin").buffer.readlines(hint)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(_own_stream("stdin").buffer)
+
+    def fileno(self) -> int:
+        """0."""
+        return 0
+
+
+class _Input:
+    """The standard input of a step: the real stream leads to the class that opens files."""
+
+    __slots__ = ()
+    encoding = "utf-8"
+    errors = "strict"
+    closed = False
+    name = "<stdin>"
+    mode = "r"
+    buffer = _InputBytes()
+
+    def read(self, size: int | None = -1, /) -> str:
+        """Read `size` characters, or all."""
+        return _own_stream("stdin").read(-1 if size is None else size)
+
+    def readline(self, size: int = -1, /) -> str:
+        """Read one line; empty at the end."""
+        return _own_stream("stdin").readline(size)
+
+    def readlines(self, hint: int = -1, /) -> list[str]:
+        """Read all lines."""
+        return _own_stream("stdin").readlines(hint)
+
+    def __iter__(self) -> _Input:
+        return self
+
+    def __next__(self) -> str:
+        if line := _own_stream("stdin").readline():
+            return line
+        raise StopIteration
+
+    def __enter__(self) -> _Input:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def close(self) -> None:
+        """Nothing: the step's input ends with the step."""
+
+    def fileno(self) -> int:
+        """0."""
+        return 0
+
+    def isatty(self) -> bool:
+        """No."""
+        return False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def writable(self) -> bool:
+        """No."""
+        return False
+
+    def seekable(self) -> bool:
+        """No."""
+        return False
+
+    def reconfigure(self, **options: object) -> None:
+        """Nothing: the stream is UTF-8 and stays so."""
+
+    def __repr__(self) -> str:
+        return "<input <stdin>>"
+
+
 TextIOBase.register(_Output)
-_OUTPUTS = {name: _Output(name) for name in ("stdout", "stderr")}
+TextIOBase.register(_Input)
+_STAND_INS: dict[str, Any] = {"stdout": _Output("stdout"), "stderr": _Output("stderr"), "stdin": _Input()}
 
 
 def current_stream(name: str) -> Any:
-    """What guest code sees as ``sys.stdout``: its own object if it put one there, a write-only stand-in otherwise."""
+    """What guest code sees as ``sys.stdout``: its own object if it put one there, a stand-in otherwise."""
     current = getattr(sys, name)
-    return current if current is _GUEST.get(name, _UNSET) else _OUTPUTS[name]
+    return current if current is _GUEST.get(name, _UNSET) else _STAND_INS[name]
+
+
+def current_input() -> Any:
+    """What guest code sees as ``sys.stdin``. Raises AttributeError where the step has no input."""
+    if sys.stdin is _GUEST.get("stdin", _UNSET) or _lent:
+        return current_stream("stdin")
+    raise AttributeError("stdin")
+
+
+_lent: list[TextIO] = []
+"""The standard input of the step that runs."""
+
+
+def lend_input(stream: TextIO) -> None:
+    """A step begins that has a standard input."""
+    _lent[:] = [stream]
+
+
+def take_input_back() -> None:
+    """The step has ended."""
+    _lent.clear()
 
 
 def assign_stream(name: str, stream: Any) -> None:
     """Make ``print`` and tracebacks go to the guest's object, or back to the process's stream for the stand-in."""
     own = _own_stream(name)
-    if stream is _OUTPUTS[name]:
+    if stream is _STAND_INS[name]:
         setattr(sys, name, own)
     else:
         _PROCESS[name], _GUEST[name] = own, stream
@@ -140,6 +258,24 @@ class _Sys(ModuleType):
     @stderr.setter
     def stderr(self, stream: Any) -> None:
         assign_stream("stderr", stream)
+
+    @property
+    def stdin(self) -> Any:
+        """What the step reads, where it was given something to read."""
+        return current_input()
+
+    @stdin.setter
+    def stdin(self, stream: Any) -> None:
+        assign_stream("stdin", stream)
+
+    @property
+    def argv(self) -> list[str]:
+        """The arguments of the step."""
+        return sys.argv
+
+    @argv.setter
+    def argv(self, arguments: list[str]) -> None:
+        sys.argv = arguments
 
 
 def _sys_facade(made: ModuleType) -> ModuleType:
@@ -346,7 +482,6 @@ REPLACEMENTS: dict[str, Any] = {
     "contextlib.redirect_stdout": redirect_stdout,
     "contextlib.redirect_stderr": redirect_stderr,
     "warnings.catch_warnings": catch_warnings,
-    "sys.argv": [""],
     "sys.implementation": SimpleNamespace(**copy.copy(vars(sys.implementation))),
     "sys.setrecursionlimit": setrecursionlimit,
     "sys.warnoptions": [],

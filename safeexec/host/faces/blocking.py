@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from safeexec.host.session.checkpoints import CheckpointInfo
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
+    from safeexec.host.session.standard_input import Given
     from safeexec.host.session.steps import OnProgress
     from safeexec.host.tools.toolbox import Approval
     from safeexec.policy.model import Policy
@@ -312,6 +313,8 @@ class Session:
         atomic: bool = False,
         on_output: OnOutput | None = None,
         on_progress: OnProgress | None = None,
+        stdin: Given | None = None,
+        argv: Sequence[str] | None = None,
     ) -> Result:
         """Run one step.
 
@@ -323,7 +326,15 @@ class Session:
         in the result.
         """
         return drive(
-            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress),
+            self._core.run(
+                source,
+                timeout=timeout,
+                atomic=atomic,
+                on_output=on_output,
+                on_progress=on_progress,
+                stdin=stdin,
+                argv=argv,
+            ),
             call_tool,
         )
 

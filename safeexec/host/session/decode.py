@@ -118,6 +118,7 @@ def build_result(
         tool_calls=calls,
         refusals=tuple(error_info(refusal) for refusal in done.refusals[:NAMES]) if done.refusals else (),
         notes=tuple(note[:500] for note in done.notes[:NAMES]) if done.notes else (),
+        exit_status=done.exit_status,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
 
@@ -20,6 +20,7 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.decode import build_killed, build_result, decode_payload, restored
 from safeexec.host.session.output import OnOutput
 from safeexec.host.session.runner import FREEZE_SECONDS, THAW_SECONDS
+from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.host.session.undo import Undo
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
@@ -51,24 +52,42 @@ class Steps(Undo):
         atomic: bool,
         on_output: OnOutput | None,
         on_progress: OnProgress | None = None,
+        stdin: Given | None = None,
+        argv: Sequence[str] | None = None,
     ) -> Core[Result]:
         """Run one step and give its result."""
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = self._timeout(timeout)
+        arguments = None if argv is None else checked_arguments(argv)
         with (yield from self._turn()):
             if (size := len(source)) > self.policy.limits.step_source_kb << 10:
                 return self._too_long(size)
             self.step += 1
             self._sources[f"<step {self.step}>"] = source
             self.on_progress = on_progress
-            request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"))
-            result = yield from self._act(request, limit, atomic, on_output)
+            request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), stdin is not None, arguments)
+            if stdin is None:
+                result = yield from self._act(request, limit, atomic, on_output)
+            else:
+                result = yield from self._fed(StandardInput(stdin), request, limit, atomic, on_output)
             if self._told_next:
                 result = self._told(result)
             if (observer := self.sandbox.observer) is not None:
                 observer.step_done(self, request.source, result)
             return result
+
+    def _fed(
+        self, given: StandardInput, request: m.Execute, timeout: float, atomic: bool, on_output: OnOutput | None
+    ) -> Core[Result]:
+        """A step that reads what the host gives it."""
+        try:
+            result = yield from self._act(request, timeout, atomic, on_output, given)
+        finally:
+            problem = given.close()
+        if problem is not None:
+            result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
+        return result
 
     def _told(self, result: Result) -> Result:
         """The result with what happened before the step, while nobody used the session."""
@@ -161,6 +180,7 @@ class Steps(Undo):
         timeout: float,
         atomic: bool,
         on_output: OnOutput | None,
+        given: StandardInput | None = None,
     ) -> Core[Result]:
         runner = yield from self._living_runner()
         self._lane_step = self.step if type(request) is not m.Check else self.step + 1
@@ -183,7 +203,11 @@ class Steps(Undo):
         self._running = True
         try:
             try:
-                yield from self._send_granted(runner, request, fds, lane)
+                if given is None:
+                    yield from self._send_granted(runner, request, fds, lane)
+                else:
+                    yield from self._send_granted(runner, request, (given.fd, *fds), lane)
+                    given.sent()
                 watched = 0 if type(request) is m.Check else self.step
                 done = yield from self._await_done(runner, watch, on_output, watched)
                 if not isinstance(done, Verdict):

@@ -1,0 +1,172 @@
+"""What the host gives a program to read: text or bytes in a sealed file in memory, a stream through a pipe.
+
+A file of the host never reaches the child as a descriptor: what is behind it could be read again, from its start, or by
+others. A thread copies it into a pipe, a piece at a time, so that an input of any size takes no memory here and an
+input without an end stops nobody.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
+
+Given = str | bytes | bytearray | memoryview | Iterable[str] | Iterable[bytes] | IO[bytes] | IO[str]
+"""A text, bytes, an iterable of lines, or a file that is open for reading."""
+MOST_ARGUMENTS = 128 << 10
+"""Characters of all arguments together, as Linux allows for one of them."""
+PIECE = 64 << 10
+"""Bytes per piece: what a pipe holds."""
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+class StandardInput:
+    """The input of one step. `fd` is the end that the child reads."""
+
+    __slots__ = ("_feeder", "_memory", "fd")
+
+    def __init__(self, given: Given) -> None:
+        """Raises TypeError for what is none of the four, and ValueError for text with lone surrogates."""
+        self._feeder: _Feeder | None = None
+        self._memory = -1
+        if isinstance(given, str):
+            given = given.encode()
+        if isinstance(given, bytes | bytearray | memoryview):
+            self.fd = self._keep(given)
+        else:
+            pieces = _pieces(given)
+            self.fd, write = os.pipe()
+            self._feeder = _Feeder(pieces, write)
+
+    def _keep(self, data: bytes | bytearray | memoryview) -> int:
+        """A descriptor of a sealed copy of `data`, which `close` empties whoever still holds it."""
+        self._memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            rest = memoryview(data).cast("B")
+            while rest:
+                rest = rest[os.write(self._memory, rest) :]
+            fcntl.fcntl(self._memory, fcntl.F_ADD_SEALS, _SEALS)
+            return os.open(f"/proc/self/fd/{self._memory}", os.O_RDONLY)
+        except BaseException:
+            os.close(self._memory)
+            raise
+
+    def sent(self) -> None:
+        """The child has its end: the pipe is fed from now on."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+        if self._feeder is not None:
+            self._feeder.start()
+
+    def close(self) -> str | None:
+        """The step has ended: nothing more is read from what was given. Says why the input ended early, if it did."""
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
+        if self._memory >= 0:
+            os.ftruncate(self._memory, 0)
+            os.close(self._memory)
+            self._memory = -1
+        if self._feeder is None:
+            return None
+        feeder, self._feeder = self._feeder, None
+        return feeder.stop()
+
+
+class _Feeder:
+    """Copies pieces into a pipe, in a thread of its own: reading them may block, and is code of the caller."""
+
+    def __init__(self, pieces: Iterator[bytes], write: int) -> None:
+        self._pieces = pieces
+        self._write = write
+        self._wake, self._stop = os.pipe()
+        self._problem: str | None = None
+        self._thread = threading.Thread(target=self._run, name="safeexec-stdin", daemon=True)
+        os.set_blocking(write, False)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> str | None:
+        """End the copying; a read of the caller's that blocks ends it when it returns."""
+        os.close(self._stop)
+        if self._thread.ident is None:
+            self._close()
+        return self._problem
+
+    def _run(self) -> None:
+        try:
+            for piece in self._pieces:
+                if not self._put(memoryview(piece)):
+                    return
+        except Exception as error:
+            self._problem = f"{type(error).__name__} while it was read"
+        finally:
+            self._close()
+
+    def _put(self, rest: memoryview) -> bool:
+        """Write it all. False when nobody reads any more."""
+        poller = select.poll()
+        poller.register(self._write, select.POLLOUT)
+        poller.register(self._wake, 0)  # its other end closes: POLLHUP
+        while rest:
+            ready = dict(poller.poll())
+            if self._wake in ready:
+                return False
+            try:
+                rest = rest[os.write(self._write, rest) :]
+            except BrokenPipeError:
+                return False
+        return True
+
+    def _close(self) -> None:
+        os.close(self._write)
+        os.close(self._wake)
+
+
+def checked_arguments(argv: Sequence[str]) -> list[str]:
+    """`sys.argv` of a program. Raises TypeError and ValueError for what no command line could hold."""
+    if isinstance(argv, str):
+        raise TypeError("argv must be a list of str, the program's name first, not a str")
+    arguments = list(argv)
+    if wrong := next((item for item in arguments if not isinstance(item, str)), None):
+        raise TypeError(f"argv must be a list of str, not of {type(wrong).__name__}")
+    if any("\0" in item for item in arguments):
+        raise ValueError("argv holds a NUL character, which no argument of a program can")
+    if sum(map(len, arguments)) > MOST_ARGUMENTS:
+        raise ValueError(f"argv holds more than {MOST_ARGUMENTS} characters")
+    for item in arguments:
+        item.encode()  # a lone surrogate cannot cross: UnicodeEncodeError, a ValueError
+    return arguments
+
+
+def _pieces(given: Any) -> Iterator[bytes]:
+    """The bytes of a file, or of lines. Raises TypeError at once for anything else."""
+    if hasattr(given, "read"):
+        return _of_file(given)
+    try:
+        return _of_lines(iter(given))
+    except TypeError:
+        raise TypeError(
+            f"stdin must be a str, bytes, an iterable of lines or a file, not {type(given).__name__}"
+        ) from None
+
+
+def _of_file(file: Any) -> Iterator[bytes]:
+    """`read1` gives what is there; `read` may wait until a whole piece is."""
+    read = getattr(file, "read1", file.read)
+    while piece := read(PIECE):
+        yield piece.encode() if isinstance(piece, str) else piece
+
+
+def _of_lines(lines: Iterator[Any]) -> Iterator[bytes]:
+    """Each item is one line, whether it ends with a newline or not."""
+    for line in lines:
+        if not isinstance(line, str | bytes):
+            raise TypeError(f"a line of stdin must be str or bytes, not {type(line).__name__}")
+        data = line.encode() if isinstance(line, str) else line
+        yield data if data.endswith(b"\n") else data + b"\n"
