@@ -36,8 +36,12 @@ class Language:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
         self._namespace = namespace
         namespace.setdefault("__name__", "__main__")
-        if self.plan.mode == "restricted":
-            from safeexec.child.language.builtins import make_builtins
+        from safeexec.child.language.builtins import leave, make_builtins
+
+        if self.plan.mode == "python":
+            # The zygote runs without `site`, which gives programs these two.
+            self.builtins.update(exit=leave, quit=leave)
+        else:
             from safeexec.facades.build import importer
 
             rules = rules_of(self.plan)

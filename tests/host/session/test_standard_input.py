@@ -1,0 +1,258 @@
+"""What a step reads and how it ends: standard input, arguments, exit status."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from safeexec import Session
+from safeexec.host.session.standard_input import MOST_ARGUMENTS, StandardInput, checked_arguments
+
+PROFILES = ("calculator", "data-analysis", "confined-python")
+Open = Callable[..., Session]
+
+
+@pytest.fixture(params=PROFILES)
+def session(request: pytest.FixtureRequest, open_session: Open) -> Session:
+    return open_session(request.param)
+
+
+READERS = {
+    "input": "a = input()\nb = input()\n[a, b]",
+    "prompt": "a = input('one: ')\nb = input('two: ')\n[a, b]",
+    "lines": "import sys\n[line.rstrip() for line in sys.stdin]",
+    "readline": "import sys\n[sys.stdin.readline().strip(), sys.stdin.readline().strip()]",
+    "readlines": "import sys\n[line.strip() for line in sys.stdin.readlines()]",
+    "read": "import sys\nsys.stdin.read().split()",
+    "from sys": "from sys import stdin\nstdin.read().split()",
+    "open": "open(0).read().split()",
+    "open with": "with open(0) as file:\n    found = file.read().split()\nfound",
+    "bytes": "import sys\n[line.strip().decode() for line in sys.stdin.buffer]",
+    "bytes read": "import sys\nsys.stdin.buffer.read().decode().split()",
+    "iterator": "import sys\n[next(iter(sys.stdin)).strip(), input()]",
+    "until the end": """
+lines = []
+try:
+    while True:
+        lines.append(input())
+except EOFError:
+    pass
+lines
+""",
+}
+GIVEN: dict[str, Callable[[], Any]] = {
+    "text": lambda: "1\n2\n",
+    "no newline at the end": lambda: "1\n2",
+    "bytes": lambda: b"1\n2\n",
+    "lines": lambda: ["1", "2\n"],
+    "lines of bytes": lambda: iter([b"1\n", b"2"]),
+    "binary file": lambda: io.BytesIO(b"1\n2\n"),
+    "text file": lambda: io.StringIO("1\n2\n"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_way_to_read(session: Session, reader: str) -> None:
+    result = session.run(READERS[reader], stdin="1\n2\n")
+    assert (result.outcome, result.value) == ("ok", ["1", "2"]), result.error
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_every_form_to_give(session: Session, given: str) -> None:
+    result = session.run("[input(), input()]", stdin=GIVEN[given]())
+    assert (result.outcome, result.value, result.notes) == ("ok", ["1", "2"], ())
+
+
+def test_the_prompt_is_printed(session: Session) -> None:
+    assert session.run("n = input('n? ')", stdin="7").stdout == "n? "
+
+
+def test_reading_past_the_end(session: Session) -> None:
+    result = session.run(
+        "import sys\ninput()\nprint(repr(sys.stdin.read()), repr(sys.stdin.readline()))\ninput()", stdin="x"
+    )
+    assert result.stdout == "'' ''\n"
+    assert result.error is not None and result.error.type == "EOFError"
+
+
+def test_a_large_stream_reaches_the_program_whole(session: Session) -> None:
+    source = "import sys\nsize = 0\nwhile data := sys.stdin.buffer.read(1 << 16):\n    size += len(data)\nsize"
+    assert session.run(source, stdin=io.BytesIO(bytes(20_000_000))).value == 20_000_000
+
+
+def test_bytes_that_are_no_text_are_the_programs_error(session: Session) -> None:
+    result = session.run("input()", stdin=b"\xff\n")
+    assert result.error is not None and result.error.type == "UnicodeDecodeError"
+    assert session.run("import sys\nlen(sys.stdin.buffer.read())", stdin=b"\xff\n").value == 2
+
+
+def test_an_input_without_end_that_nobody_reads(session: Session) -> None:
+    assert session.run("1", stdin=itertools.repeat("x")).value == 1
+    assert session.run("1 + 1", stdin=itertools.repeat("x")).value == 2
+
+
+def test_a_deadline_holds_while_the_input_is_awaited(session: Session) -> None:
+    never = threading.Event()
+
+    def lines() -> Iterator[str]:
+        never.wait(60)
+        yield "late"
+
+    try:
+        result = session.run("input()", stdin=lines(), timeout=0.2)
+    finally:
+        never.set()
+    assert (result.outcome, result.state) == ("timeout", "restored")
+    assert session.run("1").value == 1
+
+
+def test_an_input_that_fails_while_it_is_read_is_told(session: Session) -> None:
+    result = session.run("import sys\nsys.stdin.read()", stdin=(1 // number for number in (1, 0)))  # type: ignore[arg-type]
+    assert "TypeError while it was read" in result.notes[0]
+
+
+@pytest.mark.parametrize("given", [7, object()])
+def test_what_cannot_be_read_is_the_callers_mistake(session: Session, given: Any) -> None:
+    with pytest.raises(TypeError, match="stdin must be"):
+        session.run("1", stdin=given)
+    assert session.run("2").value == 2
+
+
+def test_the_input_ends_with_its_step(session: Session) -> None:
+    assert session.run("x = input()", stdin="1\n2\n").ok
+    left = session.run("import sys\nsys.stdin.read()")
+    assert not left.value
+
+
+def test_without_an_input_the_policy_refuses_as_before(open_session: Open) -> None:
+    session = open_session("calculator")
+    for source in ("input()", "open(0)", "from sys import stdin"):
+        result = session.run(source)
+        assert result.outcome == "rejected" and result.error is not None and result.error.hint, source
+    result = session.run("import sys\nsys.stdin.read()")
+    assert result.error is not None and "sys.stdin is refused" in result.error.message
+
+
+def test_open_opens_the_input_and_nothing_else(open_session: Open) -> None:
+    session = open_session("calculator")
+    for name in ("'/etc/passwd'", "1", "True", "0.0", "'0'", "0, 'w'"):
+        result = session.run(f"open({name})", stdin="x")
+        assert result.error is not None and result.error.type == "PermissionError", name
+        assert "open(0)" in result.error.message
+
+
+def test_the_stand_in_leads_to_no_file(open_session: Open) -> None:
+    session = open_session("calculator")
+    for source in ("sys.stdin.buffer.raw", "type(sys.stdin.buffer)('/etc/passwd').read()", "sys.stdin.__self__"):
+        assert not session.run(f"import sys\n{source}", stdin="x").ok, source
+
+
+def test_a_function_from_a_step_with_input_finds_none_later(open_session: Open) -> None:
+    session = open_session("calculator")
+    assert session.run("def ask():\n    return input()\nask()", stdin="1").value == "1"
+    result = session.run("ask()")
+    assert result.error is not None and result.error.type == "NameError"
+    assert session.run("ask()\n0", stdin="2").value == 0
+
+
+def test_programs_may_put_their_own_stream_in_place(open_session: Open) -> None:
+    session = open_session("calculator")
+    assert session.run("import io, sys\nsys.stdin = io.StringIO('own')\nsys.stdin.read()").value == "own"
+    assert session.run("input()", stdin="given").value == "given"
+
+
+def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
+    assert session.run("kept = input()", stdin="1").ok
+    assert (
+        session.run("import sys\nsys.stdin.readline()\nwhile True: pass", stdin="x\n", timeout=0.2).state == "restored"
+    )
+    assert session.run("kept + input()", stdin="2").value == "12"
+    session.run("kept = 3")
+    session.rollback()
+    assert session.run("kept + input()", stdin="4").value == "14"
+
+
+def test_arguments(session: Session) -> None:
+    assert session.run("import sys\nsys.argv", argv=["p.py", "-n", "ä"]).value == ["p.py", "-n", "ä"]
+    assert session.run("import sys\nsys.argv").value == [""]
+
+
+def test_arguments_are_what_argparse_reads(open_session: Open) -> None:
+    source = "import argparse\np = argparse.ArgumentParser()\np.add_argument('-n', type=int)\np.parse_args().n"
+    assert open_session("standard").run(source, argv=["p.py", "-n", "3"]).value == 3
+
+
+@pytest.mark.parametrize(
+    ("argv", "problem"),
+    [
+        ("p.py", TypeError),
+        ([1], TypeError),
+        (["a\0b"], ValueError),
+        (["\ud800"], ValueError),
+        (["x" * (MOST_ARGUMENTS + 1)], ValueError),
+    ],
+)
+def test_arguments_that_no_command_line_could_hold(argv: Any, problem: type[Exception]) -> None:
+    with pytest.raises(problem):
+        checked_arguments(argv)
+
+
+ENDS = {
+    "import sys\nsys.exit()": (0, ""),
+    "import sys\nsys.exit(0)": (0, ""),
+    "exit()": (0, ""),
+    "quit(False)": (0, ""),
+    "import sys\nsys.exit(3)": (3, ""),
+    "raise SystemExit(True)": (1, ""),
+    "raise SystemExit": (0, ""),
+    "raise SystemExit('so long')": (1, "so long\n"),
+    "exit(256)": (0, ""),
+    "exit(257)": (1, ""),
+    "exit(-1)": (255, ""),
+    "exit(2 ** 80)": (255, ""),
+    "exit((1, 2))": (1, "(1, 2)\n"),
+    "exit(0.0)": (1, "0.0\n"),
+    "def f():\n    try:\n        exit(4)\n    finally:\n        print('left')\nf()": (4, ""),
+    "def g():\n    yield 1\n    exit(5)\nlist(g())": (5, ""),
+    "class E(SystemExit):\n    code = property(lambda self: 1 / 0)\nraise E(6)": (6, ""),
+    "class S:\n    def __str__(self): raise ValueError('x')\nexit(S())": (1, ""),
+}
+
+
+@pytest.mark.parametrize("source", ENDS)
+def test_programs_that_end_themselves(session: Session, source: str) -> None:
+    status, said = ENDS[source]
+    result = session.run("kept = 1\n" + source)
+    assert (result.exit_status, result.stderr) == (status, said)
+    assert result.outcome == ("ok" if status == 0 else "error")
+    assert result.state == "kept"
+    assert session.run("kept").value == 1
+
+
+def test_a_program_that_runs_to_its_end_has_no_exit_status(session: Session) -> None:
+    assert session.run("1").exit_status is None
+    assert session.run("1 / 0").exit_status is None
+
+
+def test_an_exit_that_is_caught_is_none(session: Session) -> None:
+    result = session.run("try:\n    exit(3)\nexcept SystemExit as error:\n    print(error.code)")
+    assert (result.outcome, result.exit_status, result.stdout) == ("ok", None, "3\n")
+
+
+def test_an_exit_in_a_thread_ends_the_thread(open_session: Open) -> None:
+    session = open_session("standard")
+    result = session.run("import threading\nt = threading.Thread(target=exit)\nt.start()\nt.join()\n'on'")
+    assert (result.outcome, result.value, result.exit_status) == ("ok", "on", None)
+
+
+def test_nothing_is_left_of_an_input_that_was_never_sent() -> None:
+    before = set(os.listdir("/proc/self/fd"))
+    for given in ("text", io.BytesIO(b"x"), ["line"]):
+        assert StandardInput(given).close() is None
+    assert set(os.listdir("/proc/self/fd")) == before
