@@ -1,0 +1,42 @@
+"""The helper that other tests trust: what it plants is what it says, and it tells quadratic work from linear."""
+
+from __future__ import annotations
+
+import re
+import stat
+
+import pytest
+
+from tests.untrusted.hostile import FILES, SPARSE_BYTES, TEXTS, growing, linear
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_text_has_about_the_length_that_is_asked_for(kind):
+    assert 5_000 <= len(TEXTS[kind](10_000)) <= 12_000
+
+
+def test_work_that_grows_with_the_square_is_found_and_linear_work_is_not():
+    assert "times what" in linear(re.compile(r"\x90[^\x07\n]*\x07").findall, lambda size: "\x90" * size)
+    assert not linear(lambda text: text.translate({0x90: "x"}), lambda size: "\x90" * size)
+
+
+def test_what_is_planted_is_what_it_says(tmp_path):
+    for number, (kind, plant) in enumerate(FILES.items()):
+        path = tmp_path / "below" / str(number)
+        path.parent.mkdir(exist_ok=True)
+        plant(path)
+        mode = path.lstat().st_mode
+        assert stat.S_ISLNK(mode) == kind.startswith("link")
+        assert stat.S_ISFIFO(mode) == (kind == "FIFO")
+        assert stat.S_ISSOCK(mode) == (kind == "socket")
+        if kind.startswith("sparse"):
+            assert path.stat().st_size == SPARSE_BYTES
+            assert path.stat().st_blocks * 512 < 1 << 20
+
+
+def test_a_growing_file_grows(tmp_path):
+    path = tmp_path / "grows"
+    with growing(path):
+        first = path.stat().st_size
+        while path.stat().st_size == first:
+            pass
