@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
+        InputError,
         PluginError,
         PolicyError,
         ProtectionError,
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "safeexec.errors": (
-        "CheckpointError ExpressionError PluginError PolicyError ProtectionError ProtocolError SandboxBusy "
-        "SandboxClosed "
+        "CheckpointError ExpressionError InputError PluginError PolicyError ProtectionError ProtocolError "
+        "SandboxBusy SandboxClosed "
         "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
     ),
     "safeexec.host.faces.aio": "AsyncSandbox AsyncSession",
@@ -65,6 +66,7 @@ __all__ = [
     "Display",
     "ErrorInfo",
     "ExpressionError",
+    "InputError",
     "Mechanism",
     "Opaque",
     "Plugin",

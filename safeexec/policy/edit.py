@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import PolicyError
-from safeexec.policy.loader import Source, checked, plain_scalar
+from safeexec.policy.loader import Source, checked
 from safeexec.policy.mistakes import nearest
 from safeexec.policy.model import Limits, Policy, Selection
 from safeexec.policy.resolve import resolve
+from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"
 """The file name in the rule of a setting that a program changed."""

@@ -7,19 +7,10 @@ from typing import NamedTuple
 
 from safeexec.errors import PolicyError
 from safeexec.text import shorten
+from safeexec.untrusted.yaml_text import Mark
 
 MOST = 100
 """Mistakes that one error lists."""
-
-
-class Mark(NamedTuple):
-    """A place in a file; line and column count from 1."""
-
-    line: int
-    column: int
-
-
-START = Mark(1, 1)
 
 
 class Mistake(NamedTuple):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec import Policy, PolicyError
+from tests.untrusted.hostile import FILES, growing, texts
 
 MISTAKES = [
     # (text, the error's message)
@@ -126,8 +127,40 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path):
         Policy.from_yaml("#" * 300_000)
     path = tmp_path / "p.yaml"
     path.write_bytes(b"#" * 3_000_000)
-    with pytest.raises(PolicyError, match="at most 262144"):
+    with pytest.raises(PolicyError, match="has 3000000 bytes, and at most 1048576 are read"):
         Policy.load(path)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(kind, tmp_path):
+    if kind == "link to a file":
+        pytest.skip("the caller's own link to a file is followed")
+    path = tmp_path / "below" / "p.yaml"
+    path.parent.mkdir()
+    FILES[kind](path)
+    with pytest.raises(PolicyError):
+        Policy.load(path)
+    (tmp_path / "child.yaml").write_text("extends: ./below/p.yaml\n")
+    with pytest.raises(PolicyError, match=r"child.yaml:1:1: extends:"):
+        Policy.load(tmp_path / "child.yaml")
+
+
+@pytest.mark.parametrize("name", ["/proc/kmsg", "/proc/self/mem", "/dev/zero", "/dev/tty", "/proc/self/environ"])
+def test_a_policy_extends_no_device_and_no_file_of_the_kernel(name, tmp_path):
+    (tmp_path / "child.yaml").write_text(f"extends: {name}\n")
+    with pytest.raises(PolicyError, match=r"child.yaml:1:1: extends:"):
+        Policy.load(tmp_path / "child.yaml")
+
+
+def test_a_growing_file_is_a_policy_or_refused(tmp_path):
+    path = tmp_path / "p.yaml"
+    with growing(path), pytest.raises(PolicyError):
+        Policy.load(path)
+
+
+def test_a_mistake_under_a_key_with_a_bracket_ends():
+    with pytest.raises(PolicyError, match=r"hints.a\[b: expected a refused name"):
+        Policy.load("standard").replace(hints={"a[b": ""})
 
 
 def test_marks_and_line_ends_of_other_systems(tmp_path):
@@ -190,7 +223,7 @@ SIGNS = [
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(WORDS + SIGNS) | st.text(max_size=3), max_size=25).map("".join))
+@given(st.lists(st.sampled_from(WORDS + SIGNS) | st.text(max_size=3), max_size=25).map("".join) | texts())
 def test_any_text_is_a_policy_or_one_clear_error(text):
     try:
         Policy.from_yaml(text)

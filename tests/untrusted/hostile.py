@@ -177,7 +177,7 @@ def growing(path: Path) -> Iterator[None]:
 
 # Work
 
-SIZES = (16_384, 65_536, 262_144, 1_048_576)
+SIZES = (4_096, 16_384, 65_536, 262_144, 1_048_576)
 """Each is four times the one before: work that is linear grows by 4 from one to the next, quadratic work by 16."""
 FASTER = 10
 FLOOR = 0.004

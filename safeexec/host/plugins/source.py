@@ -21,13 +21,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from safeexec.errors import PluginError
+from safeexec.errors import InputError, PluginError
 from safeexec.protocol.messages import Export
+from safeexec.untrusted.files import Root, read_named, shown, text_of
+from safeexec.untrusted.yaml_text import START, Problem, read_yaml
 
 MANIFESTS = ("plugin.yaml", "plugin.yml")
 MAIN = ("main", "plugin", "__init__")
 MAX_SOURCE = 16 << 20
 """Bytes of all modules together."""
+MAX_MANIFEST = 1 << 20
+"""Bytes of a manifest."""
+MAX_PROBLEMS = 20
+"""Mistakes of a manifest that one error lists."""
 _KINDS = {
     inspect.Parameter.POSITIONAL_ONLY: "positional",
     inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
@@ -106,10 +112,16 @@ def _read(source: Source) -> tuple[Manifest, dict[str, str]]:
     path = Path(source)
     try:
         if path.is_dir():
-            return _read_directory(path)
-        return Manifest(name=path.stem if path.stem.isidentifier() else "plugin"), {"plugin": path.read_text("utf-8")}
-    except (OSError, UnicodeDecodeError) as error:
+            with Root(path) as root:
+                return _read_directory(root, path)
+        text = text_of(read_named(path, MAX_SOURCE), str(path))
+    except (InputError, ValueError, OSError) as error:
         raise PluginError(f"the plugin cannot be read: {error}") from None
+    return Manifest(name=_name_for(path.stem)), {"plugin": text}
+
+
+def _name_for(word: str) -> str:
+    return word if word.isidentifier() else "plugin"
 
 
 def _is_path(text: str) -> bool:
@@ -119,38 +131,49 @@ def _is_path(text: str) -> bool:
     return "\n" not in text and len(text) < 4096 and (text.endswith(".py") or (bool(text) and os.path.exists(text)))
 
 
-def _read_directory(path: Path) -> tuple[Manifest, dict[str, str]]:
-    manifest = Manifest(name=path.name if path.name.isidentifier() else "plugin")
-    for name in MANIFESTS:
-        if (path / name).exists():
-            manifest = read_manifest((path / name).read_text("utf-8"), str(path / name), manifest.name)
+def _read_directory(root: Root, path: Path) -> tuple[Manifest, dict[str, str]]:
+    """Whoever wrote the plugin filled the directory: every file is read below its descriptor, no link is followed."""
+    manifest = Manifest(name=_name_for(path.name))
     modules: dict[str, str] = {}
-    for file in sorted(path.rglob("*.py")):
-        parts = file.relative_to(path).with_suffix("").parts
-        if all(part.isidentifier() for part in parts):
-            module = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
-            modules[module] = file.read_text("utf-8")
+    left = MAX_SOURCE
+    for found in root.list(lambda name: name.rpartition("/")[2].isidentifier()):
+        stem, suffix = os.path.splitext(found.name)
+        parts = stem.split("/")
+        is_manifest = found.name in MANIFESTS
+        if not is_manifest and not (suffix == ".py" and all(part.isidentifier() for part in parts)):
+            continue
+        if found.problem:
+            raise PluginError(f"the plugin cannot be read: {shown(found.name)} is {found.problem}")
+        data = root.read(found.name, MAX_MANIFEST if is_manifest else left)
+        text = text_of(data, found.name)
+        if is_manifest:
+            manifest = read_manifest(text, str(path / found.name), manifest.name)
+        else:
+            left -= len(data)
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = text
     return manifest, modules
 
 
 def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> Manifest:
-    """A manifest from YAML. Raises `PluginError` that names file and field."""
+    """A manifest from YAML. Raises `PluginError` that names file, line and field."""
     import msgspec
-    import yaml
 
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise PluginError(f"{filename}: {error}") from None
-    if not isinstance(content, dict):
-        raise PluginError(f"{filename}: a manifest is a mapping with name, version, policy, exports")
-    content.setdefault("name", name)
-    if isinstance(content.get("version"), int | float):
-        content["version"] = str(content["version"])
-    try:
-        return msgspec.convert(content, Manifest)
-    except msgspec.ValidationError as error:
-        raise PluginError(f"{filename}: {error}") from None
+    read = read_yaml(text, "a manifest")
+    content = read.content
+    if not read.problems:
+        content.setdefault("name", name)
+        if isinstance(content.get("version"), int | float):
+            content["version"] = str(content["version"])
+        try:
+            return msgspec.convert(content, Manifest)
+        except msgspec.ValidationError as error:
+            problem, _, at = str(error).partition(" - at `$")
+            field = at.strip(".`")
+            read.problems.append(Problem(read.marks.get(field, START), field, problem))
+    told = [
+        f"{filename}:{mark.line}:{mark.column}: {f'{at}: ' if at else ''}{what}" for mark, at, what in read.problems
+    ]
+    raise PluginError("\n".join(told[:MAX_PROBLEMS]))
 
 
 # The interface

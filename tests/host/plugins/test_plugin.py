@@ -237,8 +237,9 @@ def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
     ("manifest", "message"),
     [
         ("name: [", "plugin.yaml"),
-        ("- a", "a manifest is a mapping"),
-        ("exports: price", r"Expected `array \| null`"),
+        ("- a", "plugin.yaml:1:1: expected a mapping of keys, found a list"),
+        ("name: a\nexports: price", r"plugin.yaml:2:1: exports: Expected `array \| null`"),
+        ("exports: [a, 3]", r"plugin.yaml:1:14: exports\[1\]: Expected `str`"),
         ("color: red", "unknown field `color`"),
     ],
 )

@@ -1,0 +1,67 @@
+"""Plugins on disk were filled by a stranger: a file of the host is not disclosed, and nothing is waited for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from safeexec import PluginError
+from safeexec.host.plugins.source import MAX_SOURCE, define, read_manifest
+from tests.untrusted.hostile import FILES, SECRET, SHORT, growing
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_plugin_directory_discloses_nothing_and_waits_for_nothing(kind: str, tmp_path: Path) -> None:
+    top = tmp_path / "plugin"
+    top.mkdir()
+    (top / "main.py").write_text("import settings\ndef get():\n    return settings.KEY\n")
+    FILES[kind](top / "settings.py")
+    if kind == "directory":
+        assert [module for module, _ in define(top, exports=None, name=None).modules] == ["main"]
+        return
+    with pytest.raises(PluginError, match=r"the plugin cannot be read: .*settings\.py") as refused:
+        define(top, exports=None, name=None)
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_manifest_is_a_regular_file_too(kind: str, tmp_path: Path) -> None:
+    top = tmp_path / "plugin"
+    top.mkdir()
+    (top / "main.py").write_text("def get(): pass\n")
+    FILES[kind](top / "plugin.yaml")
+    if kind == "directory":
+        return
+    with pytest.raises(PluginError, match=r"the plugin cannot be read: .*plugin\.yaml"):
+        define(top, exports=None, name=None)
+
+
+def test_a_linked_directory_is_not_entered(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "inner.py").write_text(f"KEY = {SECRET!r}\n")
+    top = tmp_path / "plugin"
+    top.mkdir()
+    (top / "main.py").write_text("def get(): pass\n")
+    (top / "linked").symlink_to(secret)
+    assert [module for module, _ in define(top, exports=None, name=None).modules] == ["main"]
+
+
+def test_a_plugin_that_grows_or_is_large_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("def get(): pass\n")
+    with growing(tmp_path / "grows.py"):
+        while (tmp_path / "grows.py").stat().st_size <= MAX_SOURCE:
+            pass
+        with pytest.raises(PluginError, match=r"grows\.py"):
+            define(tmp_path, exports=None, name=None)
+
+
+@pytest.mark.parametrize("text", SHORT)
+def test_a_manifest_of_a_stranger_is_read_or_refused_with_its_line(text: str) -> None:
+    try:
+        read_manifest(text)
+    except PluginError as error:
+        assert re.match(r"plugin\.yaml:\d+:\d+: ", str(error))
+        assert len(str(error)) < 2000
