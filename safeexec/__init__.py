@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
-        InputError,
         PluginError,
         PolicyError,
         ProtectionError,
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "safeexec.errors": (
-        "CheckpointError ExpressionError InputError PluginError PolicyError ProtectionError ProtocolError "
-        "SandboxBusy SandboxClosed "
+        "CheckpointError ExpressionError PluginError PolicyError ProtectionError ProtocolError SandboxBusy "
+        "SandboxClosed "
         "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
     ),
     "safeexec.host.faces.aio": "AsyncSandbox AsyncSession",
@@ -66,7 +65,6 @@ __all__ = [
     "Display",
     "ErrorInfo",
     "ExpressionError",
-    "InputError",
     "Mechanism",
     "Opaque",
     "Plugin",

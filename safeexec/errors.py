@@ -4,7 +4,6 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
 
     SandboxError
     ├── PolicyError            a policy cannot be found, read or obeyed (also a ValueError)
-    ├── InputError             a stranger's file or text is not what may be read (also a ValueError)
     ├── ProtectionError        the machine cannot give what the policy requires
     ├── ProtocolError          a process of the sandbox broke the protocol; its session is ended
     ├── SandboxClosed          the sandbox is closed, or its zygote died
@@ -33,12 +32,6 @@ class SandboxError(Exception):
 
 class PolicyError(SandboxError, ValueError):
     """A policy cannot be found, read or obeyed. The message names file, line and dotted path where there are any."""
-
-
-class InputError(SandboxError, ValueError):
-    """A stranger's file or text is not what may be read: no regular file, too long, nested too deeply. The message
-    says what, where, and how much is allowed.
-    """
 
 
 class ProtectionError(SandboxError):

@@ -82,6 +82,12 @@ def shorten(text: str, limit: int) -> str:
     return text
 
 
+def one_line(text: str, limit: int = 300) -> str:
+    """`text` on one line within `limit` characters, whatever is not plainly visible escaped: a stranger's name."""
+    text = shorten(text, limit)
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
 def columns(text: str) -> int:
     """Columns that `text` takes in a terminal: two for a wide character, none for one that is put onto another."""
     if text.isascii():

@@ -12,7 +12,7 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from safeexec.errors import InputError, PolicyError
+from safeexec.errors import PolicyError
 from safeexec.policy.model import Policy
 
 if TYPE_CHECKING:
@@ -179,20 +179,20 @@ def _cached(path: str) -> Policy | None:
 
 def _read(path: str) -> Source:
     from safeexec.policy.loader import read, unreadable
-    from safeexec.untrusted.files import read_named
+    from safeexec.untrusted.below import read_named
     from safeexec.untrusted.yaml_text import MAX_LENGTH, Mark
 
     file = os.path.basename(path)
     try:
-        data = read_named(path, 4 * MAX_LENGTH)
+        data = read_named(path, max_bytes=4 * MAX_LENGTH)
         text = data.decode()
     except UnicodeDecodeError as error:
         line_start = data.rfind(b"\n", 0, error.start) + 1
         column = len(data[line_start : error.start].decode(errors="replace")) + 1
         place = Mark(data.count(b"\n", 0, error.start) + 1, column)
         return unreadable(file, path, f"not UTF-8 text: byte {error.start} is {data[error.start]:#04x}", place)
-    except InputError as error:
-        raise PolicyError(str(error)) from None
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read: {error.strerror}") from None
     return read(text, file=file, path=path)
 
 

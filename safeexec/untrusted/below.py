@@ -1,7 +1,11 @@
 """Files below a directory that a stranger filled: found, read and written by descriptor.
 
 No link is followed below the top, whatever is renamed meanwhile; only regular files are opened for good; sizes are
-checked before a byte is read. What is refused is an OSError whose `strerror` says why.
+checked before a byte is read. What is refused is an OSError whose `strerror` says why. `read_named` and `open_named`
+take a path that the user wrote down: a link is the user's own and is followed, all else holds there too.
+
+The files of /proc and /sys say that they are regular and empty; one (/proc/kmsg) waits for ever. So a file without a
+size is read only where its file system has blocks.
 
     with opened("project") as top:
         for found in walk(top, max_entries=1000):
@@ -21,6 +25,15 @@ from pathlib import PurePosixPath
 MAX_DEPTH = 64
 """Directories below the top: the descriptors that a walk holds at once."""
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+MAX_PATH = 4096
+"""Characters of a path: what Linux takes."""
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""A FIFO is not waited for, a terminal does not become this process's."""
+_KINDS = {
+    stat.S_IFLNK: "it is a link, and links are not followed",
+    stat.S_IFIFO: "it is a FIFO, not a regular file",
+    stat.S_IFSOCK: "it is a socket, not a regular file",
+}
 _PIECE = 1 << 20
 
 
@@ -100,8 +113,8 @@ def _names(directory: int, left: list[int]) -> list[str]:
 def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
     """The bytes of a regular file. OSError for another kind of file, a link on the way, and more than `max_bytes`."""
     with _parent(directory, path) as (parent, name):
-        # O_NONBLOCK: a FIFO would be waited for.
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+        _check_kind(os.lstat(name, dir_fd=parent))
+        fd = os.open(name, _FILE | os.O_NOFOLLOW, dir_fd=parent)
     try:
         return read_descriptor(fd, max_bytes=max_bytes)
     finally:
@@ -110,22 +123,35 @@ def read_file(directory: int, path: str, *, max_bytes: int) -> bytes:
 
 def read_named(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
     """The bytes of a regular file that the caller names: links to it are followed. OSError as `read_file`."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = open_named(path, max_bytes=max_bytes)
     try:
         return read_descriptor(fd, max_bytes=max_bytes)
     finally:
         os.close(fd)
 
 
+def open_named(path: str | os.PathLike[str], *, max_bytes: int) -> int:
+    """A descriptor of a regular file that the caller names, to copy from; the caller closes it. OSError as `read_file`.
+
+    The file may grow afterwards: who copies it counts.
+    """
+    try:
+        # Before it is opened: opening a device may act (a tape rewinds).
+        _check_kind(os.stat(path))
+        fd = os.open(path, _FILE)
+    except ValueError:
+        raise OSError(errno.EINVAL, "it cannot be the name of a file") from None
+    try:
+        _check(os.fstat(fd), fd, max_bytes)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
 def read_descriptor(fd: int, *, max_bytes: int) -> bytes:
     """All bytes of an open regular file. OSError for another kind of file, and for one that is or grows too large."""
-    info = os.fstat(fd)
-    if stat.S_ISDIR(info.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a directory")
-    if not stat.S_ISREG(info.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")
-    if info.st_size > max_bytes:
-        raise OSError(errno.EFBIG, f"it has {info.st_size} bytes, and {max_bytes} are allowed")
+    _check(os.fstat(fd), fd, max_bytes)
     pieces, size = [], 0
     while piece := os.read(fd, _PIECE):
         size += len(piece)
@@ -133,6 +159,22 @@ def read_descriptor(fd: int, *, max_bytes: int) -> bytes:
             raise OSError(errno.EFBIG, f"it has grown past the {max_bytes} bytes that are allowed")
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _check_kind(info: os.stat_result) -> None:
+    kind = stat.S_IFMT(info.st_mode)
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, "it is a directory")
+    if kind != stat.S_IFREG:
+        raise OSError(errno.EINVAL, _KINDS.get(kind, "it is a device, not a regular file"))
+
+
+def _check(info: os.stat_result, fd: int, max_bytes: int) -> None:
+    _check_kind(info)
+    if info.st_size > max_bytes:
+        raise OSError(errno.EFBIG, f"it has {info.st_size} bytes, and {max_bytes} are allowed")
+    if info.st_size == 0 and os.fstatvfs(fd).f_blocks == 0:
+        raise OSError(errno.EINVAL, "it is a file of the kernel, as those in /proc, not one on a disk")
 
 
 def new_file(directory: int, path: str, data: bytes, *, mode: int | None = None) -> None:
@@ -188,6 +230,8 @@ def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
 @contextmanager
 def _parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
     """The directory that the last part of `path` is in, and that part. OSError for a path that leaves `top`."""
+    if len(path) > MAX_PATH:
+        raise OSError(errno.ENAMETOOLONG, "the path is too long")
     pure = PurePosixPath(path)
     *above, name = pure.parts or ("",)
     if pure.is_absolute() or ".." in pure.parts or "\0" in path or not name or len(above) > MAX_DEPTH:
@@ -202,5 +246,7 @@ def _parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, s
             os.close(here)
             here = inner
         yield here, name
+    except UnicodeEncodeError:  # a lone surrogate that no bytes of a name stand behind
+        raise OSError(errno.EINVAL, "it cannot be the name of a file") from None
     finally:
         os.close(here)

@@ -1,8 +1,7 @@
 """Hostile inputs for whatever reads a stranger's names, texts, numbers and files. Shared by the tests of all readers.
 
 `TEXTS` makes one long text of each kind that has hurt a reader, `names()` and `texts()` are hypothesis strategies,
-`FILES` plants one thing that is no ordinary file, and `linear` shows that a reader's work grows no faster than its
-input.
+`FILES` plants one thing that is no ordinary file. How work grows with them is measured by `tests.untrusted.doubling`.
 """
 
 # ruff: noqa: E501  (lists of odd signs read best when they fill their lines)
@@ -15,8 +14,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import thread_time
-from typing import Any
 
 from hypothesis import strategies as st
 
@@ -173,38 +170,3 @@ def growing(path: Path) -> Iterator[None]:
     finally:
         ended.set()
         writer.join()
-
-
-# Work
-
-SIZES = (4_096, 16_384, 65_536, 262_144, 1_048_576)
-"""Each is four times the one before: work that is linear grows by 4 from one to the next, quadratic work by 16."""
-FASTER = 10
-FLOOR = 0.004
-"""CPU seconds below which a difference is noise."""
-
-
-def linear(read: Callable[[Any], object], make: Callable[[int], Any], *, sizes: tuple[int, ...] = SIZES) -> str:
-    """Where the work of `read` grows faster than its input, a sentence that says so; else the empty string.
-
-    Ratios of this thread's CPU time alone: other load on the machine does not count. What looks too slow is measured
-    again before it is told.
-    """
-    before = FLOOR
-    for size in sizes:
-        given = make(size)
-        cost = _cost(read, given)
-        for _ in range(3):
-            if cost <= FASTER * before:
-                break
-            cost = min(cost, _cost(read, given))
-        if cost > FASTER * before:
-            return f"{size} characters cost {cost / before:.0f} times what {size // 4} did"
-        before = max(cost, FLOOR)
-    return ""
-
-
-def _cost(read: Callable[[Any], object], given: Any) -> float:
-    start = thread_time()
-    read(given)
-    return thread_time() - start

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +22,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from safeexec.errors import InputError, PluginError
+from safeexec.errors import PluginError
 from safeexec.protocol.messages import Export
-from safeexec.untrusted.files import Root, read_named, shown, text_of
+from safeexec.text import one_line
+from safeexec.untrusted.below import opened, read_file, read_named, walk
 from safeexec.untrusted.yaml_text import START, Problem, read_yaml
 
 MANIFESTS = ("plugin.yaml", "plugin.yml")
@@ -32,6 +34,8 @@ MAX_SOURCE = 16 << 20
 """Bytes of all modules together."""
 MAX_MANIFEST = 1 << 20
 """Bytes of a manifest."""
+MAX_ENTRIES = 20_000
+"""Files and directories of a plugin."""
 MAX_PROBLEMS = 20
 """Mistakes of a manifest that one error lists."""
 _KINDS = {
@@ -112,12 +116,23 @@ def _read(source: Source) -> tuple[Manifest, dict[str, str]]:
     path = Path(source)
     try:
         if path.is_dir():
-            with Root(path) as root:
-                return _read_directory(root, path)
-        text = text_of(read_named(path, MAX_SOURCE), str(path))
-    except (InputError, ValueError, OSError) as error:
-        raise PluginError(f"the plugin cannot be read: {error}") from None
-    return Manifest(name=_name_for(path.stem)), {"plugin": text}
+            with opened(path) as top:
+                return _read_directory(top, path)
+        return Manifest(name=_name_for(path.stem)), {
+            "plugin": _decoded(read_named(path, max_bytes=MAX_SOURCE), str(path))
+        }
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it cannot be the name of a file"
+        raise PluginError(f"the plugin cannot be read: {one_line(str(path))}: {reason}") from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"{one_line(name)} is not UTF-8 text: byte {error.start}, in line {line}, is {data[error.start]:#04x}"
+        raise PluginError(f"the plugin cannot be read: {problem}") from None
 
 
 def _name_for(word: str) -> str:
@@ -131,27 +146,32 @@ def _is_path(text: str) -> bool:
     return "\n" not in text and len(text) < 4096 and (text.endswith(".py") or (bool(text) and os.path.exists(text)))
 
 
-def _read_directory(root: Root, path: Path) -> tuple[Manifest, dict[str, str]]:
+def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str]]:
     """Whoever wrote the plugin filled the directory: every file is read below its descriptor, no link is followed."""
     manifest = Manifest(name=_name_for(path.name))
     modules: dict[str, str] = {}
     left = MAX_SOURCE
-    for found in root.list(lambda name: name.rpartition("/")[2].isidentifier()):
-        stem, suffix = os.path.splitext(found.name)
-        parts = stem.split("/")
-        is_manifest = found.name in MANIFESTS
-        if not is_manifest and not (suffix == ".py" and all(part.isidentifier() for part in parts)):
+    for found in walk(top, max_entries=MAX_ENTRIES, leave_out=_is_no_part):
+        is_manifest = found.path in MANIFESTS
+        if stat.S_ISDIR(found.mode) or not (is_manifest or found.name.endswith(".py")):
             continue
-        if found.problem:
-            raise PluginError(f"the plugin cannot be read: {shown(found.name)} is {found.problem}")
-        data = root.read(found.name, MAX_MANIFEST if is_manifest else left)
-        text = text_of(data, found.name)
+        try:
+            data = read_file(found.directory, found.name, max_bytes=MAX_MANIFEST if is_manifest else left)
+        except OSError as error:
+            raise PluginError(f"the plugin cannot be read: {found.path}: {error.strerror}") from None
+        text = _decoded(data, found.path)
         if is_manifest:
-            manifest = read_manifest(text, str(path / found.name), manifest.name)
+            manifest = read_manifest(text, str(path / found.path), manifest.name)
         else:
             left -= len(data)
+            parts = found.path.removesuffix(".py").split("/")
             modules[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = text
     return manifest, modules
+
+
+def _is_no_part(directory: int, name: str) -> bool:
+    """Whether an entry can be no module, package or manifest, by its name."""
+    return not name.removesuffix(".py").isidentifier() and name not in MANIFESTS
 
 
 def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> Manifest:

@@ -65,3 +65,9 @@ def test_a_manifest_of_a_stranger_is_read_or_refused_with_its_line(text: str) ->
     except PluginError as error:
         assert re.match(r"plugin\.yaml:\d+:\d+: ", str(error))
         assert len(str(error)) < 2000
+
+
+def test_a_source_that_is_not_utf_8_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_bytes(b"x = 1\ny = '\xff'\n")
+    with pytest.raises(PluginError, match=r"main\.py is not UTF-8 text: byte 11, in line 2, is 0xff"):
+        define(tmp_path, exports=None, name=None)
