@@ -171,6 +171,7 @@ class Result(Struct, frozen=True):
     truncated: bool = False
     """Whether anything of value, text, output or displays was cut; the texts say where and how much."""
     tool_calls: tuple[ToolCallRecord, ...] = ()
+    """The newest 10,000 of the step; of the calls that `tools.max_calls` refuses, the first."""
     files: tuple[FileChange, ...] = ()
     refusals: tuple[ErrorInfo, ...] = ()
     notes: tuple[str, ...] = ()

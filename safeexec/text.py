@@ -178,3 +178,14 @@ def int_repr(value: int, limit: int = 500) -> str:
     if bits > 14_000:  # 4214 digits: `int` to `str` is quadratic, and refused beyond 4300 digits
         return f"<int of about {int(bits * 0.30103) + 1} digits>"
     return shorten(repr(value), limit)
+
+
+def default_text(value: Any, annotation: str) -> str:
+    """A parameter's default as a stranger may read it: a number, a truth value, None, what is empty, and text that its
+    `annotation` (a Literal) says anyway. Any other may hold a secret, a key or a path: ``...``.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, int, float) or (kind in (str, bytes, list, tuple, dict, set) and not value):
+        return short_repr(value, 200)
+    text = repr(value) if kind is str else ""
+    return text if text and text in annotation.replace('"', "'") else "..."

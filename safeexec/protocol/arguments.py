@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import Encoded, decode, encode
+from safeexec.protocol.values import Encoded, Opaque, decode, encode
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _pack = msgspec.msgpack.Encoder().encode
@@ -36,16 +36,25 @@ def decode_arguments(
     data: bytes, *, max_bytes: int, max_depth: int, arrays: bool
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments in `data`, which a hostile process may have written. Raises `ProtocolError`."""
+    args, kwargs, _ = decode_call(data, max_bytes=max_bytes, max_depth=max_depth, arrays=arrays)
+    return args, kwargs
+
+
+def decode_call(
+    data: bytes, *, max_bytes: int, max_depth: int, arrays: bool
+) -> tuple[tuple[Any, ...], dict[str, Any], Opaque | None]:
+    """The same, and the first `Opaque` in them, however deep it stands."""
     if len(data) > max_bytes + 1024:
         raise ProtocolError(f"arguments of {len(data)} bytes; {max_bytes} are allowed")
     if data[:1] == b"\x92":
         try:
-            return _unpack(data)
+            return *_unpack(data), None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError(f"arguments that cannot be read: {error}") from None
-    value = decode(data, max_depth=max_depth + 4, arrays=arrays)
+    opaque: list[Opaque] = []
+    value = decode(data, max_depth=max_depth + 4, arrays=arrays, opaque=opaque)
     if not (type(value) is tuple and len(value) == 2 and type(value[0]) is tuple and type(value[1]) is dict):
         raise ProtocolError("the arguments of a call are not arguments")
     if not all(type(name) is str for name in value[1]):
         raise ProtocolError("a call with a keyword that is not a name")
-    return value
+    return *value, opaque[0] if opaque else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from safeexec.text import printable, shorten
+from safeexec.text import default_text, printable, shorten
 
 if TYPE_CHECKING:
     from safeexec.policy.model import Policy
@@ -211,7 +211,14 @@ def _unquoted(signature: Any) -> str:
     def bare(annotation: Any) -> Any:
         return Bare(annotation) if isinstance(annotation, str) else annotation
 
-    parameters = [part.replace(annotation=bare(part.annotation)) for part in signature.parameters.values()]
+    def default(part: inspect.Parameter) -> Any:
+        annotation = part.annotation
+        told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        return part.default if part.default is part.empty else Bare(default_text(part.default, told))
+
+    parameters = [
+        part.replace(annotation=bare(part.annotation), default=default(part)) for part in signature.parameters.values()
+    ]
     shown: inspect.Signature = signature.replace(
         parameters=parameters, return_annotation=bare(signature.return_annotation)
     )

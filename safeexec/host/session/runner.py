@@ -30,6 +30,7 @@ from safeexec.host.session.checkpoints import (
     new_lane,
 )
 from safeexec.host.session.decode import decode_file
+from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.waiting import Core, Wait
 from safeexec.host.watch import supervisor
@@ -38,7 +39,7 @@ from safeexec.host.watch.supervisor import Lineage, Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.results import FileChange, ToolCallRecord
+from safeexec.results import FileChange
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -93,7 +94,7 @@ class Running:
         self.workspace: Workspace | None = spare.workspace if spare is not None else None
         self.mechanisms: list[Mechanism] = []
         self.toolbox = sandbox.toolbox
-        self.tool_records: list[ToolCallRecord] = []
+        self.tool_records = ToolLog()
         self.calls_of_step = 0
         self.on_progress: OnProgress | None = None
         self._out = spare.out if spare is not None else PrintedFile("stdout")
@@ -114,7 +115,7 @@ class Running:
         """The step whose state this is: less than `step` after one that was undone."""
         self._empty = True
         """Whether there is no state to lose."""
-        self._sources: dict[str, str] = {}
+        self._sources = Sources()
         self._listing: dict[str, FileInfo] = {}
         """The workspace's files after the last step, to tell what the next one changes."""
         self.trust = "policy"

@@ -64,7 +64,7 @@ class Steps(Undo):
             if (size := len(source)) > self.policy.limits.step_source_kb << 10:
                 return self._too_long(size)
             self.step += 1
-            self._sources[f"<step {self.step}>"] = source
+            self._sources.add(self.step, source)
             self.on_progress = on_progress
             request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), stdin is not None, arguments)
             if stdin is None:
@@ -328,7 +328,7 @@ class Steps(Undo):
             value = yield from self._deliver(runner, done.pending)
         else:
             value = decode_payload(self, done.value) if done.value else None
-        return build_result(self, done, value, wall, cpu, self._out, self._err, tuple(self.tool_records[calls:]))
+        return build_result(self, done, value, wall, cpu, self._out, self._err, self.tool_records.since(calls))
 
     def _killed(self, runner: Channel, watch: Watch, verdict: Verdict, calls: int) -> Core[Result]:
         if not self._safe_to_kill:
@@ -361,10 +361,10 @@ class Steps(Undo):
 
     def _undone(self, verdict: Verdict, place: Place, wall: float, cpu: float, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
-        sources = dict(self._sources)
+        sources = self._sources.copy()
         notes = yield from self._restore()
         remaining = yield from self._remaining()
-        told = tuple(self.tool_records[calls:])
+        told = self.tool_records.since(calls)
         return build_killed(self, verdict, place, wall, cpu, self._out, self._err, told, notes, sources, remaining)
 
     def _remaining(self) -> Core[tuple[str, ...]]:

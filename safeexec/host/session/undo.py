@@ -255,7 +255,7 @@ class Undo(Running):
         """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
         with (yield from self._turn()):
             target = self.checkpoints.find(name) if name is not None else self._before_last_step()
-            since = self.tool_records[target.tool_calls if target is not None else 0 :]
+            since = list(self.tool_records.since(target.tool_calls if target is not None else 0))
             if target is not None and not (yield from target.parked(monotonic() + PARK_SECONDS)):
                 raise CheckpointError(
                     NO_LONGER_KEPT if name is None else f"the checkpoint {name!r} is gone (its process was killed)"
@@ -334,10 +334,10 @@ class Undo(Running):
             branch.mechanisms = self.mechanisms
             branch.checkpoints.thawed_from(checkpoint)
             branch.step, branch.reached, branch._empty = self.step, self.reached, self._empty
-            branch.tool_records = list(self.tool_records)
+            branch.tool_records = self.tool_records.copy()
             branch._told_next = list(thawed[1].notes)
             branch.label = self.label
-            branch._sources = dict(self._sources)
+            branch._sources = self._sources.copy()
             self.sandbox.session_opened(branch)
         except BaseException:
             yield from branch.close()

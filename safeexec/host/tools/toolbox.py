@@ -9,7 +9,8 @@ from __future__ import annotations
 import builtins
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import types
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
@@ -22,9 +23,10 @@ import msgspec
 from safeexec.errors import ProtocolError, ToolError
 from safeexec.host.waiting import CallTool, Core
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import decode_arguments
+from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import Opaque, encode
 from safeexec.results import ToolCallRecord
+from safeexec.text import default_text, short_repr
 
 if TYPE_CHECKING:
     from safeexec.host.session.runner import Running
@@ -90,10 +92,11 @@ class Tool:
                 (
                     parameter.name,
                     _KINDS[parameter.kind],
-                    "" if parameter.annotation is empty else shown(parameter.annotation),
-                    "" if parameter.default is empty else repr(parameter.default)[:200],
+                    annotation,
+                    "" if parameter.default is empty else default_text(parameter.default, annotation),
                 )
                 for parameter in self.signature.parameters.values()
+                for annotation in ("" if parameter.annotation is empty else shown(parameter.annotation),)
             ],
             "" if self.signature.return_annotation is empty else shown(self.signature.return_annotation),
             "\n\n".join(filter(None, (inspect.getdoc(self.function), legend(self._hints.values())))),
@@ -124,6 +127,10 @@ class Tool:
                 arguments[parameter] = convert(call, parameter, hint, given)
         return bound
 
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, or give what is to be awaited. Raises what it raises, as far as that is an error of it."""
+        return contained(f"{self.name}()", self.function, *args, **kwargs)
+
     def parameter(self, index: int) -> str:
         """The name of the parameter that a positional argument lands in, for messages."""
         names = [
@@ -148,6 +155,50 @@ def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., 
             raise ToolError(f"two tools are called {name!r}")
         found[name] = Tool(name, function)
     return found
+
+
+_NOT_PASSED_ON = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit)
+"""What a function of the host may raise and must not reach the core: guest code, or a generator, would take the first
+three for the end of a loop; SystemExit (argparse raises it) would end the host.
+"""
+
+
+def contained(told: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """`function(...)`, or what is to be awaited. Raises `ToolError` for an exception that would end more than the
+    call.
+    """
+    try:
+        value = function(*args, **kwargs)
+    except _NOT_PASSED_ON as error:
+        raise ToolError(f"{told}: {type(error).__name__}: {_text(error)}") from None
+    return _awaited(told, value) if hasattr(type(value), "__await__") else value
+
+
+async def _awaited(told: str, value: Awaitable[Any]) -> Any:
+    return await _steps(told, value)
+
+
+@types.coroutine
+def _steps(told: str, value: Awaitable[Any]) -> Generator[Any, Any, Any]:
+    """`await value`, contained. By hand, for what the event loop throws in (a cancellation, the end of the loop) is to
+    be told from what the function raises of its own.
+    """
+    steps = value.__await__()
+    answer, thrown = None, None
+    while True:
+        try:
+            waiting = steps.send(answer) if thrown is None else steps.throw(thrown)
+        except StopIteration as end:
+            return end.value
+        except _NOT_PASSED_ON as error:
+            if error is thrown:
+                raise
+            raise ToolError(f"{told}: {type(error).__name__}: {_text(error)}") from None
+        answer = thrown = None
+        try:
+            answer = yield waiting
+        except BaseException as error:
+            thrown = error
 
 
 class Toolbox:
@@ -183,14 +234,14 @@ class Toolbox:
         tool = self.tools.get(call.tool)
         if tool is None:
             raise ProtocolError(f"a tool {call.tool[:100]!r} was called that does not exist")
-        args, kwargs = decode_arguments(
+        args, kwargs, held = decode_call(
             call.arguments, max_bytes=self._max_bytes, max_depth=self._max_depth, arrays="numpy" in sys.modules
         )
         started = monotonic()
         message = ""
         outcome: Any = "ok"
         try:
-            value = yield from self._call(tool, args, kwargs, session, deadline)
+            value = yield from self._call(tool, args, kwargs, held, session, deadline)
             reply = m.ToolReply(call.call, self._encoded(tool, value))
         except ProtocolError:
             raise
@@ -198,19 +249,28 @@ class Toolbox:
             outcome = "refused" if isinstance(error, Refused) else "error"
             reply = _failure(call.call, tool.name, error)
             message = reply.error
-        session.tool_records.append(
-            ToolCallRecord(tool.name, session.step, outcome, message, (monotonic() - started) * 1e3)
-        )
+        # Of the calls beyond the limit the first one is told: a guest may make them by the hundred thousand.
+        if session.calls_of_step <= self._rules.max_calls + 1:
+            milliseconds = (monotonic() - started) * 1e3
+            session.tool_records.append(ToolCallRecord(tool.name, session.step, outcome, message, milliseconds))
         return reply
 
     def _call(
-        self, tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any], session: Running, deadline: float | None
+        self,
+        tool: Tool,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        held: Opaque | None,
+        session: Running,
+        deadline: float | None,
     ) -> Core[Any]:
+        """What the tool returns. `held`: an object that stayed in the child and stands somewhere in the arguments."""
         rules = self._rules
-        if session.calls_of_step >= rules.max_calls:
-            raise Refused(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         session.calls_of_step += 1
-        _refuse_opaque(tool, args, kwargs)
+        if session.calls_of_step > rules.max_calls:
+            raise Refused(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
+        if held is not None:
+            raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
         asks = self._asks and rules.needs_approval(tool.name)
         if asks or tool.checked:
             bound = tool.bind(args, kwargs)
@@ -223,15 +283,12 @@ class Toolbox:
         started = monotonic()
         try:
             value = yield CallTool(
-                partial(tool.function, *args, **kwargs),
+                partial(tool.call, *args, **kwargs),
                 timeout,
                 is_async=tool.is_async,
                 in_thread=tool.timeout is not None and not tool.is_async,
                 owner=self,
             )
-        except (StopIteration, StopAsyncIteration) as error:
-            # Guest code would take them for the end of a loop, and a generator of the host cannot pass them on.
-            raise ToolError(f"{tool.name}(): {type(error).__name__}: {error}") from None
         except TimeoutError:
             if monotonic() - started < timeout:
                 raise
@@ -270,7 +327,7 @@ class Toolbox:
             raise Refused(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
         verdict = yield CallTool(
-            lambda: approval(tool.name, shown),
+            partial(contained, f"the approval of {tool.name}()", approval, tool.name, shown),
             self._rules.timeout_seconds,
             is_async=inspect.iscoroutinefunction(approval),
             owner=self,
@@ -289,23 +346,19 @@ class Refused(PermissionError):
     """A call that the rules, or the host's approval, did not let happen."""
 
 
-def _refuse_opaque(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raises TypeError when an argument is something that stayed in the child."""
+def _place(tool: Tool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The argument that is such an object itself; else it is inside one of them."""
     for index, value in enumerate(args):
         if type(value) is Opaque:
-            raise TypeError(_cannot_cross(tool, tool.parameter(index), value))
-    for name, value in kwargs.items():
-        if type(value) is Opaque:
-            raise TypeError(_cannot_cross(tool, repr(name), value))
+            return f"argument {tool.parameter(index)}"
+    return next((f"argument {name!r}" for name, value in kwargs.items() if type(value) is Opaque), "inside an argument")
 
 
-def _cannot_cross(tool: Tool, parameter: str, value: Opaque) -> str:
+def _cannot_cross(tool: Tool, place: str, value: Opaque) -> str:
     if value.type in ("function", "method", "builtin_function_or_method", "type", "functools.partial"):
-        return (
-            f"{tool.name}() argument {parameter}: a tool cannot call back into the sandbox; pass data, not a function"
-        )
+        return f"{tool.name}() {place}: a tool cannot call back into the sandbox; pass data, not a function"
     return (
-        f"{tool.name}() argument {parameter}: a value of type {value.type} cannot cross to the host; "
+        f"{tool.name}() {place}: a value of type {value.type} cannot cross to the host; "
         "pass numbers, text, lists or dicts"
     )
 
@@ -319,10 +372,16 @@ def _failure(call: int, tool: str, error: Exception) -> m.ToolReply:
         if getattr(builtins, kind.__name__, None) is kind and not issubclass(kind, UnicodeError):
             told = error.args[0] if isinstance(error, KeyError) and len(error.args) == 1 else error
             return m.ToolReply(call, error_type=kind.__name__, error=_text(told))
-    told = error if isinstance(error, ToolError) else f"{tool}(): {type(error).__name__}: {error}"
+    told = error if isinstance(error, ToolError) else f"{tool}(): {type(error).__name__}: {_text(error)}"
     return m.ToolReply(call, error_type="ToolError", error=_text(told))
 
 
 def _text(value: object) -> str:
-    """`value` as text that crosses: short, and without lone surrogates."""
-    return str(value)[:_MESSAGE].encode("utf-8", "replace").decode()
+    """`value` as text that crosses: short, and without lone surrogates. Whatever its `__str__` does."""
+    try:
+        text = str(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an int of more than 4300 digits in a KeyError, a `__str__` that raises or returns no text
+        text = short_repr(value.args if isinstance(value, BaseException) else value, _MESSAGE)
+    return text[:_MESSAGE].encode("utf-8", "replace").decode()

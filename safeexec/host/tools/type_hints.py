@@ -18,7 +18,7 @@ import msgspec
 from msgspec import inspect as shapes
 
 from safeexec.errors import ToolError
-from safeexec.text import short_repr, type_name
+from safeexec.text import default_text, short_repr, type_name
 
 _EXACT = (bytes, bytearray)
 """Never made of text: msgspec would read it as base64."""
@@ -105,10 +105,11 @@ class _Text(str):
 def signature(of: inspect.Signature) -> str:
     """A signature as guest code reads it."""
     empty = of.empty
-    parameters = [
-        one if one.annotation is empty else one.replace(annotation=_Text(shown(one.annotation)))
-        for one in of.parameters.values()
-    ]
+    parameters = []
+    for one in of.parameters.values():
+        annotation = "" if one.annotation is empty else shown(one.annotation)
+        default = empty if one.default is empty else _Text(default_text(one.default, annotation))
+        parameters.append(one.replace(annotation=_Text(annotation) if annotation else empty, default=default))
     returns = of.return_annotation
     return str(
         of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Text(shown(returns)))
@@ -213,7 +214,7 @@ def _shape(info: Any) -> str:
         hint = f": {shown(hints[field.name])}" if field.name in hints else ""
         default = "" if field.required else " (optional)"
         if field.default is not msgspec.NODEFAULT:
-            default = f" = {short_repr(field.default, _SHOWN)}"
+            default = f" = {default_text(field.default, hint)}"
         rows.append(f"{field.encode_name}{hint}{default}")
     kind = "a tuple of" if isinstance(info, shapes.NamedTupleType) else "a dict with"
     return f"{kind} {', '.join(rows)}"

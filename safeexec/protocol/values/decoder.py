@@ -29,8 +29,9 @@ def decode(
     max_depth: int = f.MAX_DEPTH,
     max_nodes: int = f.MAX_NODES,
     arrays: bool = False,
+    opaque: list[Opaque] | None = None,
 ) -> Any:
-    """The value in `data`.
+    """The value in `data`. The first `Opaque` in it is put into the list `opaque`, where one is given.
 
     Raises `ProtocolError` for anything that `encode` does not write: bad tags, lengths, numbers or text, bytes left
     over, more than `max_nodes` values, nesting beyond `max_depth`. `arrays`: import numpy and pandas where needed.
@@ -48,6 +49,8 @@ def decode(
             return _INLINE[tag]
         reader = Reader(memoryview(data), min(max_depth, f.MAX_DEPTH), min(max_nodes, f.MAX_NODES), arrays)
         value = reader.value(0)
+        if opaque is not None and reader.opaque is not None:
+            opaque.append(reader.opaque)
     except ProtocolError:
         raise
     except Exception as error:
@@ -60,7 +63,7 @@ def decode(
 class Reader:
     """A place in the bytes of one value, and the budgets that are left."""
 
-    __slots__ = ("arrays", "at", "deadline", "in_key", "max_depth", "nodes", "view", "zones")
+    __slots__ = ("arrays", "at", "deadline", "in_key", "max_depth", "nodes", "opaque", "view", "zones")
 
     def __init__(self, view: memoryview, max_depth: int, max_nodes: int, arrays: bool) -> None:
         self.view = view
@@ -70,6 +73,7 @@ class Reader:
         self.arrays = arrays
         self.in_key = 0
         self.deadline = 0.0
+        self.opaque: Opaque | None = None  # the first one
         self.zones: dict[str, tzinfo | UnknownZone] = {}
 
     def value(self, depth: int) -> Any:
@@ -327,7 +331,9 @@ def named_zone(r: Reader, key: str) -> tzinfo | UnknownZone:
 
 
 def _opaque(r: Reader, depth: int) -> Opaque:
-    return Opaque(r.text(), r.text())
+    found = Opaque(r.text(), r.text())
+    r.opaque = r.opaque or found
+    return found
 
 
 def _table(r: Reader, depth: int) -> Any:

@@ -1,0 +1,75 @@
+"""What a session keeps of its past for people to read, within bounds: tool calls, and the sources of its steps."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import Self
+
+from safeexec.results import ToolCallRecord
+
+RECORDS = 10_000
+"""Tool calls that a session remembers: the newest ones."""
+SOURCE_CHARACTERS = 4 << 20
+"""Characters of the sources that a session remembers. That of the step that runs is kept whatever its size."""
+
+
+class ToolLog:
+    """The tool calls of one session. It counts all of them, and keeps the newest `RECORDS`."""
+
+    __slots__ = ("_kept", "_total")
+
+    def __init__(self) -> None:
+        self._kept: deque[ToolCallRecord] = deque(maxlen=RECORDS)
+        self._total = 0
+
+    def append(self, record: ToolCallRecord) -> None:
+        self._kept.append(record)
+        self._total += 1
+
+    def __len__(self) -> int:
+        """How many calls there have been: a mark for `since`."""
+        return self._total
+
+    def since(self, mark: int) -> tuple[ToolCallRecord, ...]:
+        """The calls after the first `mark` ones, as far as they are kept."""
+        if mark == self._total:
+            return ()
+        return tuple(islice(self._kept, max(0, mark - (self._total - len(self._kept))), None))
+
+    def copy(self) -> Self:
+        copied = type(self)()
+        copied._kept, copied._total = self._kept.copy(), self._total
+        return copied
+
+
+class Sources(dict[str, str]):
+    """The sources of a session by file, ``<step 3>``, for tracebacks of steps that are killed. Those of the oldest
+    steps go first; a plugin's stay.
+    """
+
+    __slots__ = ("_size",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._size = 0
+
+    def add(self, step: int, source: str) -> None:
+        """Remember the source of a step."""
+        self[f"<step {step}>"] = source
+        self._size += len(source)
+        while self._size > SOURCE_CHARACTERS:
+            oldest = next(file for file in self if file.startswith("<step "))
+            if oldest == f"<step {step}>":
+                return
+            self._size -= len(self.pop(oldest))
+
+    def clear(self) -> None:
+        super().clear()
+        self._size = 0
+
+    def copy(self) -> Self:
+        copied = type(self)()
+        copied.update(self)
+        copied._size = self._size
+        return copied
