@@ -4,8 +4,9 @@ of it.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from safeexec.untrusted.calls import code_of
 
 if TYPE_CHECKING:
     from safeexec import Policy, Result, Session
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 Api = Literal["openai", "openai-responses", "mistral", "anthropic"]
 """`openai` is Chat Completions, `openai-responses` the Responses API: they nest a function differently."""
 NAME = "run_python"
+INVALID = 'Nothing was run: the arguments must be a JSON object like {"code": "print(1)"}.'
 
 
 def describe(policy: Policy, tools: Any = ()) -> str:
@@ -51,14 +53,10 @@ def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int
     """Run what a model asked for: the text to send back, and the result. `arguments` as the API gave them, JSON or a
     dict.
 
-    Arguments that are none are told to the model, and nothing is run.
+    Invalid arguments are told to the model, and nothing is run.
     """
-    try:
-        given = json.loads(arguments) if isinstance(arguments, str) else arguments
-        code = given["code"]
-        if not isinstance(code, str):
-            raise TypeError
-    except (ValueError, TypeError, KeyError):
-        return 'Nothing was run: the arguments must be a JSON object like {"code": "print(1)"}.', None
+    code = code_of(arguments)
+    if code is None:
+        return INVALID, None
     result = session.run(code)
     return str(result.observation(max_tokens)), result

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import StructuredTool
+from pydantic import BaseModel, ConfigDict
 
-from safeexec.adapters.functions import NAME, describe
+from safeexec.adapters.functions import INVALID, NAME, describe
 
 if TYPE_CHECKING:
     from safeexec import AsyncSession, Policy, Session
+
+
+class RunPython(BaseModel):
+    """The arguments of a call, and nothing besides. Invalid ones are told to the model."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    code: str
 
 
 def python_tool(session: Session, policy: Policy, *, tools: Any = (), max_tokens: int = 2000) -> StructuredTool:
@@ -19,9 +27,7 @@ def python_tool(session: Session, policy: Policy, *, tools: Any = (), max_tokens
         result = session.run(code)
         return str(result.observation(max_tokens)), result
 
-    return StructuredTool.from_function(
-        func=run_python, name=NAME, description=describe(policy, tools), response_format="content_and_artifact"
-    )
+    return StructuredTool.from_function(func=run_python, **_declared(policy, tools))
 
 
 def async_python_tool(
@@ -33,6 +39,14 @@ def async_python_tool(
         result = await session.run(code)
         return str(result.observation(max_tokens)), result
 
-    return StructuredTool.from_function(
-        coroutine=run_python, name=NAME, description=describe(policy, tools), response_format="content_and_artifact"
-    )
+    return StructuredTool.from_function(coroutine=run_python, **_declared(policy, tools))
+
+
+def _declared(policy: Policy, tools: Any) -> dict[str, Any]:
+    return {
+        "name": NAME,
+        "description": describe(policy, tools),
+        "args_schema": RunPython,
+        "handle_validation_error": INVALID,
+        "response_format": "content_and_artifact",
+    }

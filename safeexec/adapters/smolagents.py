@@ -6,13 +6,16 @@ CodeAgent(tools, model, executor=executor, additional_authorized_imports=executo
 
 from __future__ import annotations
 
+import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smolagents.local_python_executor import CodeOutput, InterpreterError, PythonExecutor
 
 from safeexec import Opaque, Policy, Sandbox, ToolError
+from safeexec.text import short_repr
 
 if TYPE_CHECKING:
     from safeexec import Session
@@ -63,10 +66,10 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         result = session.run(code_action, timeout=self._timeout)
         self.state["_print_outputs"] = result.stdout
         if self._final:
-            return CodeOutput(output=self._final[0], logs=result.stdout, is_final_answer=True)
+            return CodeOutput(output=_shown(self._final[0]), logs=result.stdout, is_final_answer=True)
         if not result.ok:
             raise InterpreterError(str(result.observation()))
-        output = result.text if isinstance(result.value, Opaque) else result.value
+        output = result.text if isinstance(result.value, Opaque) else _shown(result.value)
         return CodeOutput(output=output, logs=result.stdout, is_final_answer=False)
 
     def cleanup(self) -> None:
@@ -92,14 +95,54 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         if not callable(tool):
             raise ToolError(f"the tool {name!r} is not callable")
 
+        signature = _declared(tool)
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            value = self._targets[name](*args, **kwargs)
+            # By name: smolagents takes one dict for the arguments, and has keywords of its own.
+            value = self._targets[name](**signature.bind(*args, **kwargs).arguments)
             if name == FINAL:
                 self._final.append(value)
             return value
 
         call.__name__ = name
         call.__doc__ = getattr(tool, "description", None) or inspect.getdoc(tool)
-        call.__signature__ = inspect.signature(getattr(tool, "forward", tool))  # type: ignore[attr-defined]
-        call.__annotations__ = {}
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
         return call
+
+
+def _declared(tool: Any) -> inspect.Signature:
+    """The signature of a tool, with the types that it declares to the model."""
+    signature = inspect.signature(getattr(tool, "forward", tool))
+    inputs = getattr(tool, "inputs", {})
+    parameters = [one.replace(annotation=_hint(inputs.get(one.name, {}))) for one in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+
+
+def _hint(declared: dict[str, Any]) -> Any:
+    """What ``{"type": "integer", "nullable": True}`` means in Python. Any where nothing can be checked."""
+    kinds = declared.get("type", "any")
+    found = [_TYPES.get(kind, Any) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    if Any in found:
+        return Any
+    return functools.reduce(operator.or_, [*found, *([None] if declared.get("nullable") else [])])
+
+
+def _shown(value: Any) -> Any:
+    """`value` as smolagents may print it: text instead of a number that `str` refuses."""
+    try:
+        str(value)
+    except (ValueError, RecursionError):
+        return short_repr(value)
+    return value
+
+
+_TYPES: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": int | float,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": None,
+}

@@ -34,6 +34,42 @@ def test_function_schemas_and_answers() -> None:
             assert "Nothing was run" in text
 
 
+HOSTILE = {
+    "deep list": "[" * 200_000,
+    "deep objects": '{"a":' * 100_000,
+    "deep code": '{"code":' + "[" * 200_000,
+    "no JSON": '"code"',
+    "a number": '{"code":' + "9" * 5000 + "}",
+    "not a number": '{"code": NaN}',
+    "lone surrogates": '{"code": "\\ud800"}',
+    "an undeclared keyword": '{"code": "1", "session": "x"}',
+    "a class of its own": {"code": type("S", (str,), {})("1")},
+    "a dict with more": {"code": "1", "x": 2},
+    "nothing": None,
+    "a list": ["code"],
+    "too much": '{"code": "' + "x" * (33 << 20) + '"}',
+}
+
+
+@pytest.fixture(scope="module")
+def session() -> Any:
+    with Sandbox("calculator") as sandbox, sandbox.session() as session:
+        yield session
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_invalid_arguments_run_nothing_and_raise_nothing(session: Any, name: str) -> None:
+    assert functions.answer(session, HOSTILE[name]) == (functions.INVALID, None)
+
+
+@pytest.mark.parametrize(
+    "code", ["1\0", "#" * 3_000_000, "(" * 5000, "-" * 100_000 + "1", "x" + ".a" * 50_000, "\ufeff1"]
+)
+def test_hostile_code_gives_a_result(session: Any, code: str) -> None:
+    text, result = functions.answer(session, {"code": code})
+    assert result is not None and not result.ok and text
+
+
 def test_the_schemas_are_what_the_sdks_declare() -> None:
     """Each SDK's own type of a tool takes the schema, where the SDK is installed."""
     pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")
@@ -66,6 +102,9 @@ def test_a_langchain_tool() -> None:
         assert "42" in tool.invoke({"code": "x = 6 * 7; x"})
         message = tool.invoke({"name": tool.name, "args": {"code": "x"}, "id": "1", "type": "tool_call"})
         assert message.artifact.value == 42
+        for arguments in ({"code": 5}, {"code": None}, {"code": ["1"]}, {}, {"code": "1", "x": 2}, {"code": b"1"}):
+            call = {"name": tool.name, "args": arguments, "id": "1", "type": "tool_call"}
+            assert "Nothing was run" in tool.invoke(call).content
 
     async def main() -> None:
         async with AsyncSandbox("calculator") as sandbox, sandbox.session() as session:
@@ -176,3 +215,36 @@ def test_a_smolagents_executor() -> None:
     assert "os" in str(steps[1].error)
     assert agent.run("and how many are left?", reset=False) == 3
     executor.cleanup()
+
+
+def test_smolagents_tools_get_what_they_declare() -> None:
+    smolagents = pytest.importorskip("smolagents", reason="smolagents is not installed")
+    from safeexec.adapters.smolagents import SafeExecutor
+
+    class Transfer(smolagents.Tool):  # type: ignore[misc, name-defined]
+        name = "transfer"
+        description = "d"
+        inputs = {"amount": {"type": "integer", "description": "a"}, "to": {"type": "string", "description": "t"}}
+        output_type = "string"
+
+        def forward(self, amount: int, to: str) -> str:
+            return f"{amount} {to}"
+
+    refused = (
+        "'1e9', 'x'",
+        "True, 'x'",
+        "[1], {}",
+        "{'amount': 1, 'to': 'x'}",
+        "1, 'x', sanitize_inputs_outputs=True",
+        "1, 'x', 1",
+    )
+    executor = SafeExecutor("standard")
+    executor.send_tools({"transfer": Transfer()})
+    try:
+        for arguments in refused:
+            with pytest.raises(Exception, match="TypeError"):
+                executor(f"transfer({arguments})")
+        assert executor("transfer(1, to='x')").output == "1 x"
+        assert str(executor("10**5000").output) == "<int of about 5001 digits>"
+    finally:
+        executor.cleanup()

@@ -51,7 +51,7 @@ _MESSAGE = 2000
 class Tool:
     """One function of the host, with what a call of it is checked against."""
 
-    __slots__ = ("_convert", "_hints", "function", "is_async", "name", "signature", "timeout")
+    __slots__ = ("_convert", "_declares", "_hints", "function", "is_async", "name", "signature", "timeout")
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not name.isidentifier():
@@ -60,6 +60,7 @@ class Tool:
             raise ToolError(f"the tool {name!r} is not callable: {type(function).__name__}")
         self.name = name
         self.function = function
+        self._declares = hasattr(function, "__signature__") or hasattr(function, "__wrapped__")
         self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004  (an object whose __call__ is a coroutine function)
@@ -76,10 +77,10 @@ class Tool:
 
     @property
     def checked(self) -> bool:
-        """Whether arguments are checked against type hints; without any, Python's own binding says all there is to
-        say.
+        """Whether arguments are bound here: to be checked against type hints, or because the function takes more than
+        it declares. Else Python's own binding says all there is to say.
         """
-        return bool(self._hints)
+        return bool(self._hints) or self._declares
 
     def described(self) -> m.ToolSignature:
         """The tool as guest code sees it."""

@@ -1,0 +1,35 @@
+"""Arguments that a model wrote: one text, or nothing, in linear time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safeexec.untrusted.calls import code_of
+from tests.untrusted.doubling import SLACK, growth
+
+
+@pytest.mark.parametrize("part", ["[", '{"a":', '{"code":', "9", '"', "\\u0000", "\x00", " ", "\\"])
+def test_the_work_grows_no_faster_than_the_text(part: str) -> None:
+    for before in ("", '{"code":', '{"code":"'):
+        assert growth(code_of, lambda n, before=before: before + part * (n // len(part))) < SLACK
+
+
+@given(st.text())
+def test_what_is_asked_for_is_what_runs(code: str) -> None:
+    given = {"code": code}
+    assert code_of(given) == code
+    assert code_of(json.dumps(given)) == (code if not any("\ud800" <= sign <= "\udfff" for sign in code) else None)
+
+
+SCALARS = st.none() | st.booleans() | st.floats() | st.integers() | st.text()
+
+
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("code"), inner)))
+def test_anything_else_is_no_call(arguments: Any) -> None:
+    code = code_of(arguments)
+    assert code is None or arguments in ({"code": code}, json.dumps({"code": code}))
