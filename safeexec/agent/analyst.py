@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
+from safeexec.agent.notebook import notebook
 from safeexec.agent.outcome import AgentResult, Event
+from safeexec.agent.report import html_report, markdown_report, pictures_of
 from safeexec.agent.survey import FileSurvey, survey_files
+from safeexec.untrusted.saving import NewFiles
 
 if TYPE_CHECKING:
     from safeexec import Policy
@@ -48,7 +51,7 @@ class Analysis:
     @property
     def pictures(self) -> tuple[bytes, ...]:
         """The PNGs of all steps, in order."""
-        return tuple(display.png for display in self.run.displays if display.png)
+        return tuple(picture for step in self.run.steps for picture in pictures_of(step))
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -58,23 +61,22 @@ class Analysis:
         )
 
     def write(self, directory: str | Path, name: str = "report") -> list[Path]:
-        """Write `name`.md with its pictures beside it, a self-contained `name`.html and `name`.ipynb; the paths."""
-        from safeexec.agent.notebook import notebook
-        from safeexec.agent.report import html_report, markdown_report
+        """Write `name`.md with its pictures beside it, a self-contained `name`.html and `name`.ipynb; the paths.
 
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        pictures = [directory / f"{name}-{number}.png" for number in range(1, len(self.pictures) + 1)]
-        for path, picture in zip(pictures, self.pictures, strict=True):
-            path.write_bytes(picture)
+        All are new files: where one of a name is taken, all get a number (`name`-2.md …). Raises OSError.
+        """
+        files = NewFiles(directory)
+        pictures = self.pictures
+        base = files.free_name(name)
+        names = [f"{base}-{number}.png" for number in range(1, len(pictures) + 1)]
         texts = {
-            f"{name}.md": markdown_report(self, [path.name for path in pictures]),
-            f"{name}.html": html_report(self),
-            f"{name}.ipynb": notebook(self),
+            f"{base}.md": markdown_report(self.question, self.files, self.run, names),
+            f"{base}.html": html_report(self.question, self.files, self.run),
+            f"{base}.ipynb": notebook(self.question, self.files, self.run),
         }
-        for file_name, text in texts.items():
-            (directory / file_name).write_text(text, encoding="utf-8", errors="replace")
-        return [*(directory / file_name for file_name in texts), *pictures]
+        contents = {file_name: text.encode("utf-8", "replace") for file_name, text in texts.items()}
+        contents |= dict(zip(names, pictures, strict=True))
+        return [Path(files.write(file_name, data)) for file_name, data in contents.items()]
 
 
 class DataAnalyst:

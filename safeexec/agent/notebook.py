@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from safeexec.agent.report import fenced, inert_markdown, plain_tables
+from safeexec.agent.report import answer_of
+from safeexec.text import printable
+from safeexec.untrusted.markup import fenced, plain_markdown, plain_tables, prose
+from safeexec.untrusted.saving import is_picture
 
 if TYPE_CHECKING:
-    from safeexec.agent.analyst import Analysis
-    from safeexec.agent.outcome import AgentStep
+    from safeexec.agent.outcome import AgentResult, AgentStep
+    from safeexec.agent.survey import FileSurvey
     from safeexec.results import Display
 
 _NOTICE = (
-    "A model wrote these cells, and they ran in a sandbox. A kernel is none: read them before you run them, in a "
+    "A model wrote these cells, and they ran in a sandbox. A notebook has none: read them before you run them, in a "
     "directory that holds the files."
 )
 _FINAL_ANSWER = "def final_answer(answer):\n    return answer"
 
 
-def notebook(analysis: Analysis) -> str:
-    """The notebook as JSON text: question, files, each step with its outputs, answer."""
-    steps = analysis.run.steps
-    cells = [_markdown("question", f"# {inert_markdown(analysis.question)}\n\n{_NOTICE}")]
-    cells += [_markdown(f"file-{n}", fenced(survey.render())) for n, survey in enumerate(analysis.files, 1)]
-    if any("final_answer" in step.source for step in steps):
+def notebook(question: str, files: Sequence[FileSurvey], run: AgentResult) -> str:
+    """The notebook as JSON text: question, files, each step with its outputs, answer.
+
+    It may be opened as trusted: no cell of text and no output holds markup of the guest's or the model's.
+    """
+    cells = [_markdown("question", f"# {plain_markdown(question)}\n\n{_NOTICE}")]
+    cells += [_markdown(f"file-{n}", fenced(survey.render())) for n, survey in enumerate(files, 1)]
+    if any("final_answer" in step.source for step in run.steps):
         cells.append(_cell("final-answer", None, _FINAL_ANSWER, []))
-    cells += [_step(step) if _ran(step) else _not_run(step) for step in steps]
-    cells.append(_markdown("answer", inert_markdown(analysis.text or f"No answer: {analysis.run.reason}.")))
+    cells += [_step(step) if _ran(step) else _not_run(step) for step in run.steps]
+    cells.append(_markdown("answer", prose(answer_of(run))))
     document = {
         "cells": cells,
         "metadata": {
@@ -71,7 +77,7 @@ def _step(step: AgentStep) -> dict[str, Any]:
 def _not_run(step: AgentStep) -> dict[str, Any]:
     """A step that was refused, or stopped and undone: a kernel outside the sandbox would run it."""
     error = step.result.error
-    why = inert_markdown(error.message if error is not None else "")
+    why = plain_markdown(error.message if error is not None else "")
     text = f"Step {step.number} is no cell ({step.result.outcome}): {why}\n\n{fenced(step.source, 'python')}"
     return _markdown(f"step-{step.number}", text)
 
@@ -79,27 +85,30 @@ def _not_run(step: AgentStep) -> dict[str, Any]:
 def _outputs(step: AgentStep) -> list[dict[str, Any]]:
     result = step.result
     outputs: list[dict[str, Any]] = [
-        {"output_type": "stream", "name": name, "text": _lines(text)}
+        {"output_type": "stream", "name": name, "text": _lines(printable(text))}
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr))
         if text
     ]
     outputs += [{"output_type": "display_data", "metadata": {}, "data": _data(display)} for display in result.displays]
     if result.text and not any(display.text == result.text for display in result.displays):
-        data = {"text/plain": _lines(result.text)}
+        data = {"text/plain": _lines(printable(result.text))}
         outputs.append({"output_type": "execute_result", "execution_count": step.number, "metadata": {}, "data": data})
     if result.error is not None:
         error = result.error
-        traceback = (error.traceback or f"{error.type}: {error.message}").split("\n")
-        outputs.append({"output_type": "error", "ename": error.type, "evalue": error.message, "traceback": traceback})
+        name, message = printable(error.type), printable(error.message)
+        traceback = printable(error.traceback or f"{name}: {message}").split("\n")
+        outputs.append({"output_type": "error", "ename": name, "evalue": message, "traceback": traceback})
     return outputs
 
 
 def _data(display: Display) -> dict[str, Any]:
-    data: dict[str, Any] = {"text/plain": _lines(display.text or "")}
-    if display.png:
+    data: dict[str, Any] = {"text/plain": _lines(printable(display.text or ""))}
+    if display.png and is_picture("image/png", display.png):
         data["image/png"] = base64.b64encode(display.png).decode()
     elif display.html:
-        data["text/html"] = _lines(plain_tables(display.html))
+        # The classes keep MathJax out, whose \\href may name a script.
+        shown = f'<div class="tex2jax_ignore mathjax_ignore">{plain_tables(display.html)}</div>'
+        data["text/html"] = _lines(shown)
     return data
 
 

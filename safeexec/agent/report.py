@@ -1,37 +1,42 @@
 """Reports of an analysis: Markdown, and one HTML file that holds its pictures and runs nothing.
 
-Output, tables and names come from guest code. In HTML everything is escaped but the plain structure of tables, and a
-Content-Security-Policy forbids scripts and any request, should an escape be missed.
+Output, tables, names and the answer come from guest code and a model. In HTML everything is escaped but the plain
+structure of tables, and a Content-Security-Policy forbids scripts and any request besides. In Markdown they are blocks
+of text.
 """
 
 from __future__ import annotations
 
 import base64
-import html
-import re
-from html.parser import HTMLParser
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from safeexec.agent.transcript import shorten
+from safeexec.untrusted.markup import (
+    CONTENT_SECURITY_POLICY,
+    escape,
+    fenced,
+    markdown_table,
+    plain_markdown,
+    plain_tables,
+    prose,
+)
+from safeexec.untrusted.saving import is_picture
 
 if TYPE_CHECKING:
-    from safeexec.agent.analyst import Analysis
-    from safeexec.agent.outcome import AgentStep
+    from safeexec.agent.outcome import AgentResult, AgentStep
+    from safeexec.agent.survey import FileSurvey
     from safeexec.results import Display
 
 _MAX_OUTPUT = 20_000
-_HTML = re.compile(r"<(?=[A-Za-z/!?])")
-_TABLE_TAGS = frozenset({"table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"})
-_SILENT_TAGS = frozenset(
-    {"script", "style", "head", "title", "template", "iframe", "object", "svg", "math", "textarea", "noscript"}
-)
+_MAX_TITLE = 200
 
 _PAGE = """\
 <!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
@@ -50,39 +55,42 @@ img {{ max-width: 100%; }}
 """
 
 
-def markdown_report(analysis: Analysis, pictures: list[str]) -> str:
+def pictures_of(step: AgentStep) -> list[bytes]:
+    """The PNGs that a step showed: what begins as one."""
+    return [display.png for display in step.result.displays if display.png and is_picture("image/png", display.png)]
+
+
+def answer_of(run: AgentResult) -> str:
+    """The answer in words, or why there is none."""
+    return run.text or f"No answer: {run.reason}."
+
+
+def markdown_report(question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str]) -> str:
     """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order."""
     remaining = iter(pictures)
-    answer = analysis.text or f"No answer: {analysis.run.reason}."
-    parts = [f"# {inert_markdown(_one_line(analysis.question))}", inert_markdown(answer), "## Files"]
-    parts += [fenced(survey.render()) for survey in analysis.files]
+    parts = [f"# {plain_markdown(question[:_MAX_TITLE])}", prose(answer_of(run)), "## Files"]
+    parts += [fenced(survey.render()) for survey in files]
     parts.append("## Steps")
-    for step in analysis.run.steps:
+    for step in run.steps:
         parts += [f"### Step {step.number}", fenced(step.source, "python")]
         parts += [fenced(text) for _, text in _texts(step)]
-        for display in step.result.displays:
-            if display.png:
-                parts.append(f"![Picture of step {step.number}]({next(remaining)})")
-            elif display.markdown and _is_table(display):
-                parts.append(inert_markdown(display.markdown))
+        parts += [f"![Picture of step {step.number}]({next(remaining)})" for _ in pictures_of(step)]
+        tables = (markdown_table(display.markdown) for display in step.result.displays if display.markdown)
+        parts += filter(None, tables)
     return "\n\n".join(parts) + "\n"
 
 
-def html_report(analysis: Analysis) -> str:
+def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult) -> str:
     """The report as one HTML page."""
-    answer = html.escape(analysis.text or f"No answer: {analysis.run.reason}.")
-    parts = [
-        f"<h1>{html.escape(_one_line(analysis.question))}</h1>",
-        f'<div class="prose">{answer}</div>',
-        "<h2>Files</h2>",
-    ]
-    parts += [f"<pre>{html.escape(survey.render())}</pre>" for survey in analysis.files]
+    title = escape(" ".join(question[:_MAX_TITLE].split()))
+    parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer_of(run))}</div>', "<h2>Files</h2>"]
+    parts += [f"<pre>{escape(survey.render())}</pre>" for survey in files]
     parts.append("<h2>Steps</h2>")
-    for step in analysis.run.steps:
-        parts += [f"<h3>Step {step.number}</h3>", f'<pre class="code">{html.escape(step.source)}</pre>']
-        parts += [f'<pre class="{kind}">{html.escape(text)}</pre>' for kind, text in _texts(step)]
+    for step in run.steps:
+        parts += [f"<h3>Step {step.number}</h3>", f'<pre class="code">{escape(step.source)}</pre>']
+        parts += [f'<pre class="{kind}">{escape(text)}</pre>' for kind, text in _texts(step)]
         parts += [shown for display in step.result.displays if (shown := _html_display(display))]
-    return _PAGE.format(title=html.escape(_one_line(analysis.question)), body="\n".join(parts))
+    return _PAGE.format(title=title, policy=CONTENT_SECURITY_POLICY, body="\n".join(parts))
 
 
 def _texts(step: AgentStep) -> list[tuple[str, str]]:
@@ -94,77 +102,12 @@ def _texts(step: AgentStep) -> list[tuple[str, str]]:
     if result.error is not None:
         failure = result.error.traceback.strip() or f"{result.error.type}: {result.error.message}"
         texts.append(("failed", failure + (f"\nHint: {result.error.hint}" if result.error.hint else "")))
-    return [(kind, _printable(text)) for kind, text in texts]
+    return [(kind, shorten(text, _MAX_OUTPUT)) for kind, text in texts]
 
 
 def _html_display(display: Display) -> str:
-    if display.png:
+    if display.png and is_picture("image/png", display.png):
         return f'<img alt="Picture" src="data:image/png;base64,{base64.b64encode(display.png).decode()}">'
     if display.html:
         return plain_tables(display.html)
-    return f"<pre>{html.escape(_printable(display.text))}</pre>" if display.text else ""
-
-
-def _is_table(display: Display) -> bool:
-    return bool(display.markdown and display.markdown.lstrip().startswith("|"))
-
-
-def _printable(text: str) -> str:
-    if len(text) > _MAX_OUTPUT:
-        text = shorten(text, _MAX_OUTPUT)
-    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:200]
-
-
-def inert_markdown(text: str) -> str:
-    """Markdown that a model or a table wrote, without HTML and without pictures, which a reader would fetch."""
-    return _HTML.sub("&lt;", text).replace("![", "!\\[")
-
-
-def fenced(text: str, label: str = "") -> str:
-    """A code block that nothing in the text ends."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}{label}\n{text.rstrip()}\n{fence}"
-
-
-class _Tables(HTMLParser):
-    """Keeps tables without any attribute but spans, and the text in them; all other markup goes."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _SILENT_TAGS:
-            self._silent += 1
-        elif tag in _TABLE_TAGS and not self._silent:
-            spans = "".join(
-                f' {name}="{value}"'
-                for name, value in attrs
-                if name in ("colspan", "rowspan") and (value or "").isdecimal()
-            )
-            self.parts.append(f"<{tag}{spans}>")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _SILENT_TAGS:
-            self._silent = max(0, self._silent - 1)
-        elif tag in _TABLE_TAGS and not self._silent:
-            self.parts.append(f"</{tag}>")
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.parts.append(html.escape(data))
-
-
-def plain_tables(markup: str) -> str:
-    """The tables and the text of `markup`, and nothing that could run, load or style."""
-    parser = _Tables()
-    parser.feed(markup)
-    parser.close()
-    return "".join(parser.parts)
+    return f"<pre>{escape(shorten(display.text, _MAX_OUTPUT))}</pre>" if display.text else ""

@@ -5,9 +5,12 @@ terminal, else as plain lines. Whatever a model or guest code wrote is made prin
 from __future__ import annotations
 
 import sys
+from keyword import kwlist
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from safeexec.agent.blocks import read_blocks
+from safeexec.agent.extraction import without_thinking
 from safeexec.agent.outcome import (
     AgentStep,
     EndEvent,
@@ -20,13 +23,18 @@ from safeexec.agent.outcome import (
     StepEvent,
     TextEvent,
 )
+from safeexec.agent.snippets import Parser
+from safeexec.agent.transcript import shorten
 from safeexec.text import printable
+from safeexec.untrusted.saving import NewFiles, is_picture
 
 if TYPE_CHECKING:
     from safeexec.agent.messages import Reply
     from safeexec.agent.outcome import AgentResult
 
 _PROSE_LIMIT = 4000
+_SOURCE_LIMIT = 40_000
+_KEYWORDS = rf"\b(?:{'|'.join(kwlist)})\b"
 
 
 class View(Protocol):
@@ -37,30 +45,30 @@ class View(Protocol):
     def close(self) -> None: ...
 
 
-class Pictures:
-    """Writes the pictures of steps to a directory, numbered; made on first use."""
+class StepPictures:
+    """Writes the PNGs of steps to new files `picture-N.png` in a directory, which is made on first use."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._count = 0
+    def __init__(self, directory: str | Path) -> None:
+        self._files = NewFiles(directory)
+        self._next = 0
 
     def save(self, step: AgentStep) -> list[str]:
         """Write this step's pictures: a line on each. One that cannot be written does not end the run."""
-        lines = []
-        for display in step.result.displays:
-            if display.png:
-                self._count += 1
-                path = self._directory / f"picture-{self._count}.png"
-                try:
-                    self._directory.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(display.png)
-                    lines.append(f"picture: {path}")
-                except OSError as error:
-                    lines.append(f"picture: {path} cannot be written: {error.strerror or error}")
-        return lines
+        return [self._save(display.png) for display in step.result.displays if display.png]
+
+    def _save(self, png: bytes) -> str:
+        if not is_picture("image/png", png):
+            return "picture: left out: its bytes are not those of a PNG"
+        try:
+            self._next = self._next or self._files.next_number("picture")
+            path = self._files.write(f"picture-{self._next}.png", png)
+        except OSError as error:
+            return f"picture: none can be written to {self._files.directory}: {error.strerror or error}"
+        self._next += 1
+        return f"picture: {path}"
 
 
-def open_view(pictures: Pictures, stream: TextIO | None = None) -> View:
+def open_view(pictures: StepPictures, stream: TextIO | None = None) -> View:
     """rich on a terminal, plain lines anywhere else."""
     stream = stream or sys.stdout
     if stream.isatty():
@@ -74,7 +82,7 @@ def open_view(pictures: Pictures, stream: TextIO | None = None) -> View:
 class PlainView:
     """Lines without control sequences."""
 
-    def __init__(self, pictures: Pictures, stream: TextIO) -> None:
+    def __init__(self, pictures: StepPictures, stream: TextIO) -> None:
         self._pictures = pictures
         self._stream = stream
 
@@ -90,7 +98,7 @@ class PlainView:
                 if prose := prose_of(reply):
                     self._line(prose)
             case StepEvent(number, source):
-                self._line(f"--- step {number} ---\n{source}")
+                self._line(f"--- step {number} ---\n{shorten(source, _SOURCE_LIMIT)}")
             case ObservationEvent(step):
                 self._line(f"--- {status(step)} ---\n{outcome_text(step)}".rstrip())
                 for line in self._pictures.save(step):
@@ -109,7 +117,7 @@ class PlainView:
 class RichView:
     """Panels and colours. Raises ImportError without rich."""
 
-    def __init__(self, pictures: Pictures, stream: TextIO) -> None:
+    def __init__(self, pictures: StepPictures, stream: TextIO) -> None:
         from rich.console import Console
 
         self._pictures = pictures
@@ -120,7 +128,6 @@ class RichView:
 
     def show(self, event: Event) -> None:
         from rich.panel import Panel
-        from rich.syntax import Syntax
         from rich.text import Text
 
         match event:
@@ -135,7 +142,8 @@ class RichView:
                 if prose := prose_of(reply):
                     self._console.print(Text(printable(prose)))
             case StepEvent(number, source):
-                code = Syntax(printable(source), "python", background_color="default", word_wrap=True)
+                code = Text(printable(shorten(source, _SOURCE_LIMIT)))
+                code.highlight_regex(_KEYWORDS, "bold cyan")  # no lexer: those are not linear
                 self._console.print(Panel(code, title=f"step {number}", title_align="left", border_style="blue"))
                 self._status.update("running")
             case OutputEvent(text):
@@ -161,10 +169,6 @@ def prose_of(reply: Reply) -> str:
     """What a reply says before its code, for a reader who sees the code anyway. A reply without code is the answer,
     shown at the end.
     """
-    from safeexec.agent.blocks import read_blocks
-    from safeexec.agent.extraction import without_thinking
-    from safeexec.agent.snippets import Parser
-
     text = without_thinking(reply.text)
     if reply.tool_calls:
         return text.strip()[:_PROSE_LIMIT]

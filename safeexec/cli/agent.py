@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec.agent import AgentResult, Model, Transcript
@@ -56,7 +61,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
 
 def main(options: argparse.Namespace) -> int:
     """Run the task and show it. 0 with an answer, 1 without."""
-    from safeexec.agent.view import Pictures, open_view
+    from safeexec.agent.view import StepPictures, open_view
 
     problem = _misuse(options)
     if problem:
@@ -64,13 +69,13 @@ def main(options: argparse.Namespace) -> int:
         return 2
     model, recorded = _model(options)
     path = _transcript_path(options)
-    view = open_view(Pictures(Path(options.display_dir)))
+    view = open_view(StepPictures(options.display_dir))
     try:
         result = _run(options, model, recorded, path, view.show)
     finally:
         view.close()
-        if path is not None and path.is_file():  # also after Ctrl-C: a run can be resumed from it
-            print(f"transcript: {path}")
+        if path is not None and _holds_something(path):  # also after Ctrl-C: a run can be resumed from it
+            print(f"transcript: {printable(str(path))}")
     return 0 if result.ok else 1
 
 
@@ -127,48 +132,55 @@ def _run(
     }
     resumed = recorded if options.resume else None
     tasks = [options.task] if options.task or recorded is None or resumed else recorded.tasks
-    policy = options.policy or (_recorded_policy(recorded) if recorded is not None else "")
+    usual = "data-analysis" if options.file else "calculator"
+    policy = options.policy or (_recorded_policy(recorded, usual) if recorded is not None else usual)
     if options.file:
-        analyst = DataAnalyst(model, _files(options.file), policy or "data-analysis", **settings)
+        analyst = DataAnalyst(model, _files(options.file), policy, **settings)
         analysis = analyst.resume(resumed, options.task) if resumed else analyst.run(tasks[0])
         if options.report:
             for written in analysis.write(options.report):
-                print(f"report: {written}")
+                print(f"report: {printable(str(written))}")
         return analysis.run
-    agent = CodeAgent(model, policy or "calculator", **settings)
+    agent = CodeAgent(model, policy, **settings)
     result = agent.resume(resumed, task=options.task) if resumed else agent.run(tasks[0])
     for task in tasks[1:]:
         result = agent.resume(result.transcript, task=task)
     return result
 
 
-def _recorded_policy(recorded: Transcript) -> str:
-    """The policy of a recorded run, if it is a profile: a file must not choose another file as the policy for its own
-    code. Raises AgentError.
+def _recorded_policy(recorded: Transcript, usual: str) -> str:
+    """The policy of a recorded run, where it is the one that would be used anyway: a file must not choose what its own
+    code may do. Raises AgentError.
     """
-    from safeexec import Policy
     from safeexec.agent import AgentError
 
-    name = recorded.entries[0].get("policy") or ""
-    if name and name not in Policy.profiles():
-        raise AgentError(f"the run was recorded with the policy {name!r}, which is no profile: name it with --policy")
-    return str(name)
+    name = recorded.entries[0].get("policy") or usual
+    if name != usual:
+        raise AgentError(
+            f"the run was recorded with the policy {name!r}, and its file alone does not choose that in place of "
+            f"{usual!r}: if you know where it comes from, name a policy with --policy"
+        )
+    return usual
 
 
 def _transcript_path(options: argparse.Namespace) -> Path | None:
-    """The file of this run's transcript; none for a replay that did not ask for one."""
+    """The file of this run's transcript, a new one where none is named; none for a replay that did not ask for one."""
     if options.resume:
         return Path(options.resume)
     if options.transcript:
         return Path(options.transcript)
     if options.replay:
         return None
-    import time
-    from itertools import count
-
     stem = time.strftime("agent-%Y%m%d-%H%M%S")
-    names = (Path(f"{stem}{f'-{n}' if n else ''}.jsonl") for n in count())
-    return next(name for name in names if not name.exists())
+    for number in count():
+        path = Path(f"{stem}{f'-{number}' if number else ''}.jsonl")
+        try:
+            # Made here, so that no link that is planted under this name is written through.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        except FileExistsError:
+            continue
+        return path
+    raise AssertionError("numbers do not end")
 
 
 def _files(given: list[str]) -> dict[str, str]:

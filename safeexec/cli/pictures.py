@@ -1,5 +1,5 @@
 """Pictures in a terminal: written to files whose names are printed, and shown inline where the terminal can show
-them.
+them. Guest code made them: bytes are what they are called, files are new, and pages run nothing.
 """
 
 from __future__ import annotations
@@ -7,20 +7,31 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
+
+from safeexec.text import printable
+from safeexec.untrusted.markup import framed_html, framed_svg
+from safeexec.untrusted.saving import SIGNATURES, NewFiles, is_picture
 
 if TYPE_CHECKING:
     from safeexec import Display
 
-SUFFIXES = {
-    "image/png": ".png",
-    "image/svg+xml": ".svg",
-    "image/jpeg": ".jpg",
-    "text/html": ".html",
-    "text/latex": ".tex",
+
+def _same(text: str) -> str:
+    return text
+
+
+SUFFIXES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "image/png": (".png", _same),
+    "image/svg+xml": (".svg.html", framed_svg),
+    "image/jpeg": (".jpg", _same),
+    "text/html": (".html", framed_html),
+    "text/latex": (".tex", _same),
 }
-"""Kinds of a display that are worth a file, the best first; plain text is on the terminal already."""
+"""Kinds of a display that are worth a file, the best first, and how text is put into it; plain text is on the terminal
+already.
+"""
 _PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
 _KITTY_CHUNK = 4096
 
@@ -31,30 +42,42 @@ class Pictures:
     """
 
     def __init__(self, directory: str | None) -> None:
-        self._directory = directory
+        self._files = NewFiles(directory) if directory else None
+        self._first = 0
         self._count = 0
 
     def show(self, displays: Iterable[Display]) -> None:
         """Write and show each display; one that is neither is described on stderr. Raises OSError."""
         for display in displays:
             self._count += 1
-            names = [self._write(display, mime) for mime in SUFFIXES if mime in display] if self._directory else []
+            names = self._write(self._files, display) if self._files is not None else []
             shown = inline(display, os.environ) if sys.stdout.isatty() else ""
             if shown:
                 sys.stdout.write(shown + "\n")
             for name in names:
-                print(f"display {self._count}: {name}", file=sys.stderr)
+                print(f"display {self._count}: {printable(name)}", file=sys.stderr)
             if not names and not shown and any(mime in display for mime in _PICTURES):
-                print(f"display {self._count}: a picture; --display-dir DIR writes it to a file", file=sys.stderr)
+                advice = (
+                    "left out, its bytes are not of its kind"
+                    if self._files
+                    else "--display-dir DIR writes it to a file"
+                )
+                print(f"display {self._count}: a picture; {advice}", file=sys.stderr)
 
-    def _write(self, display: Display, mime: str) -> str:
-        assert self._directory is not None
-        os.makedirs(self._directory, exist_ok=True)
-        path = os.path.join(self._directory, f"display-{self._count}{SUFFIXES[mime]}")
-        data = display[mime]
-        with open(path, "wb") as file:
-            file.write(data if isinstance(data, bytes) else data.encode("utf-8", "replace"))
-        return path
+    def _write(self, files: NewFiles, display: Display) -> list[str]:
+        """Write each kind that a display has; the paths. Numbers begin behind those that are taken."""
+        self._first = self._first or files.next_number("display")
+        stem = f"display-{self._first + self._count - 1}"
+        contents = {suffix: _content(display, mime, put) for mime, (suffix, put) in SUFFIXES.items() if mime in display}
+        return [files.write(stem + suffix, data) for suffix, data in contents.items() if data is not None]
+
+
+def _content(display: Display, mime: str, put: Callable[[str], str]) -> bytes | None:
+    """The bytes of a file for one kind; None for a picture that is none."""
+    data = display[mime]
+    if isinstance(data, bytes) or mime in SIGNATURES:
+        return data if isinstance(data, bytes) and is_picture(mime, data) else None
+    return put(data).encode("utf-8", "replace")
 
 
 def inline(display: Display, environment: Mapping[str, str]) -> str:
@@ -63,7 +86,7 @@ def inline(display: Display, environment: Mapping[str, str]) -> str:
     The bytes are the guest's, but base64 leaves nothing in them that a terminal could take for a command.
     """
     png = display.png
-    if png is None:
+    if png is None or not is_picture("image/png", png):
         return ""
     encoded = base64.standard_b64encode(png).decode("ascii")
     if environment.get("KITTY_WINDOW_ID") or environment.get("TERM", "") in ("xterm-kitty", "xterm-ghostty"):

@@ -228,25 +228,34 @@ def _write(parent: int, name: str, data: bytes, mode: int | None) -> None:
 
 
 @contextmanager
-def _parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """The directory that the last part of `path` is in, and that part. OSError for a path that leaves `top`."""
+def directory_below(top: int, path: str, *, make: bool = False) -> Iterator[int]:
+    """The descriptor of a directory below `top`; with `make` it is made. OSError for a link on the way."""
     if len(path) > MAX_PATH:
         raise OSError(errno.ENAMETOOLONG, "the path is too long")
     pure = PurePosixPath(path)
-    *above, name = pure.parts or ("",)
-    if pure.is_absolute() or ".." in pure.parts or "\0" in path or not name or len(above) > MAX_DEPTH:
+    if pure.is_absolute() or ".." in pure.parts or "\0" in path or len(pure.parts) > MAX_DEPTH:
         raise OSError(errno.EINVAL, "not a path below the directory")
     here = os.dup(top)
     try:
-        for part in above:
+        for part in pure.parts:
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=here)
             inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
             os.close(here)
             here = inner
-        yield here, name
+        yield here
     except UnicodeEncodeError:  # a lone surrogate that no bytes of a name stand behind
         raise OSError(errno.EINVAL, "it cannot be the name of a file") from None
     finally:
         os.close(here)
+
+
+@contextmanager
+def _parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """The directory that the last part of `path` is in, and that part. OSError for a path that leaves `top`."""
+    pure = PurePosixPath(path)
+    if not pure.name or pure.name == ".." or "\0" in path:
+        raise OSError(errno.EINVAL, "not a path below the directory")
+    with directory_below(top, str(pure.parent), make=make) as directory:
+        yield directory, pure.name

@@ -54,26 +54,34 @@ def test_a_run_writes_its_transcript_and_can_be_resumed(tmp_path: Path, capsys: 
     assert [entry["answer"] for entry in entries if entry["kind"] == "end"] == ["Set.", "42"]
 
 
-def test_a_run_is_resumed_and_replayed_under_its_own_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_resumed_and_replayed_under_the_policy_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = "import pathlib\nstr(pathlib.PurePosixPath('a') / 'b')"
     with chat_server(
         Say(f"```python\n{path}\n```"), Say("a/b"), Say(f"```python\n{path}\n```"), Say("again")
     ) as server:
         assert main(["agent", "t", "-p", "standard", "--server-url", server.url, "--transcript", "run.jsonl"]) == 0
-        assert main(["agent", "more", "--server-url", server.url, "--resume", "run.jsonl"]) == 0
-    assert main(["agent", "--replay", "run.jsonl"]) == 0
+        more = ["agent", "more", "--server-url", server.url, "--resume", "run.jsonl"]
+        assert main(more) == 2
+        assert main([*more, "-p", "standard"]) == 0
+    assert main(["agent", "--replay", "run.jsonl", "-p", "standard"]) == 0
     shown = capsys.readouterr().out
     assert "rejected" not in shown
     assert shown.count("=== a/b") == 2 and shown.count("=== again") == 2, "a replay shows all tasks"
 
 
-def test_a_transcript_cannot_choose_a_file_as_its_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("policy", ["mine.yaml", "confined-python", "\x1b[2Jdata-analysis"])
+def test_a_transcript_does_not_choose_its_policy(
+    policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mine.yaml").write_text("extends: confined-python\n")
     reply = {"kind": "reply", "text": "```python\nimport os\n```"}
-    entries = [{"kind": "task", "task": "t", "policy": "mine.yaml"}, reply]
+    entries = [{"kind": "task", "task": "t", "policy": policy}, reply]
     (tmp_path / "foreign.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
     assert main(["agent", "--replay", "foreign.jsonl"]) == 2
-    assert "'mine.yaml', which is no profile: name it with --policy" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "name a policy with --policy" in said and "\x1b" not in said
 
 
 def test_a_transcript_is_not_mixed_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +150,7 @@ def test_control_sequences_of_guests_do_not_reach_the_terminal(capsys: pytest.Ca
 
 DRAWN = """\
 class Picture:
-    def _repr_png_(self): return b"\\x89PNG"
+    def _repr_png_(self): return b"\\x89PNG\\r\\n\\x1a\\n"
 display(Picture())"""
 
 
@@ -152,7 +160,50 @@ def test_a_picture_that_cannot_be_written_does_not_end_the_run(
     (tmp_path / "taken").write_text("")
     with chat_server(Say(f"```python\n{DRAWN}\n```"), Say("Drawn.")) as server:
         assert main(["agent", "t", "--server-url", server.url, "--display-dir", "taken"]) == 0
-    assert "picture-1.png cannot be written: " in capsys.readouterr().out
+    assert "picture: none can be written to taken: a link or a file stands in the place" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("plant", ["file", "directory", "dangling"])
+def test_a_planted_link_is_not_written_through(plant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder from a stranger: a recorded run, and a link where its picture will go."""
+    mine = tmp_path.parent / f"{tmp_path.name}-mine"
+    mine.mkdir()
+    (mine / "profile").write_text("mine\n")
+    if plant == "directory":
+        (tmp_path / "pictures").symlink_to(mine)
+    else:
+        (tmp_path / "pictures").mkdir()
+        (tmp_path / "pictures/picture-1.png").symlink_to(mine / ("profile" if plant == "file" else "new"))
+    drawn = f"```python\n{DRAWN}\n```"
+    entries = [
+        {"kind": "task", "task": "t \x1b[31mX\r", "model": "m", "policy": "calculator"},
+        {"kind": "reply", "text": f"go\n{drawn}"},
+        {"kind": "reply", "text": "The answer \x1b[31m is \x1b]0;x\x07 42."},
+    ]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert main(["agent", "--replay", "run.jsonl"]) == 0
+    assert [path.name for path in mine.iterdir()] == ["profile"] and (mine / "profile").read_text() == "mine\n"
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert ("none can be written" if plant == "directory" else "picture: pictures/picture-2.png") in shown
+
+
+def test_what_is_no_picture_is_not_written_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = DRAWN.replace("\\x89PNG\\r\\n\\x1a\\n", "\\n#!/bin/sh\\necho pwned\\n")
+    assert script != DRAWN
+    with chat_server(Say(f"```python\n{script}\n```"), Say("Drawn.")) as server:
+        assert main(["agent", "t", "--server-url", server.url]) == 0
+    assert "left out: its bytes are not those of a PNG" in capsys.readouterr().out
+    assert not (tmp_path / "pictures").exists()
+
+
+def test_a_transcript_is_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.strftime", lambda form: "agent-now")
+    (tmp_path / "agent-now.jsonl").symlink_to(tmp_path / "mine")
+    with chat_server(Say("x")) as server:
+        assert main(["agent", "t", "--server-url", server.url]) == 0
+    assert not (tmp_path / "mine").exists()
+    assert (tmp_path / "agent-now-1.jsonl").read_text().startswith('{"kind": "task"')
 
 
 @pytest.mark.modules("pandas", "matplotlib")

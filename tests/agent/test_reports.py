@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,6 @@ import pytest
 
 from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.analyst import Analysis, DataAnalyst
-from safeexec.agent.report import plain_tables
 from safeexec.agent.survey import _facts
 
 CSV = "region,amount,note\nnorth,1.5,a\nsouth,,b\nnorth,4.5,c\n"
@@ -104,25 +104,6 @@ def test_files_that_cannot_be_told_apart_are_refused(files: str | list[str]) -> 
         DataAnalyst(ScriptedModel([]), files)
 
 
-def test_tables_survive_and_nothing_that_runs_does() -> None:
-    markup = (
-        '<table onclick="x()" class="dataframe"><tr><th colspan="2">a&lt;b</th></tr>'
-        "<tr><td>1<script>alert(1)</script></td>"
-        '<td><img src=x onerror=alert(2)>2<style>*{}</style></td></tr></table><iframe src="//evil"></iframe>'
-    )
-    assert plain_tables(markup) == '<table><tr><th colspan="2">a&lt;b</th></tr><tr><td>1</td><td>2</td></tr></table>'
-
-
-@pytest.mark.parametrize(
-    "markup", ["<table><tr><td>1", "</table></td>", "<<<>>>", "<script><script></script>x", "&#60;script&#62;"]
-)
-def test_broken_markup_gives_no_tag_but_those_of_tables(markup: str) -> None:
-    shown = plain_tables(markup)
-    for tag in ("<table>", "</table>", "<tr>", "<td>", "</td>"):
-        shown = shown.replace(tag, "")
-    assert "<" not in shown
-
-
 def test_a_report_of_a_hostile_run_is_inert(tmp_path: Path) -> None:
     hostile = "</pre><script>alert(1)</script>"
     analysis = analyse(
@@ -147,15 +128,69 @@ def test_a_report_of_a_hostile_run_is_inert(tmp_path: Path) -> None:
     assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "markdown", *["code"] * 4, "markdown"]
 
 
-def test_markdown_fetches_nothing(tmp_path: Path) -> None:
-    fetching = "![x](http://evil/a.png) <img src=http://evil/b.png> 1 < 2"
-    analysis = DataAnalyst(ScriptedModel([fetching]), {"data.csv": b"a\n1\n"}).run(fetching)
-    inert = "!\\[x](http://evil/a.png) &lt;img src=http://evil/b.png> 1 < 2"
-    markdown, _, notebook = (path.read_text() for path in analysis.write(tmp_path))
-    assert markdown.startswith(f"# {inert}\n\n{inert}\n")
-    cells = json.loads(notebook)["cells"]
-    assert "".join(cells[0]["source"]).startswith(f"# {inert}\n")
-    assert "".join(cells[-1]["source"]) == inert
+HOSTILE_WORDS = (
+    "![x](http://evil/a.png) <img src=http://evil/b.png> [click](javascript:alert(1)) 1 < 2 "
+    "$\\href{javascript:alert(2)}{x}$ \\begin{a} [a]: javascript:b\n\n<script>alert(3)</script>\n```\n# Title"
+)
+
+
+def outside_fences(markdown: str) -> str:
+    """What a reader takes for markup: all but code blocks."""
+    kept, fence = [], ""
+    for line in markdown.split("\n"):
+        if not fence and line.startswith("```"):
+            fence = line[: len(line) - len(line.lstrip("`"))]
+        elif fence and line == fence:
+            fence = ""
+        elif not fence:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def test_no_word_of_a_model_is_markup(tmp_path: Path) -> None:
+    analysis = DataAnalyst(ScriptedModel([HOSTILE_WORDS]), {"data.csv": b"a\n1\n"}).run(HOSTILE_WORDS)
+    markdown, page, notebook = (path.read_text() for path in analysis.write(tmp_path))
+    cells = ["".join(cell["source"]) for cell in json.loads(notebook)["cells"]]
+    for text in (markdown, *cells):
+        seen = outside_fences(text)
+        assert not set(seen) & set("<>[]!$\\`"), seen
+        assert "javascript:" not in seen and "evil" not in seen.replace("http&#58;//evil", "")
+    assert "1 < 2" in cells[-1] and "<script" not in page and "<img" not in page
+
+
+def test_a_trusted_notebook_holds_nothing_of_a_guest_that_runs(tmp_path: Path) -> None:
+    """What a front end would run: HTML, SVG, JavaScript, Markdown, LaTeX, widgets, and bytes that are no picture."""
+    shown = """\
+class Shown:
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        bad = "<script>alert(1)</script><a href='javascript:alert(2)'>x</a><b onclick='alert(3)'>$\\\\href{a}{b}$</b>"
+        kinds = ("text/html", "image/svg+xml", "application/javascript", "text/markdown", "text/latex", "text/plain")
+        return {**{kind: bad for kind in kinds}, "application/vnd.jupyter.widget-view+json": "{}"}
+    _repr_html_ = lambda self: "<script>alert(1)</script><b onclick='alert(3)'>bold</b>"
+    _repr_png_ = lambda self: b"\\x89PNX"
+display(Shown())
+print("\\x1b]8;;javascript:alert(5)\\x07x")"""
+    analysis = analyse({"data.csv": CSV.encode()}, code(shown))
+    assert analysis.run.steps[0].result.ok, analysis.run.steps[0].observation
+    assert analysis.pictures == ()
+    notebook = json.loads(analysis.write(tmp_path)[2].read_text())
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
+    assert outputs
+    kinds = {kind for output in outputs for kind in output.get("data", ())}
+    assert kinds <= {"text/plain", "text/html"}
+    for output in outputs:
+        markup = "".join(output.get("data", {}).get("text/html", ""))
+        assert not re.search(r"<(?!/?div|/?(?:table|thead|tbody|tr|th|td)\b)|javascript:|onclick=(?!&)", markup), markup
+        assert "\x1b" not in "".join(output.get("text", ""))
+
+
+def test_a_report_is_new_files(tmp_path: Path) -> None:
+    analysis = analyse({"data.csv": CSV.encode()}, code("1 + 1"))
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "report.md").symlink_to(tmp_path / "mine")
+    names = [[path.name for path in analysis.write(tmp_path)] for _ in range(2)]
+    assert names == [[f"report-{n}.md", f"report-{n}.html", f"report-{n}.ipynb"] for n in (2, 3)]
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 STAGES = (

@@ -28,7 +28,12 @@ def test_kitty_gets_the_picture_in_chunks_of_4096() -> None:
 
 
 def test_a_small_picture_is_one_command() -> None:
-    assert inline(Display({"image/png": b"tiny"}), {"KITTY_WINDOW_ID": "1"}) == "\x1b_Ga=T,f=100,q=2,m=0;dGlueQ==\x1b\\"
+    shown = inline(Display({"image/png": PNG[:10]}), {"KITTY_WINDOW_ID": "1"})
+    assert shown == f"\x1b_Ga=T,f=100,q=2,m=0;{base64.b64encode(PNG[:10]).decode()}\x1b\\"
+
+
+def test_bytes_that_are_no_picture_are_not_shown() -> None:
+    assert inline(Display({"image/png": b"tiny"}), {"KITTY_WINDOW_ID": "1"}) == ""
 
 
 def test_iterm_gets_it_in_one_sequence() -> None:
@@ -52,12 +57,33 @@ def test_every_form_that_is_worth_a_file_is_written(tmp_path: Path, capsys: pyte
         Display({"text/plain": "y"}),
     ]
     Pictures(str(tmp_path / "new")).show(shown)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()} == {
-        "display-1.png": PNG,
-        "display-2.html": b"<b>",
-    }
+    written = {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()}
+    assert sorted(written) == ["display-1.png", "display-2.html"]
+    assert written["display-1.png"] == PNG
+    assert b'srcdoc="&lt;b&gt;"' in written["display-2.html"]
     told = capsys.readouterr()
     assert (told.out, told.err.count("display-")) == ("", 2)
+
+
+def test_a_page_of_a_guest_has_no_scripts_and_no_origin(tmp_path: Path) -> None:
+    hostile = '"></iframe><script>alert(1)</script>'
+    Pictures(str(tmp_path)).show([Display({"text/html": hostile}), Display({"image/svg+xml": f"<svg>{hostile}</svg>"})])
+    for name in ("display-1.html", "display-2.svg.html"):
+        page = (tmp_path / name).read_text()
+        assert "<script" not in page and page.count("<iframe") + page.count("<img") == 1
+        assert "default-src 'none'" in page
+    assert '<iframe sandbox=""' in (tmp_path / "display-1.html").read_text()
+
+
+def test_displays_are_new_files_of_their_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine").write_text("mine")
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    (shown / "display-3.png").symlink_to(tmp_path / "mine")
+    Pictures(str(shown)).show([Display({"image/png": PNG}), Display({"image/png": b"#!/bin/sh\n"})])
+    assert sorted(path.name for path in shown.iterdir()) == ["display-3.png", "display-4.png"]
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert "its bytes are not of its kind" in capsys.readouterr().err
 
 
 def test_a_terminal_gets_no_control_sequence_of_the_guest() -> None:

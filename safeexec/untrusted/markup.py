@@ -1,0 +1,172 @@
+"""What strangers wrote, put into HTML and Markdown that a browser or a trusted notebook shows.
+
+Nothing is filtered: what comes out is tags from a short list, written here, and text, escaped. One pass over the input,
+whatever it holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+
+from safeexec.text import printable
+
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*+)([^<>]*+)>")
+_DECLARATION = re.compile(r"<[!?/][^<>]*+>")
+_SPAN = re.compile(r"\b(colspan|rowspan)\s*+=\s*+[\"']?([0-9]{1,3})(?![0-9])", re.IGNORECASE)
+_KEPT = frozenset({"table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"})
+_SILENT = frozenset(
+    {"script", "style", "head", "title", "template", "iframe", "object", "svg", "math", "textarea", "noscript"}
+)
+_END_OF = {name: re.compile(f"</{name}", re.IGNORECASE | re.ASCII) for name in _SILENT}
+_MAX_DEPTH = 32
+_LONG_REFERENCE = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9A-Fa-f]{8,}+);?")
+_BACKTICKS = re.compile("`+")
+_MARKS = re.compile(r"[&<>\[\]()!`$\\*_~|#{}^:@]")
+_WIDTH = 100
+
+_FRAME = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>A display of guest code</title>
+{body}
+"""
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+)
+"""For a page that holds what guests wrote: it runs nothing and fetches nothing."""
+
+
+def unescape(text: str) -> str:
+    """`html.unescape`, which turns digits of any length into an int: long references become U+FFFD before."""
+    return html.unescape(_LONG_REFERENCE.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def escape(text: str) -> str:
+    """Text for HTML, also in an attribute; control characters are made visible."""
+    return html.escape(printable(text))
+
+
+def plain_tables(markup: str) -> str:
+    """The tables and the text of `markup`, and nothing that could run, load or style. Tags are closed that are open."""
+    parts: list[str] = []
+    stack: list[str] = []
+    position = 0
+    while True:
+        start = markup.find("<", position)
+        parts.append(escape(unescape(markup[position : start if start >= 0 else len(markup)])))
+        if start < 0:
+            break
+        after = _skip(markup, start)
+        if after is None:
+            break  # a comment or a script without an end is all that follows
+        if after == start:
+            tag = _TAG.match(markup, start)
+            if tag is None:
+                parts.append("&lt;")
+                after = start + 1
+            else:
+                _keep(tag, parts, stack)
+                after = tag.end()
+        position = after
+    parts += [f"</{name}>" for name in reversed(stack)]
+    return "".join(parts)
+
+
+def _skip(markup: str, start: int) -> int | None:
+    """Behind what is dropped with its content; `start` where nothing is, None where that has no end."""
+    if markup.startswith("<!--", start):
+        end = markup.find("-->", start + 4)
+        return end + 3 if end >= 0 else None
+    if declaration := _DECLARATION.match(markup, start):
+        return start if declaration[0][1] == "/" and _TAG.match(markup, start) else declaration.end()
+    tag = _TAG.match(markup, start)
+    if tag is None or tag[1] or tag[2].lower() not in _SILENT:
+        return start
+    end_tag = _END_OF[tag[2].lower()].search(markup, tag.end())
+    return end_tag.start() if end_tag else None
+
+
+def _keep(tag: re.Match[str], parts: list[str], stack: list[str]) -> None:
+    """Write a tag of a table as our own; of its attributes the spans."""
+    name = tag[2].lower()
+    if name not in _KEPT:
+        return
+    if not tag[1]:
+        if len(stack) < _MAX_DEPTH:
+            spans = {key.lower(): value for key, value in _SPAN.findall(tag[3])}
+            attributes = "".join(f' {key}="{value}"' for key, value in sorted(spans.items()))
+            parts.append(f"<{name}{attributes}>")
+            stack.append(name)
+    elif name in stack:
+        while (closed := stack.pop()) != name:
+            parts.append(f"</{closed}>")
+        parts.append(f"</{name}>")
+
+
+def framed_html(markup: str) -> str:
+    """A page that shows `markup` in a frame without origin, scripts, forms and requests."""
+    body = f'<iframe sandbox="" style="border: 0; width: 100%; height: 95vh" srcdoc="{html.escape(markup)}"></iframe>'
+    return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=body)
+
+
+def framed_svg(drawing: str) -> str:
+    """A page that shows an SVG as a picture: as one it runs no script and loads nothing."""
+    data = base64.b64encode(drawing.encode("utf-8", "replace")).decode()
+    body = f'<img alt="Picture" src="data:image/svg+xml;base64,{data}">'
+    return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=body)
+
+
+# Markdown
+
+
+def fenced(text: str, label: str = "") -> str:
+    """A code block that nothing in the text ends. Readers show it as text: no HTML, no links, no mathematics."""
+    fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(text)), default=0))
+    return f"{fence}{label}\n{printable(text).rstrip()}\n{fence}"
+
+
+def prose(text: str) -> str:
+    """Words of a stranger as a block of text, in lines of about 100 characters where they have blanks."""
+    return fenced("\n".join(_wrapped(line) for line in text.split("\n")))
+
+
+def _wrapped(line: str) -> str:
+    lines: list[str] = []
+    words: list[str] = []
+    length = 0
+    for word in line.split(" "):
+        if words and length + len(word) > _WIDTH:
+            lines.append(" ".join(words))
+            words, length = [], 0
+        words.append(word)
+        length += len(word) + 1
+    return "\n".join([*lines, " ".join(words)])
+
+
+def plain_markdown(text: str) -> str:
+    """One line of text in which no character is markup: no HTML, no link, no picture, no mathematics."""
+    line = " ".join(printable(text).split())
+    return _MARKS.sub(lambda mark: f"&#{ord(mark[0])};", line)
+
+
+def markdown_table(table: str) -> str:
+    """A table of pipes with plain cells; empty where `table` is none."""
+    rows = [_cells(line) for line in table.strip().split("\n")]
+    if len(rows) < 2 or not table.lstrip().startswith("|"):
+        return ""
+    width = len(rows[0])
+    head, body = rows[0], [row for row in rows[1:] if not _is_rule(row)]
+    rule = ["---"] * width
+    return "\n".join(f"| {' | '.join((*row, *[''] * (width - len(row))))} |" for row in (head, rule, *body))
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().removeprefix("|").removesuffix("|")
+    return [plain_markdown(cell) for cell in inner.split("|")]
+
+
+def _is_rule(row: list[str]) -> bool:
+    return all(not cell.replace("&#58;", "").strip("-") for cell in row)
