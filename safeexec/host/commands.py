@@ -190,6 +190,8 @@ def run(
             raise ProtectionError(f"no command could be started: {sandbox.problem(number) or error}") from None
         if not isinstance(ready, m.Ready):
             raise ProtectionError(f"the process of the command was not ready after {START_SECONDS:g} s")
+        if channel.pid is not None:
+            sandbox.gate.allow(channel.pid, lambda: True)
         if group is not None and channel.pid is not None:
             with contextlib.suppress(OSError):  # it has ended already
                 group.add(channel.pid)
@@ -272,4 +274,6 @@ def _end(sandbox: SandboxCore, channel: Channel) -> Core[None]:
         processes.signal_group(channel.pidfd, leader, signal.SIGKILL)
     channel.kill()
     yield from channel.ended(monotonic() + supervisor.KILL_SECONDS)
+    if leader is not None:
+        sandbox.gate.forget_lineage(leader)
     channel.close()

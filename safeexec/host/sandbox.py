@@ -36,12 +36,14 @@ from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import Zygote
 from safeexec.host.tools.toolbox import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core
+from safeexec.host.watch.gate import NO_GATE
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
+    from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.idle import IdleCloser
     from safeexec.host.watch.rest import Minder
     from safeexec.linux.cgroups import Group
@@ -297,6 +299,11 @@ class SandboxCore:
         launcher.
         """
         return self._zygote.reapers if self._zygote is not None else ()
+
+    @property
+    def gate(self) -> ForkGate:
+        """What every fork of the sandbox's processes waits for."""
+        return self._zygote.gate if self._zygote is not None else NO_GATE
 
     @property
     def protection(self) -> list[Mechanism]:

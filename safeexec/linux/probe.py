@@ -12,12 +12,13 @@ import functools
 import os
 import select
 import signal
+import socket
 import time
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from safeexec.linux import landlock, namespaces, processes, seccomp
+from safeexec.linux import landlock, namespaces, notify, processes, seccomp
 from safeexec.linux.libc import raw_syscall
 from safeexec.syscalls import NAMING_BASE, allow, refuse
 from safeexec.syscalls.numbers import MACHINES, machine, numbers
@@ -50,6 +51,8 @@ class Probe(NamedTuple):
     cgroup: Answer
     landlock: Answer
     seccomp: Answer
+    notify: Answer
+    """A fork that waits until another process allows it."""
     pidfd: Answer
     landlock_abi: int
 
@@ -155,6 +158,7 @@ def _try_everything(report: _Reporter) -> None:
     report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
     _in_a_fork(lambda: report.attempt("landlock", _act_landlock))
     _in_a_fork(lambda: report.attempt("seccomp", _act_seccomp))
+    _in_a_fork(lambda: report.attempt("notify", _act_notify))
     if os.geteuid() == 0:
         _in_a_fork(lambda: _root_acts(report))
         _in_a_fork(lambda: _nested_user_as_another(report))
@@ -200,6 +204,37 @@ def _act_seccomp() -> None:
     raw_syscall(numbers()["getpriority"], 0, 0, 0, 0, 0, 0)
     if ctypes.get_errno() != NAMING_BASE + numbers()["getpriority"]:
         raise OSError(errno.ENOTSUP, "a filter was installed and did not refuse")
+
+
+def _act_notify() -> None:
+    """Have a process wait with its fork, see that it waits, and let it go on."""
+    ours, theirs = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            seccomp.set_no_new_privs()
+            listener = notify.install_listener(notify.fork_gate())
+            socket.send_fds(theirs, [b"+"], [listener])
+            os.close(listener)
+            inner = os.fork()
+            if inner:
+                os.waitpid(inner, 0)
+                os.write(theirs.fileno(), b"!")
+        except OSError as error:
+            os.write(theirs.fileno(), _explain(error).encode())
+        finally:
+            os._exit(0)
+    theirs.close()
+    ours.settimeout(1.0)
+    told, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
+    if not listeners:
+        raise OSError(errno.ENOSYS, told.decode(errors="replace"))
+    request = notify.receive(listeners[0])
+    if request is None or request.thread != pid or not notify.let_go_on(listeners[0], request.id):
+        raise OSError(errno.ENOTSUP, "a fork did not wait")
+    if ours.recv(1) != b"!":
+        raise OSError(errno.ENOTSUP, "a fork that was allowed was not made")
+    os.waitpid(pid, 0)
 
 
 def _root_acts(report: _Reporter) -> None:

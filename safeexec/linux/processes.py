@@ -44,6 +44,7 @@ __all__ = [
     "pidfd_send_signal",
     "pids",
     "private_memory",
+    "process_of",
     "process_stat",
     "processes",
     "resident_memory",
@@ -58,6 +59,7 @@ __all__ = [
     "setting_dumpable",
     "shared_memory",
     "signal_group",
+    "take_descriptor",
 ]
 
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 3, 4, 36
@@ -189,6 +191,15 @@ def session_of(pid: int) -> int | None:
         return None
 
 
+def process_of(thread: int) -> int | None:
+    """The process that a thread belongs to, by their numbers; None if it is gone."""
+    try:
+        with open(f"/proc/{thread}/status", "rb") as file:
+            return next((int(line[5:]) for line in file if line.startswith(b"Tgid:")), None)
+    except OSError:
+        return None
+
+
 def set_death_signal(number: int = signal.SIGKILL) -> None:
     """Send this process `number` when the thread that forked it ends. Cleared by a fork and by a change of user."""
     make([setting_death_signal(number)])
@@ -274,6 +285,18 @@ def parse_ancillary(messages: Iterable[tuple[int, int, bytes]]) -> Ancillary:
         elif kind == SCM_RIGHTS:
             descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
     return Ancillary(pid, uid, gid, pidfd if pidfd is None or pidfd >= 0 else None, tuple(descriptors))
+
+
+def take_descriptor(
+    messages: Iterable[tuple[int, int, bytes]],
+) -> tuple[int, list[tuple[int, int, bytes]]]:
+    """The one descriptor that came with a message, -1 if there is none; and the rest of what came with it."""
+    rest = list(messages)
+    for message in rest:
+        if message[:2] == (socket.SOL_SOCKET, SCM_RIGHTS) and len(message[2]) == 4:
+            rest.remove(message)
+            return int.from_bytes(message[2], "little"), rest
+    return -1, rest
 
 
 def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:

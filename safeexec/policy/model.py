@@ -37,6 +37,7 @@ PROTECTIONS = (
     "no-new-privs",
     "seccomp",
     "landlock",
+    "fork-gate",
     "user-namespace",
     "mount-namespace",
     "pid-namespace",
@@ -65,7 +66,9 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     output_kb: Size = 256
     """stdout and stderr kept per step, each, KiB. Sixteen times as much ends the step."""
     processes: Annotated[int, Meta(ge=0, le=256)] = 0
-    """Processes that guest code itself may start."""
+    """Processes that guest code itself may have alive, beside its session's own. Where the kernel can (`fork-gate`), a
+    fork waits until the host allows it, and one too many ends the step; elsewhere they are counted with threads,
+    checkpoints and branches, and ended when they are found."""
     threads: Annotated[int, Meta(ge=0, le=256)] = 0
     """Threads that guest code may have alive at once."""
     open_files: Annotated[int, Meta(ge=16, le=4096)] = 64

@@ -45,6 +45,8 @@ class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Directory that holds the workspaces of all sessions: a real path, owned by `uid`."""
     landlock: int = 0
     """Landlock ABI to use, 0: none."""
+    fork_gate: bool = False
+    """Whether every fork waits for the host's word (`linux.notify`)."""
     missing: tuple[Mechanism, ...] = ()
     """What the host knows this machine cannot do, for the report."""
 

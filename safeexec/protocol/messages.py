@@ -281,6 +281,9 @@ class Load(msgspec.Struct, tag="load", array_like=True):
 class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
     """Try what must not be possible, and tell what happened."""
 
+    processes: int = 0
+    """How many guest code may start: one that is started then proves nothing."""
+
 
 class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
     """The answer to a `ToolCall`: a value, or the exception that the guest sees."""

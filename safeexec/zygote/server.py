@@ -7,14 +7,16 @@ import errno
 import os
 import select
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from safeexec.child.process.link import Link
+from safeexec.child.process.link import Link, packed
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
+from safeexec.linux import notify
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -134,8 +136,20 @@ def run(fd: int) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    link.send(m.ZygoteReady(mechanisms))
+    _say_ready(link, mechanisms, gated=configure.confinement.fork_gate)
     zygote.serve()
+
+
+def _say_ready(link: Link, mechanisms: list[Mechanism], *, gated: bool) -> None:
+    """With what answers for every fork from now on: the descriptor of it goes to the host and nowhere else."""
+    if not gated:
+        link.send(m.ZygoteReady(mechanisms))
+        return
+    listener = notify.install_listener(notify.fork_gate())
+    told = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
+    message = m.ZygoteReady([*mechanisms, Mechanism("fork-gate", True, told)])
+    socket.send_fds(link.socket, [packed(message)], [listener])
+    os.close(listener)
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:

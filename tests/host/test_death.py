@@ -16,6 +16,7 @@ import pytest
 
 from safeexec import Sandbox
 from tests.footprint import DEADLINE_SECONDS, pause
+from tests.profiles import FORKING
 
 HOST = """\
 import os, sys
@@ -72,7 +73,7 @@ def within_deadline(condition: Callable[[], bool]) -> bool:
 
 @pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(
-    ("profile", "extra"), [("standard", ""), ("confined-python", ""), ("confined-python", f"session.run({STRAYS!r})")]
+    ("profile", "extra"), [("standard", ""), ("confined-python", ""), (FORKING, f"session.run({STRAYS!r})")]
 )
 def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -96,7 +97,7 @@ def test_nothing_outlives_the_host(profile: str, death: signal.Signals, extra: s
         shutil.rmtree(root, ignore_errors=True)
 
 
-@pytest.mark.profile("confined-python")
+@pytest.mark.profile(FORKING)
 def test_strays_go_with_a_kill_and_checkpoints_stay(session, profile: str) -> None:  # type: ignore[no-untyped-def]
     session.run("x = [1]").check()
     session.checkpoint("named")
@@ -114,7 +115,7 @@ def test_strays_go_with_a_kill_and_checkpoints_stay(session, profile: str) -> No
 
 def group(session) -> list[int]:  # type: ignore[no-untyped-def]
     """Every living process of the session's process group, as the kernel tells."""
-    leader = session._core._lineage._leader
+    leader = session._core._lineage.leader
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -127,7 +128,7 @@ def group(session) -> list[int]:  # type: ignore[no-untyped-def]
     return found
 
 
-@pytest.mark.profile("confined-python")
+@pytest.mark.profile(FORKING)
 def test_strays_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # type: ignore[no-untyped-def]
     """A fork of the guest goes on in the step's code. What it does there is not the session's word."""
     result = session.run("import os\nx = 1\npid = os.fork()\nif pid == 0:\n    x = 2\nx")
@@ -139,7 +140,7 @@ def test_strays_that_a_step_leaves_behind_speak_for_nobody(session) -> None:  # 
     assert session.run("x").value == 1
 
 
-@pytest.mark.profile("confined-python")
+@pytest.mark.profile(FORKING)
 def test_nothing_survives_close(profile: str) -> None:
     with Sandbox(profile) as sandbox:
         session = sandbox.session()

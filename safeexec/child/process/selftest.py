@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Callable
 
+from safeexec.linux.fork import fork
 from safeexec.linux.libc import prctl, syscall
 from safeexec.protocol.confinement import Mechanism
 from safeexec.syscalls import NAMING_BASE
@@ -22,8 +23,10 @@ _OUTSIDE = ("/etc/passwd", "/etc/hostname", "/proc/1/environ", "/root")
 _Act = Callable[[], "tuple[bool, str]"]
 
 
-def try_everything(memory_bytes: int) -> list[Mechanism]:
-    """One row per act, `active` where it failed as it should. `memory_bytes` is what the session may use."""
+def try_everything(memory_bytes: int, processes: int) -> list[Mechanism]:
+    """One row per act, `active` where it failed as it should. `memory_bytes` is what the session may use, `processes`
+    how many guest code may start.
+    """
     acts: list[tuple[str, _Act]] = [
         ("seccomp", _seccomp),
         ("programs", _programs),
@@ -32,6 +35,8 @@ def try_everything(memory_bytes: int) -> list[Mechanism]:
         ("rlimits", lambda: _memory(memory_bytes)),
         ("no-new-privs", _no_new_privs),
     ]
+    if not processes:
+        acts.append(("fork-gate", _forks))
     rows = []
     for name, act in acts:
         try:
@@ -103,6 +108,17 @@ def _memory(memory_bytes: int) -> tuple[bool, str]:
     except MemoryError:
         return True, f"{wanted >> 20} MiB were refused"
     return False, f"{wanted >> 20} MiB could be had"
+
+
+def _forks() -> tuple[bool, str]:
+    """The host knows that one is tried, and refuses it where it has a say."""
+    try:
+        pid = fork()
+    except OSError as error:
+        return True, f"fork() waited for the host, which answered {_refused(error)}"
+    if pid == 0:
+        os._exit(0)
+    return False, "a process could be started; the host counts them, and ends what it finds"
 
 
 def _no_new_privs() -> tuple[bool, str]:

@@ -328,7 +328,7 @@ class Server:
     def _self_test(self, request: m.SelfTest) -> m.Tested:
         from safeexec.child.process.selftest import try_everything
 
-        return m.Tested(try_everything(self.guest.limits.memory_bytes))
+        return m.Tested(try_everything(self.guest.limits.memory_bytes, request.processes))
 
     def _save(self, request: m.Save) -> m.Saved:
         fd = self.link.take_fd()

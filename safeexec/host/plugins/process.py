@@ -127,6 +127,7 @@ class Loaded:
             return
         while len(self._next) < AHEAD:
             copy = Copy()
+            self.core.sandbox.gate.announce(origin.channel.pid)
             try:
                 with copy.theirs:
                     fds = (copy.theirs.fileno(), copy.out.fd, copy.err.fd)

@@ -60,6 +60,12 @@ class Channel:
         """Whether the process waits for a request, and all that it has said has been taken in."""
         return self._talk.state == IDLE and not self._inbox
 
+    def has_news(self) -> bool:
+        """Whether something has arrived that nobody has read."""
+        poller = select.poll()
+        poller.register(self.socket, READ)
+        return bool(self._inbox or poller.poll(0))
+
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
         data = self._talk.say(message)

@@ -208,6 +208,8 @@ class Running:
             self._lineage.leave(self)
         self._lineage = Lineage(channel, self.sandbox.reapers)
         self._lineage.sessions.add(self)
+        if self.policy.limits.processes:
+            self.sandbox.gate.allow(self._lineage.leader, self._lineage.room_for(self.policy.limits.processes))
         self._begin_group(channel)
 
     def _begin_group(self, channel: Channel) -> None:
@@ -262,6 +264,28 @@ class Running:
         for checkpoint in self.checkpoints.living():
             checkpoint.pid()  # who has parked since is known from now on
         return self._lineage.guests(self) if self._lineage is not None else []
+
+    def stray_fork(self) -> Verdict | None:
+        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
+        own, or only a parked copy, is ended instead.
+        """
+        runner, lineage = self._runner, self._lineage
+        if runner is None or lineage is None:
+            return None
+        for fork in self.sandbox.gate.waiting(lineage.leader):
+            if fork.process != runner.pid:
+                if fork.process not in lineage.runners():
+                    self.sandbox.gate.kill(fork)
+            elif fork.thread != fork.process or not runner.has_news():
+                # Otherwise it has ended its step meanwhile, and makes the checkpoint of it: that is read first.
+                allowed = self.policy.limits.processes
+                rule = self.policy.origin("limits.processes")
+                return Verdict(
+                    "violation",
+                    f"the step started {'a process' if not allowed else 'one process too many'}; "
+                    f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
+                )
+        return None
 
     def unnamed_over(self) -> Verdict | None:
         """The verdict on a session that holds too much in what has no name, looked at once a second."""
@@ -408,6 +432,7 @@ class Running:
     def _stop(self, runner: Channel) -> Core[None]:
         """End the running process and its strays."""
         self._runner = None
+        self.sandbox.gate.withdraw(runner.pid)
         assert self._lineage is not None
         try:
             yield from self._lineage.end_runner(runner, self)

@@ -110,6 +110,8 @@ class SessionCore(Steps):
                 answer = yield from self._answer(runner, m.Done)
             except (Gone, ProtocolError) as error:
                 yield from self._lost(runner, error)
+            if fds:
+                self.sandbox.gate.announce_one(runner.pid)
             self._empty = False
             autos = self.checkpoints.automatic
             if autos and self.workspace is not None:
@@ -162,7 +164,8 @@ class SessionCore(Steps):
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was
         refused.
         """
-        return list((yield from self._ask(m.SelfTest(), m.Tested)).rows)
+        self.sandbox.gate.refuse_next(self.runner_pid())
+        return list((yield from self._ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
 
     def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved,
@@ -234,6 +237,8 @@ class SessionCore(Steps):
                 answer = yield from self._answer(runner, m.Done, self._save_seconds())
             except (Gone, ProtocolError) as error:
                 raise StateFileError(f"the process died while it restored the state: {error}") from None
+            if lanes:
+                self.sandbox.gate.announce_one(runner.pid)
             if answer.problem:
                 raise StateFileError(f"the state could not be restored: {answer.problem}")
             self._empty = False

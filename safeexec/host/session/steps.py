@@ -211,6 +211,8 @@ class Steps(Undo):
                 watched = 0 if type(request) is m.Check else self.step
                 done = yield from self._await_done(runner, watch, on_output, watched)
                 if not isinstance(done, Verdict):
+                    if fds:
+                        self.sandbox.gate.announce_one(runner.pid)
                     # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
                     result = yield from self._result(runner, done, watch, calls)
             finally:
@@ -279,7 +281,7 @@ class Steps(Undo):
             if monotonic() >= look:
                 if not self._safe_to_kill:
                     yield from self._secured(0.0)
-                verdict = watch.look()
+                verdict = self.stray_fork() or watch.look()
                 if verdict is not None:
                     if not self._safe_to_kill and self._verdict is None and (yield from self._secured(FREEZE_SECONDS)):
                         # Until now the child made the checkpoint of the state before this step: its time begins here.
@@ -333,7 +335,7 @@ class Steps(Undo):
     def _killed(self, runner: Channel, watch: Watch, verdict: Verdict, calls: int) -> Core[Result]:
         if not self._safe_to_kill:
             yield from self._secured(FREEZE_SECONDS)
-        place = yield from supervisor.where(runner, self._err)
+        place = yield from supervisor.where(runner, self._err, self.sandbox.gate)
         wall, cpu = monotonic() - watch.started, watch.cpu_seconds()
         yield from self._stop_undone(runner)
         return (yield from self._undone(verdict, place, wall, cpu, calls))

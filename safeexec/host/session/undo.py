@@ -124,6 +124,7 @@ class Undo(Running):
             return None
         assert checkpoint.channel is not None
         channel, theirs = Channel.pair()
+        self.sandbox.gate.announce(checkpoint.channel.pid)
         try:
             with theirs:
                 yield from checkpoint.channel.send(
@@ -209,11 +210,13 @@ class Undo(Running):
             tool_calls=len(self.tool_records),
             snapshot=snapshot,
         )
+        self.sandbox.gate.announce(runner.pid)
         try:
             try:
                 with theirs:
                     yield from runner.send(m.Freeze(renews), (theirs.fileno(),))
                 answer = yield from self._answer(runner, m.Done, seconds)
+                self.sandbox.gate.withdraw(runner.pid)
             except (Gone, ProtocolError) as error:
                 yield from self._stop(runner)
                 self._told_next += yield from self._restore()

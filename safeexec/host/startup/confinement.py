@@ -54,6 +54,7 @@ _WITHOUT = {
     "uts": "the host's name can be read",
     "cgroup": "nothing else is lost",
 }
+_WITHOUT_GATE = "what guest code forks is counted, and ended when it is found"
 _NAMES = {"net": "network-namespace"}
 
 
@@ -102,6 +103,8 @@ def plan(
             namespaces = tuple(kind for kind in namespaces if kind != "user")
     elif os.geteuid() == 0:
         missing.append(_no_user(facts.root.reason))
+    if not facts.notify.works:
+        missing.append(Mechanism("fork-gate", False, f"not available ({facts.notify.reason}): {_WITHOUT_GATE}"))
     zygote = ZygoteConfinement(
         namespaces=tuple(kind for kind in namespaces if user is None or kind != "user"),
         uid=user.uid if user else None,
@@ -111,6 +114,7 @@ def plan(
         links=links,
         workspaces=workspaces and os.path.realpath(workspaces),
         landlock=facts.landlock_abi,
+        fork_gate=facts.notify.works,
         missing=tuple(missing),
     )
     return Confinement(zygote, _child(policy, zygote, facts, "user" in namespaces), user)
@@ -354,6 +358,7 @@ def describe(facts: Probe | None = None) -> list[Mechanism]:
     found = [
         Mechanism("seccomp", facts.seccomp.works, facts.seccomp.reason or "a filter was installed and refused a call"),
         Mechanism("landlock", facts.landlock.works, landlock),
+        Mechanism("fork-gate", facts.notify.works, facts.notify.reason or "a fork waited until it was allowed"),
         Mechanism("unprivileged-user", facts.root.works or os.geteuid() != 0, facts.root.reason),
     ]
     for kind, without in _WITHOUT.items():

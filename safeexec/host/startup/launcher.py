@@ -14,6 +14,7 @@ from safeexec.errors import ProtectionError, ProtocolError, SandboxClosed
 from safeexec.host.session.channel import CHUNK
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core, Wait
+from safeexec.host.watch.gate import ForkGate
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
@@ -22,6 +23,7 @@ from safeexec.protocol.framing import FrameReader, frame
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
 CLOSE_SECONDS = 5.0
+_LISTENER_SPACE = socket.CMSG_SPACE(4)
 FULL_SECONDS = 1.0
 """How long to wait at a time while the zygote's socket is full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -31,7 +33,19 @@ _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 class Zygote:
     """The host's end of one zygote."""
 
-    __slots__ = ("_inner", "_log", "_problem", "_reader", "mechanisms", "pid", "pidfd", "reapers", "socket")
+    __slots__ = (
+        "_inner",
+        "_listener",
+        "_log",
+        "_problem",
+        "_reader",
+        "gate",
+        "mechanisms",
+        "pid",
+        "pidfd",
+        "reapers",
+        "socket",
+    )
 
     def __init__(self, launched: Launched) -> None:
         self.socket = launched.socket
@@ -39,6 +53,8 @@ class Zygote:
         self.pidfd = launched.pidfd
         self._log = launched.log
         self._inner = -1
+        self._listener = -1
+        self.gate = ForkGate(-1, -1)
         self.reapers: tuple[int, ...] = ()
         self.mechanisms: list[Mechanism] = []
         self._problem: dict[int, str] = {}
@@ -61,6 +77,7 @@ class Zygote:
             yield from self.close()
             raise ProtectionError(f"the zygote could not start: {reason}")
         self.mechanisms = message.mechanisms
+        self.gate = ForkGate(self._listener, self.reapers[1])
 
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
@@ -98,6 +115,7 @@ class Zygote:
     def forget(self) -> None:
         """Close this process's copies of the descriptors, in a fork of the process that started the zygote."""
         self.socket.close()
+        self.gate.forget()
         for fd in (self.pidfd, self._inner, self._log):
             if fd >= 0:
                 os.close(fd)
@@ -120,6 +138,7 @@ class Zygote:
             self._inner = -1
         processes.kill(self.pidfd)
         yield Wait((self.pidfd,), monotonic() + CLOSE_SECONDS)
+        yield from self.gate.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
         os.close(self.pidfd)
@@ -143,13 +162,15 @@ class Zygote:
             if not (yield Wait((self.socket.fileno(),), deadline)):
                 raise ProtectionError(f"the zygote was not ready after {START_SECONDS:.0f} s")
             try:
-                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE)
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE + _LISTENER_SPACE)
             except ConnectionResetError:
                 return None
             if not data:
                 return None
             if self._inner < 0:
                 # The process that serves is not the one that was started: that one stays behind as its reaper.
+                # No guest code has run yet: this descriptor is the only one that is ever taken from the other side.
+                self._listener, ancillary = processes.take_descriptor(ancillary)
                 pid, self._inner = processes.sender(ancillary)
                 self.reapers = (self.pid, pid)
                 processes.pass_identity(self.socket, False)

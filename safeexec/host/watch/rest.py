@@ -56,6 +56,8 @@ class Rest:
         """What is too much since the last step, or None. The session's lock is held."""
         if self._used != session.used:
             self._begin(session.used)
+        if session.stray_fork() is not None:
+            return "started a process"
         guests = session._guests()
         runner, copies = session.runner_pid(), session.pids()
         everyone = {*guests, *copies}

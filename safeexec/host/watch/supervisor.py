@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
     from safeexec.host.session.channel import Channel
     from safeexec.host.session.output import OutputFile
+    from safeexec.host.watch.gate import ForkGate
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits
 
@@ -185,7 +186,7 @@ class Watch:
         return Verdict("output", f"{printed}; {ceiling} KiB ({OUTPUT_CEILING} x limits.output_kb) end a step")
 
 
-def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
+def where(runner: Channel, stderr: OutputFile, gate: ForkGate) -> Core[Place]:
     """Ask a running child for its guest frames. Waits 20 ms at most: a broken-out guest can block the signal or lie.
 
     The handler takes 4 us once it runs; 0.1 ms is about a trip through the scheduler.
@@ -193,6 +194,7 @@ def where(runner: Channel, stderr: OutputFile) -> Core[Place]:
     mark = stderr.mark()
     if runner.pidfd < 0 or not processes.send_signal(runner.pidfd, WHERE_SIGNAL):
         return Place()
+    gate.release(runner.pid)  # a fork that waits takes no signal, but the one that kills
     deadline = monotonic() + WHERE_SECONDS
     latest = deadline + UNSCHEDULED_SECONDS
     while True:
@@ -228,11 +230,12 @@ class Lineage:
     what descends from the first child, strays of an escaped guest included.
     """
 
-    __slots__ = ("_leader", "_leader_fd", "_reapers", "groups", "sessions")
+    __slots__ = ("_leader_fd", "_reapers", "groups", "leader", "sessions")
 
     def __init__(self, leader: Channel, reapers: tuple[int, ...]) -> None:
         assert leader.pid is not None
-        self._leader = leader.pid
+        self.leader = leader.pid
+        """The kernel session of all its processes: the pid of its first child."""
         self._leader_fd = os.dup(leader.pidfd)
         self._reapers = reapers
         self.sessions: set[LineageMember] = set()
@@ -243,16 +246,16 @@ class Lineage:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
         is.
         """
-        processes.signal_group(self._leader_fd, self._leader, signal.SIGSTOP)
+        processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
         runner.kill()
         try:
             gone = yield from runner.ended(monotonic() + KILL_SECONDS)
         finally:
-            processes.signal_group(self._leader_fd, self._leader, signal.SIGCONT)
+            processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
         yield from owner.meet_checkpoints()
-        if not processes.end_strays(self._leader_fd, self._leader, lambda: self._known(owner), self._reapers):
+        if not processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers):
             # Its checkpoints end with it: what cannot be told apart in time goes as a whole.
-            processes.signal_group(self._leader_fd, self._leader, signal.SIGKILL)
+            processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
         return gone
 
     def _known(self, owner: LineageMember) -> set[int] | None:
@@ -267,6 +270,19 @@ class Lineage:
             return None
         return {pid for member in members for pid in member.pids()}
 
+    def runners(self) -> set[int | None]:
+        """The processes that run steps, of all its sessions."""
+        return {member.runner_pid() for member in list(self.sessions)}
+
+    def room_for(self, most: int) -> Callable[[], bool]:
+        """Whether so many processes of guest code are not alive yet, as a function."""
+
+        def has_room() -> bool:
+            known = {pid for member in list(self.sessions) for pid in member.pids()}
+            return sum(stat.pid not in known for stat in processes.session_members(self.leader)) < most
+
+        return has_room
+
     def guests(self, owner: LineageMember) -> list[int]:
         """The processes that guest code has forked: below the runner of `owner`, and what belongs to no branch at all.
 
@@ -276,7 +292,7 @@ class Lineage:
         known = {pid for member in members for pid in member.pids()}
         others = {member.runner_pid() for member in members if member is not owner}
         orphans = (pid for reaper in self._reapers for pid in processes.children_of(reaper) or ())
-        level = [pid for pid in orphans if processes.session_of(pid) == self._leader]
+        level = [pid for pid in orphans if processes.session_of(pid) == self.leader]
         if (runner := owner.runner_pid()) is not None:
             level.append(runner)
         found: set[int] = set()
@@ -290,7 +306,7 @@ class Lineage:
         """A session of the lineage is closed. With the last one, everything that is left of the group ends."""
         self.sessions.discard(member)
         if not self.sessions and self._leader_fd >= 0:
-            processes.signal_group(self._leader_fd, self._leader, signal.SIGKILL)
+            processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
             os.close(self._leader_fd)
             self._leader_fd = -1
             if self.groups:

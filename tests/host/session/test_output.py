@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import Result, Session
+from tests.profiles import FORKING
 
 Run = Callable[..., Result]
 
@@ -189,7 +190,7 @@ def test_python_and_c_code_take_turns_in_order(session: Session, streamed: bool)
     assert sorted("".join(pieces)) == (sorted(result.stdout) if streamed else [])
 
 
-@pytest.mark.profile("confined-python")
+@pytest.mark.profile(FORKING)
 def test_a_fork_of_the_guest_prints_between_the_lines_of_its_parent(session: Session) -> None:
     source = (
         "import os\nprint('before')\nended, ends = os.pipe()\n"

@@ -9,13 +9,14 @@ import pytest
 
 from safeexec import Policy, ProtectionError, Sandbox, machine_protection
 from safeexec.host.watch import groups
+from tests.profiles import FORKING
 
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
     if not (row := groups.mechanism()).active:
         pytest.skip(f"control groups are {row.detail}")
-    with Sandbox("confined-python") as opened:
+    with Sandbox(FORKING) as opened:
         yield opened
 
 

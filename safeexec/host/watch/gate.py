@@ -1,0 +1,203 @@
+"""No process of a sandbox forks without the host's word: every fork waits in the kernel until it is answered here.
+
+The host announces the forks that it has asked for: a checkpoint after an answer, a thaw, a child of the zygote. A fork
+that was not announced waits, which costs nothing, until the look at its session finds it: that is a verdict. It is
+never answered with an error: a guest asks 70,000 times a second, and each answer takes the host's time.
+
+The filter is the zygote's (`zygote.server`), and all children inherit it. A thread answers, since a checkpoint is made
+in think time, when nobody drives the session. Where the kernel has no user notification there is no gate; then forks
+are counted (`limits.processes` as RLIMIT_NPROC) and ended when they are found.
+"""
+
+from __future__ import annotations
+
+import _thread
+import errno
+import os
+import select
+import signal
+from collections.abc import Callable
+from time import monotonic
+from typing import NamedTuple
+
+from safeexec.host.waiting import Core, Wait
+from safeexec.linux import notify, processes
+
+NAME = "fork-gate"
+END_SECONDS = 1.0
+"""How long to wait for the thread; it ends within 0.1 ms."""
+
+
+class Fork(NamedTuple):
+    """A fork that nobody announced. Process and thread are the same where its main thread forks."""
+
+    id: int
+    thread: int
+    process: int
+    lineage: int | None
+    """The kernel session that it is in."""
+
+
+class ForkGate:
+    """Answers the forks of one sandbox. Without a listener (-1) there is no gate, and nothing ever waits."""
+
+    def __init__(self, listener: int, zygote: int) -> None:
+        self._listener = listener
+        self._zygote = zygote
+        self._lock = _thread.allocate_lock()
+        self._ended = _thread.allocate_lock()
+        self._announced: dict[int, int] = {}
+        self._refused: set[int] = set()
+        self._allowances: dict[int, Callable[[], bool]] = {}
+        self._waiting: dict[int, Fork] = {}
+        self._stop = -1
+        if listener >= 0:
+            notify.prefer_one_core(listener)
+            self._stop = os.eventfd(0, os.EFD_CLOEXEC)
+            self._ended.acquire()
+            _thread.start_new_thread(self._serve, ())
+
+    @property
+    def active(self) -> bool:
+        """Whether forks wait here at all."""
+        return self._listener >= 0
+
+    def announce(self, process: int | None) -> None:
+        """One more fork of this process is the host's wish."""
+        if process is None or self._listener < 0:
+            return
+        with self._lock:
+            self._announced[process] = self._announced.get(process, 0) + 1
+            waiting = self._of(process)
+        if waiting is not None:
+            self._judge(waiting)
+
+    def announce_one(self, process: int | None) -> None:
+        """The next fork of this process is the host's wish, and none after it: what was announced before is void."""
+        self.withdraw(process)
+        self.announce(process)
+
+    def withdraw(self, process: int | None) -> None:
+        """What was announced for this process is void: the reason for it has gone."""
+        if process is not None and self._listener >= 0:
+            self._announced.pop(process, None)
+            self._refused.discard(process)
+
+    def refuse_next(self, process: int | None) -> None:
+        """The next fork of this process fails (EPERM): for a self-test, which tries one."""
+        if process is not None:
+            self._refused.add(process)
+
+    def allow(self, lineage: int, may_fork: Callable[[], bool]) -> None:
+        """Processes of this kernel session fork on their own account, as long as `may_fork` says so."""
+        if self._listener < 0:
+            return
+        with self._lock:
+            self._allowances[lineage] = may_fork
+            waiting = [fork for fork in self._waiting.values() if fork.lineage == lineage]
+        for fork in waiting:
+            self._judge(fork)
+
+    def forget_lineage(self, lineage: int) -> None:
+        """The processes of this kernel session have been ended."""
+        self._allowances.pop(lineage, None)
+
+    def waiting(self, lineage: int) -> list[Fork]:
+        """The forks of a kernel session that nobody announced. Those whose process has gone are dropped."""
+        if not self._waiting:
+            return []
+        with self._lock:
+            for fork in [fork for fork in self._waiting.values() if not notify.is_waiting(self._listener, fork.id)]:
+                del self._waiting[fork.id]
+            return [fork for fork in self._waiting.values() if fork.lineage == lineage]
+
+    def kill(self, fork: Fork) -> None:
+        """End the process that wants to fork."""
+        try:
+            pidfd = os.pidfd_open(fork.process)
+        except OSError:
+            return
+        try:
+            if notify.is_waiting(self._listener, fork.id):
+                processes.send_signal(pidfd, signal.SIGKILL)
+        finally:
+            os.close(pidfd)
+
+    def release(self, process: int | None) -> None:
+        """Fail the waiting fork of a process that is about to be ended, so that it can tell where it was."""
+        with self._lock:
+            fork = self._of(process)
+            if fork is not None:
+                del self._waiting[fork.id]
+                notify.refuse(self._listener, fork.id, errno.EAGAIN)
+
+    def close(self) -> Core[None]:
+        """End the thread, and wait until it has. All that could fork is gone already."""
+        if self._stop < 0:
+            return
+        os.eventfd_write(self._stop, 1)
+        deadline = monotonic() + END_SECONDS
+        while not self._ended.acquire(blocking=False):
+            if monotonic() >= deadline:
+                return
+            yield Wait((), monotonic() + 0.0001)
+        self.forget()
+
+    def forget(self) -> None:
+        """Close this process's descriptors. The thread has ended, or is another process's."""
+        for fd in (self._listener, self._stop):
+            if fd >= 0:
+                os.close(fd)
+        self._listener = self._stop = -1
+
+    # The thread
+
+    def _serve(self) -> None:
+        poller = select.poll()
+        poller.register(self._listener, select.POLLIN)
+        poller.register(self._stop, select.POLLIN)
+        try:
+            while True:
+                for fd, event in poller.poll():
+                    if fd == self._stop or not event & select.POLLIN:  # or the last process has ended
+                        return
+                    request = notify.receive(self._listener)
+                    if request is not None:
+                        self._judge(Fork(request.id, request.thread, request.thread, None))
+        finally:
+            self._ended.release()
+
+    def _judge(self, fork: Fork) -> None:
+        with self._lock:
+            if not self._is_announced(fork.thread):
+                if fork.thread in self._refused:
+                    self._refused.discard(fork.thread)
+                    notify.refuse(self._listener, fork.id, errno.EPERM)
+                    return
+                lineage = processes.session_of(fork.thread)
+                may_fork = self._allowances.get(lineage) if lineage is not None else None
+                if may_fork is None or not may_fork():
+                    process = processes.process_of(fork.thread) or fork.thread
+                    self._waiting[fork.id] = Fork(fork.id, fork.thread, process, lineage)
+                    return
+            self._waiting.pop(fork.id, None)
+            notify.let_go_on(self._listener, fork.id)
+
+    def _is_announced(self, process: int) -> bool:
+        """Whether the host has asked for this fork; then it has asked for one fewer."""
+        if process == self._zygote:
+            return True
+        left = self._announced.get(process, 0)
+        if left > 1:
+            self._announced[process] = left - 1
+        elif left:
+            del self._announced[process]
+        return left > 0
+
+    def _of(self, process: int | None) -> Fork | None:
+        """The fork with which the main thread of a process waits. The lock is held."""
+        return next((fork for fork in self._waiting.values() if fork.thread == process), None)
+
+
+NO_GATE = ForkGate(-1, -1)
+"""For a sandbox that is not open."""

@@ -1,0 +1,189 @@
+"""Forks wait for the host's word: those that it has asked for are made, every other one ends what wanted it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from time import monotonic
+
+import pytest
+
+from safeexec import Policy, Sandbox, Session
+from safeexec.host.waiting import drive
+from safeexec.linux import processes
+from safeexec.linux.probe import Answer, Probe
+from tests.footprint import pause
+from tests.profiles import FORKING
+
+OpenSession = Callable[..., Session]
+
+pytestmark = [pytest.mark.needs("notify"), pytest.mark.profile("confined-python")]
+SOON = 15.0
+BY_A_THREAD = """
+import os, threading, time
+def hog():
+    for _ in range(8):
+        if os.fork() == 0:
+            held = bytearray(90 << 20)
+            for i in range(0, len(held), 4096): held[i] = 1
+            time.sleep(3600)
+threading.Thread(target=hog, daemon=True).start()
+time.sleep(3600)
+"""
+BY_ITSELF = "import os, time\nos.fork()\ntime.sleep(3600)"
+BY_MANY_THREADS = """
+import os, threading, time
+def storm():
+    while True:
+        try: os.fork()
+        except OSError: pass
+for _ in range(20): threading.Thread(target=storm, daemon=True).start()
+storm()
+"""
+BY_A_HANDLER = """
+import os, signal, time
+signal.signal(signal.SIGALRM, lambda *_: os.fork())
+signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+time.sleep(3600)
+"""
+FORKS = {"itself": BY_ITSELF, "thread": BY_A_THREAD, "threads": BY_MANY_THREADS, "handler": BY_A_HANDLER}
+
+
+def members(session: Session) -> list[int]:
+    lineage = session._core._lineage
+    assert lineage is not None
+    return [stat.pid for stat in processes.session_members(lineage.leader)]
+
+
+@pytest.mark.parametrize("source", FORKS.values(), ids=FORKS.keys())
+def test_a_fork_that_nobody_asked_for_is_a_verdict(open_session: OpenSession, source: str) -> None:
+    """Whoever makes it: none is made, the step ends at once, and the state before it is back."""
+    session = open_session(memory_mb=128)
+    for _ in range(3):
+        session.run("x = 1").check()
+    started, most, watching = monotonic(), [0], threading.Event()
+
+    def count() -> None:
+        while not watching.wait(0.002):
+            most[0] = max(most[0], len(members(session)))
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    result = session.run(source, timeout=30)
+    watching.set()
+    thread.join()
+    assert result.outcome == "violation" and result.state == "restored"
+    assert result.error is not None and "limits.processes is 0" in result.error.message
+    assert monotonic() - started < SOON
+    assert most[0] <= 5, "the runner, the checkpoints, and the one that is thawed"
+    assert session.run("x").value == 1
+
+
+def test_the_verdict_tells_the_line(session: Session) -> None:
+    error = session.run("import os\nx = 1\nos.fork()").error
+    assert error is not None and error.line == 3 and error.source_line == "os.fork()"
+    assert "confined-python.yaml:" in error.message
+
+
+def test_every_way_to_copy_a_session_is_announced(session: Session) -> None:
+    session.run("x = [1]").check()
+    session.checkpoint("named")
+    session.set("y", 2)
+    session.run("x.append(2)").check()
+    session.rollback()
+    assert session.run("x, y").value == ([1], 2)
+    left, right = session.branch(2)
+    with left, right:
+        assert left.run("x.append(3); x").value == [1, 3]
+        assert left.run("while True: pass", timeout=0.1).state == "restored"
+        assert left.run("x").value == [1, 3] and right.run("x").value == [1]
+    session.rollback("named")
+    assert session.run("x").value == [1] and not session.run("1").notes
+    assert session.run("import os; os._exit(1)").outcome == "crashed" and session.run("x").value == [1]
+
+
+def test_what_a_thread_forks_between_steps_ends_it(session: Session) -> None:
+    session.run("x = 1").check()
+    session.run("import os, threading\nthreading.Timer(0.2, os.fork).start()").check()
+    deadline = monotonic() + SOON
+    while not session._core._told_next and monotonic() < deadline:
+        pause()
+    assert "started a process" in session.run("x").notes[0]
+    assert len(members(session)) <= 4
+
+
+def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
+    """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
+    session.run("x = 1").check()
+    session.checkpoint("honest")
+    copy = session._core.checkpoints.automatic[-1]
+    session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
+    deadline = monotonic() + SOON
+    while (pid := session._core.checkpoints.automatic[-1].pid()) is None and monotonic() < deadline:
+        pause()
+    assert pid is not None and copy is not session._core.checkpoints.automatic[-1]
+    import os
+    import signal
+
+    os.kill(pid, signal.SIGALRM)
+    result = session.run("import time; time.sleep(0.3); x")
+    assert result.value == 1
+    assert pid not in members(session)
+    session.rollback("honest")
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile(FORKING)
+def test_a_policy_may_allow_processes(session: Session) -> None:
+    source = (
+        "import os\nwent, goes = os.pipe()\nfor i in range({}):\n"
+        "    if os.fork() == 0:\n        os.close(goes)\n        os.read(went, 1)\n        os._exit(0)\n"
+        "'forked'"
+    )
+    assert session.run(source.format(60)).value == "forked"
+    result = session.run(source.format(70), timeout=SOON)
+    assert result.outcome == "violation" and result.error is not None
+    assert "one process too many; limits.processes is 64" in result.error.message
+
+
+def test_the_report_says_what_was_tried(session: Session, monkeypatch: pytest.MonkeyPatch, machine: Probe) -> None:
+    (row,) = [row for row in session.protection if row.name == "fork-gate"]
+    assert row.active and "the host, which answered EPERM" in row.detail
+    assert session.run("1 + 1").value == 2
+
+    none = machine._replace(notify=Answer(False, "no listener: EBUSY"))
+    monkeypatch.setattr("safeexec.linux.probe._cache", [none])
+    with Sandbox("confined-python") as sandbox, sandbox.session() as without:
+        (row,) = [row for row in without.protection if row.name == "fork-gate"]
+        assert not row.active and "EBUSY" in row.detail and "a process could be started" in row.detail
+        assert drive(without._core.self_test())
+
+
+@pytest.fixture
+def ungated(monkeypatch: pytest.MonkeyPatch, machine: Probe) -> Iterator[Session]:
+    """A session where the kernel lets nobody wait."""
+    none = machine._replace(notify=Answer(False, "taken away"))
+    monkeypatch.setattr("safeexec.linux.probe._cache", [none])
+    with Sandbox("confined-python") as sandbox, sandbox.session() as session:
+        yield session
+
+
+def test_without_a_gate_sessions_work_as_with_one(ungated: Session) -> None:
+    ungated.run("x = 1").check()
+    ungated.checkpoint("here")
+    (branch,) = ungated.branch()
+    with branch:
+        assert branch.run("x").value == 1
+    assert ungated.run("while True: pass", timeout=0.1).state == "restored"
+    assert ungated.run("x").value == 1
+
+
+def test_a_policy_may_require_it(monkeypatch: pytest.MonkeyPatch, machine: Probe) -> None:
+    from safeexec import ProtectionError
+
+    policy = Policy.load("confined-python").replace(require=["fork-gate"])
+    with Sandbox(policy) as sandbox:
+        assert sandbox.run("1 + 1").value == 2
+    monkeypatch.setattr("safeexec.linux.probe._cache", [machine._replace(notify=Answer(False, "taken away"))])
+    with pytest.raises(ProtectionError, match="requires: fork-gate"), Sandbox(policy):
+        pass
