@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 from typing import Any
 
 __all__ = ["fork"]
@@ -18,6 +19,7 @@ __all__ = ["fork"]
 _fork: Any = ctypes.PyDLL(None, use_errno=True)["fork"]
 _fork.argtypes = []
 _fork.restype = ctypes.c_int
+_ALL = signal.valid_signals()
 
 
 def fork() -> int:
@@ -25,8 +27,11 @@ def fork() -> int:
 
     For processes of one thread only: the C library takes its own locks across the fork, nobody takes Python's.
     """
+    # fork(2) starts over when a signal is pending, and where forks wait for the host's word it would have to ask twice.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ALL)
     pid: int = _fork()
+    errno = ctypes.get_errno() if pid < 0 else 0
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if pid < 0:
-        errno = ctypes.get_errno()
         raise OSError(errno, os.strerror(errno))
     return pid

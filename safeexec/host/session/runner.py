@@ -206,7 +206,7 @@ class Running:
         self.mechanisms = self.sandbox.mechanisms
         if self._lineage is not None:
             self._lineage.leave(self)
-        self._lineage = Lineage(channel, self.sandbox.reapers)
+        self._lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
         self._lineage.sessions.add(self)
         if self.policy.limits.processes:
             self.sandbox.gate.allow(self._lineage.leader, self._lineage.room_for(self.policy.limits.processes))

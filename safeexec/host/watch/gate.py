@@ -47,6 +47,8 @@ class ForkGate:
         self._lock = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()
         self._announced: dict[int, int] = {}
+        self._made: set[int] = set()
+        """Processes whose last announced fork was let go on."""
         self._refused: set[int] = set()
         self._allowances: dict[int, Callable[[], bool]] = {}
         self._waiting: dict[int, Fork] = {}
@@ -67,6 +69,7 @@ class ForkGate:
         if process is None or self._listener < 0:
             return
         with self._lock:
+            self._made.discard(process)
             self._announced[process] = self._announced.get(process, 0) + 1
             waiting = self._of(process)
         if waiting is not None:
@@ -81,7 +84,17 @@ class ForkGate:
         """What was announced for this process is void: the reason for it has gone."""
         if process is not None and self._listener >= 0:
             self._announced.pop(process, None)
+            self._made.discard(process)
             self._refused.discard(process)
+
+    def interrupted(self, lineage: int) -> None:
+        """The host has stopped and continued a kernel session: a fork that was let go on then is asked for once more.
+
+        fork(2) starts over when a signal is pending. All others than these two the child blocks (`linux.fork`).
+        """
+        for process in list(self._made):
+            if processes.session_of(process) == lineage:
+                self.announce(process)
 
     def refuse_next(self, process: int | None) -> None:
         """The next fork of this process fails (EPERM): for a self-test, which tries one."""
@@ -192,6 +205,7 @@ class ForkGate:
             self._announced[process] = left - 1
         elif left:
             del self._announced[process]
+            self._made.add(process)
         return left > 0
 
     def _of(self, process: int | None) -> Fork | None:

@@ -230,14 +230,15 @@ class Lineage:
     what descends from the first child, strays of an escaped guest included.
     """
 
-    __slots__ = ("_leader_fd", "_reapers", "groups", "leader", "sessions")
+    __slots__ = ("_gate", "_leader_fd", "_reapers", "groups", "leader", "sessions")
 
-    def __init__(self, leader: Channel, reapers: tuple[int, ...]) -> None:
+    def __init__(self, leader: Channel, reapers: tuple[int, ...], gate: ForkGate) -> None:
         assert leader.pid is not None
         self.leader = leader.pid
         """The kernel session of all its processes: the pid of its first child."""
         self._leader_fd = os.dup(leader.pidfd)
         self._reapers = reapers
+        self._gate = gate
         self.sessions: set[LineageMember] = set()
         self.groups: list[Group] = []
         """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
@@ -251,9 +252,13 @@ class Lineage:
         try:
             gone = yield from runner.ended(monotonic() + KILL_SECONDS)
         finally:
+            self._gate.interrupted(self.leader)
             processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
+            self._gate.interrupted(self.leader)
         yield from owner.meet_checkpoints()
-        if not processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers):
+        swept = processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers)
+        self._gate.interrupted(self.leader)
+        if not swept:
             # Its checkpoints end with it: what cannot be told apart in time goes as a whole.
             processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
         return gone
