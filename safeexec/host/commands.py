@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 _MAX_SHEBANG = 256
 _PT_INTERP = 3
 START_SECONDS = 30.0
+ARGUMENT_BYTES = 128 << 10
+"""Of one word of a command line: what Linux takes (MAX_ARG_STRLEN)."""
+ARGV_BYTES = 1 << 20
+"""Of all words together. Linux takes a quarter of the stack's limit, 2 MiB as a rule."""
 
 
 class CommandResult(Struct, frozen=True):
@@ -140,6 +144,14 @@ def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> t
         or not all(isinstance(word, str) and "\0" not in word for word in argv)
     ):
         raise ValueError("argv is a list of str: the program and its arguments")
+    sizes = [len(word.encode("utf-8", "surrogatepass")) + 1 for word in argv]
+    if max(sizes) > ARGUMENT_BYTES or sum(sizes) > ARGV_BYTES:
+        raise ValueError(
+            f"argv has {sum(sizes)} bytes, {max(sizes)} in its longest word; {ARGV_BYTES} and {ARGUMENT_BYTES} are "
+            "allowed: put long texts into a file of the workspace"
+        )
+    if any("\ud800" <= sign <= "\udfff" for word in argv for sign in word):
+        raise ValueError("argv holds a lone surrogate, which is no text")
     if argv[0] not in policy.danger_allow_commands:
         allowed = ", ".join(policy.danger_allow_commands) or "none"
         raise PolicyError(

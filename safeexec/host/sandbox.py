@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ from safeexec.host.session.session import SessionCore
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import Zygote
 from safeexec.host.tools.toolbox import Approval, Toolbox, tools_from
-from safeexec.host.waiting import Core
+from safeexec.host.waiting import Core, Work
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
@@ -396,7 +396,7 @@ class SandboxCore:
 
         self.check_usable()
         policy = self.policy
-        saved = state_file.read(path, state_file.signing_key(), policy.limits)
+        saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
         try:
             state_file.check(
                 saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
@@ -404,7 +404,7 @@ class SandboxCore:
             session = yield from self.new_session()
             try:
                 if session.workspace is not None:
-                    state_file.put_back(session.workspace, saved)
+                    yield Work(partial(state_file.put_back, session.workspace, saved))
                 yield from session.load(saved.payload)
             except BaseException:
                 yield from session.close()

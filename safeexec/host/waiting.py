@@ -1,8 +1,9 @@
 """The one place where the host waits. Its logic is written once, as generators; a face drives them.
 
-A generator of the core yields a `Wait` when it can go no further without I/O, or a `CallTool` when guest code calls a
-host function, and is resumed with the answer. `drive` is the blocking face; `host.faces.aio` drives the same generators
-on an event loop. (The shape is psycopg 3's: generators in the core, `waiting.py` per face.)
+A generator of the core yields a `Wait` when it can go no further without I/O, a `CallTool` when guest code calls a
+host function, or a `Work` for what blocks, and is resumed with the answer. `drive` is the blocking face;
+`host.faces.aio` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
+`waiting.py` per face.)
 """
 
 from __future__ import annotations
@@ -66,8 +67,19 @@ class CallTool:
         self.owner = owner
 
 
+class Work:
+    """Do `call()`, which blocks: copies of files, a large file. The generator is resumed with what it returns; an event
+    loop does it in a thread.
+    """
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self.call = call
+
+
 if TYPE_CHECKING:
-    Core = Generator[Wait | CallTool, Any, R]
+    Core = Generator[Wait | CallTool | Work, Any, R]
 else:
     Core = Generator
 
@@ -100,6 +112,8 @@ def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:
             try:
                 if isinstance(wanted, Wait):
                     answer: Any = wait(wanted)
+                elif isinstance(wanted, Work):
+                    answer = wanted.call()
                 else:
                     answer = call(wanted) if call is not None else wanted.call()
             except BaseException as problem:

@@ -73,6 +73,23 @@ def test_nothing_that_a_command_started_outlives_it(commanding: Sandbox, session
     assert members(commanding) <= before
 
 
+@pytest.mark.parametrize("words", [250, 900])
+def test_a_long_command_line_is_sent_whole(commanding: Sandbox, session: Session, words: int) -> None:
+    """Longer than the socket's buffer: what follows it must not be read as its rest."""
+    program = "import sys; print(len(sys.argv), len(''.join(sys.argv[1:])))"
+    result = session.command([PYTHON, "-c", program, *["a" * 1000] * words])
+    assert result.stdout == f"{words + 1} {words * 1000}\n", result
+    with commanding.session() as other:
+        assert other.run("1 + 1").value == 2
+
+
+@pytest.mark.parametrize("words", [["a" * 1000] * 2000, ["a" * (1 << 18)], ["\ud800"], ["a\0"]])
+def test_a_command_line_that_no_system_takes_is_refused_before_it_is_sent(session: Session, words: list[str]) -> None:
+    with pytest.raises(ValueError, match="argv"):
+        session.command([PYTHON, *words])
+    assert session.run("1 + 1").value == 2
+
+
 def test_a_command_stays_in_its_process_group(session: Session) -> None:
     """The host ends all of the group in one call. The errno is one that timeout(1) and shells go on after."""
     assert session.command([PYTHON, "-c", ALONE]).stdout == "1\nTrue\n"

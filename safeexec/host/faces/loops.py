@@ -7,13 +7,14 @@ wait for the same process, and a descriptor that is closed meanwhile disturbs no
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import select
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
-from safeexec.host.waiting import CallTool, Core, Wait
+from safeexec.host.waiting import CallTool, Core, Wait, Work
 
 R = TypeVar("R")
 
@@ -27,6 +28,10 @@ class Loop(Protocol):
 
     async def call(self, wanted: CallTool) -> Any:
         """What the host tool returned. Raises TimeoutError, and whatever the tool raises."""
+        ...
+
+    async def work(self, wanted: Work) -> Any:
+        """What the blocking work returned, done in a thread. A cancellation waits until it is done."""
         ...
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
@@ -58,7 +63,7 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
         wanted = next(core)
         while True:
             try:
-                answer = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))  # type: ignore[arg-type]
+                answer = await _answer(loop, wanted)
             except Exception as error:
                 wanted = core.throw(error)
                 continue
@@ -68,6 +73,12 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
             wanted = core.send(answer)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+
+
+def _answer(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
+    if isinstance(wanted, Wait):
+        return loop.wait(wanted)
+    return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)
 
 
 class Abandoned(BaseException):
@@ -80,7 +91,7 @@ async def interrupted(loop: Loop, core: Core[Any]) -> None:
 
 
 async def _finish(
-    loop: Loop, core: Core[Any], wanted: Wait | CallTool | None, interruption: BaseException | None
+    loop: Loop, core: Core[Any], wanted: Wait | CallTool | Work | None, interruption: BaseException | None
 ) -> None:
     try:
         if interruption is not None:
@@ -88,7 +99,7 @@ async def _finish(
         while True:
             assert wanted is not None
             try:
-                answer = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))  # type: ignore[arg-type]
+                answer = await _answer(loop, wanted)
             except Exception as error:
                 wanted = core.throw(error)
                 continue
@@ -115,6 +126,7 @@ class AsyncioLoop:
     async def wait(self, wanted: Wait) -> bool:
         with _watch(wanted) as watch:
             if watch.poll(0):
+                await asyncio.sleep(0)  # a guest that keeps its socket readable is not to keep the loop
                 return True
             loop = asyncio.get_running_loop()
             ready: asyncio.Future[bool] = loop.create_future()
@@ -138,14 +150,25 @@ class AsyncioLoop:
                 raise
             raise RuntimeError("the tool was cancelled") from None
 
+    async def work(self, wanted: Work) -> Any:
+        done = asyncio.get_running_loop().run_in_executor(None, wanted.call)
+        try:
+            return await asyncio.shield(done)
+        except asyncio.CancelledError:
+            await _ended(done)  # it may hold a descriptor that the core is about to close
+            raise
+
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        while not task.done():
-            try:
-                await asyncio.wait({task})
-            except asyncio.CancelledError:
-                continue
+        await _ended(task)
         task.result()
+
+
+async def _ended(future: asyncio.Future[Any]) -> None:
+    """Wait for it, however often this task is cancelled meanwhile."""
+    while not future.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({future})
 
 
 def _settle(future: asyncio.Future[bool], ready: bool) -> None:
@@ -165,6 +188,7 @@ class TrioLoop:
     async def wait(self, wanted: Wait) -> bool:
         with _watch(wanted) as watch:
             if watch.poll(0):
+                await self._trio.lowlevel.checkpoint()  # as in asyncio
                 return True
             with self._trio.move_on_after(max(0.0, wanted.deadline - monotonic())) as scope:
                 await self._trio.lowlevel.wait_readable(watch.fileno())
@@ -181,6 +205,10 @@ class TrioLoop:
             value = await value if isinstance(value, Awaitable) else value
         if scope.cancelled_caught:
             raise TimeoutError
+        return value
+
+    async def work(self, wanted: Work) -> Any:
+        (value,) = await self._trio.to_thread.run_sync(_boxed(wanted.call))  # it waits for the thread when cancelled
         return value
 
     async def shielded(self, work: Coroutine[Any, Any, None]) -> None:

@@ -100,6 +100,8 @@ class Channel:
             if not (yield Wait(fds, deadline, poller=self._poller)):
                 return None
             self._read()
+            if not self._inbox and monotonic() >= deadline:
+                return None  # a message that comes byte by byte keeps the socket readable for ever
         return self._inbox.pop(0)
 
     def _read(self) -> None:

@@ -12,6 +12,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.errors import (
@@ -27,7 +28,8 @@ from safeexec.host.session.checkpoints import (
 from safeexec.host.session.decode import decode_payload, text
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.steps import Steps
-from safeexec.host.waiting import Core
+from safeexec.host.waiting import Core, Work
+from safeexec.host.watch.supervisor import Watch
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import encode
@@ -206,7 +208,7 @@ class SessionCore(Steps):
                     modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
                     directories=directories,
                 )
-                state_file.write(target, header, self._open_file, fd, key)
+                yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
             finally:
                 # The child may have kept it, and no limit counts what it holds.
                 fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
@@ -233,8 +235,7 @@ class SessionCore(Steps):
             runner = yield from self._living_runner()
             lanes, lane = self._grant(self.reached)
             try:
-                yield from self._send_granted(runner, m.Load(), (*lanes, fd), lane)
-                answer = yield from self._answer(runner, m.Done, self._save_seconds())
+                answer = yield from self._watched(runner, m.Load(), (*lanes, fd), lane)
             except (Gone, ProtocolError) as error:
                 raise StateFileError(f"the process died while it restored the state: {error}") from None
             if lanes:
@@ -243,6 +244,37 @@ class SessionCore(Steps):
                 raise StateFileError(f"the state could not be restored: {answer.problem}")
             self._empty = False
             self._files_changed()
+
+    def _watched(self, runner: Channel, request: m.Load, fds: tuple[int, ...], lane: Any) -> Core[m.Done]:
+        """Send what runs guest code and is no step, and wait for its end; the limits of a step hold, and `cancel`.
+        Raises `StateFileError` when one ends it: the process is left as it is then.
+        """
+        limits, outputs = self.policy.limits, (self._out, self._err)
+        for output in outputs:
+            output.begin()
+        watch = Watch(
+            runner,
+            limits,
+            limits.wall_seconds,
+            outputs,
+            self.workspace,
+            self._memory_now,
+            self._guests,
+            self.unnamed_over,
+        )
+        self._verdict, self._safe_to_kill, self._running = None, True, True
+        try:
+            yield from self._send_granted(runner, request, fds, lane)
+            while (verdict := self._verdict or watch.look()) is None:
+                answer = yield from runner.receive(watch.next_look())
+                if isinstance(answer, m.Done):
+                    return answer
+                if answer is not None:
+                    raise ProtocolError(f"{type(answer).__name__} came instead of Done")
+            raise StateFileError(f"the state could not be restored: {verdict.message}")
+        finally:
+            with self._ending:
+                self._running = False
 
     def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`."""

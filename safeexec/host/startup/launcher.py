@@ -24,8 +24,8 @@ START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
 CLOSE_SECONDS = 5.0
 _LISTENER_SPACE = socket.CMSG_SPACE(4)
-FULL_SECONDS = 1.0
-"""How long to wait at a time while the zygote's socket is full; it forks in 1 ms."""
+FULL_SECONDS = 10.0
+"""How long the zygote's socket may stay full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 
@@ -81,17 +81,35 @@ class Zygote:
 
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
-        data = frame(_encode(request))
+        rest = memoryview(frame(_encode(request)))
+        deadline = monotonic() + FULL_SECONDS
+        handed = False
         try:
-            while True:
+            while rest:
                 try:
-                    socket.send_fds(self.socket, [data], fds)
-                    return
+                    # Longer than the socket's buffer, it goes in parts; the descriptors go with the first one.
+                    sent = self.socket.send(rest) if handed else socket.send_fds(self.socket, [rest], fds)
+                    rest, handed = rest[sent:], True
                 except BlockingIOError:
                     # Some 278 requests wait unread: hundreds of sessions were asked for at once.
-                    select.select([], [self.socket], [], FULL_SECONDS)
+                    self._wait_for_room(deadline)
         except OSError as error:
-            raise SandboxClosed(f"the zygote is gone ({error.strerror}); reopen the sandbox") from None
+            if handed:
+                self._break_off()
+            raise SandboxClosed(f"the zygote is gone ({error.strerror or error}); reopen the sandbox") from None
+
+    def _wait_for_room(self, deadline: float) -> None:
+        """Wait until the socket takes more. Raises TimeoutError."""
+        poller = select.poll()
+        poller.register(self.socket, select.POLLOUT)
+        if not poller.poll(max(0.0, deadline - monotonic()) * 1000):
+            raise TimeoutError(f"it has not read its requests for {FULL_SECONDS:g} s")
+
+    def _break_off(self) -> None:
+        """Part of a request was sent: whatever came after it would be read as its rest, so nothing may come."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        processes.kill(self._inner if self._inner >= 0 else self.pidfd)
 
     def problem(self, number: int) -> str:
         """Why child `number` could not be made, in the zygote's words, or an empty string."""

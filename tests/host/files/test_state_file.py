@@ -252,3 +252,19 @@ def test_more_than_a_state_may_hold_is_told_with_what_is_large(
         session.save(tmp_path / "state")
     assert session.get("small") == 1
     assert not (tmp_path / "state").exists()
+
+
+ENDLESS = "class X:\n    def __setstate__(self, state):\n        while True:\n            pass\nx = X()\nx.a = 1"
+
+
+def test_restoring_obeys_the_limits_of_a_step(tmp_path: pathlib.Path) -> None:
+    policy = Policy.load("standard").replace(limits={"wall_seconds": 0.5})
+    with Sandbox(policy, spare=0) as sandbox:
+        with sandbox.session() as session:
+            session.run(ENDLESS).check()
+            assert not session.save(tmp_path / "state")
+        started = monotonic()
+        with pytest.raises(StateFileError, match=r"stopped after its limit of 0\.5 s"):
+            sandbox.restore(tmp_path / "state")
+        assert monotonic() - started < policy.limits.max_wall_seconds / 2
+        assert sandbox.run("1 + 1").value == 2
