@@ -258,13 +258,13 @@ ENDLESS = "class X:\n    def __setstate__(self, state):\n        while True:\n  
 
 
 def test_restoring_obeys_the_limits_of_a_step(tmp_path: pathlib.Path) -> None:
-    policy = Policy.load("standard").replace(limits={"wall_seconds": 0.5})
+    policy = Policy.load("standard").replace(limits={"wall_seconds": 2.0})
     with Sandbox(policy, spare=0) as sandbox:
         with sandbox.session() as session:
-            session.run(ENDLESS).check()
+            session.run(ENDLESS, timeout=30.0).check()
             assert not session.save(tmp_path / "state")
         started = monotonic()
-        with pytest.raises(StateFileError, match=r"stopped after its limit of 0\.5 s"):
+        with pytest.raises(StateFileError, match="stopped after its limit of 2 s"):
             sandbox.restore(tmp_path / "state")
         assert monotonic() - started < policy.limits.max_wall_seconds / 2
         assert sandbox.run("1 + 1").value == 2
