@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from safeexec.linux import processes
 
-__all__ = ["CONTROLLERS", "Group", "Unavailable", "delegated", "hierarchy"]
+__all__ = ["CONTROLLERS", "Group", "Unavailable", "core", "delegated", "hierarchy"]
 
 CONTROLLERS = ("memory", "pids")
 _OWN_LEAF = "safeexec-host"
@@ -60,6 +60,11 @@ class Group:
         events = dict(line.split() for line in _read(f"{self.path}/memory.events").splitlines())
         return int(events.get("oom_kill", 0))
 
+    def cpu_seconds(self) -> float:
+        """CPU time of all that have ever been in it, those that have ended included."""
+        first = _read(f"{self.path}/cpu.stat").partition("\n")[0]
+        return int(first.partition(" ")[2]) / 1e6
+
     def kill(self) -> bool:
         """SIGKILL to all in it, those included that are being forked. False before 5.14."""
         try:
@@ -86,32 +91,59 @@ def delegated() -> str:
 
     Leaves the process's own group only where it is alone in one that was delegated.
     """
-    mount, own = hierarchy()
-    place = mount + own.rstrip("/")
-    if os.path.basename(place) == _OWN_LEAF:  # an earlier host, our parent, has moved here
-        place = os.path.dirname(place)
+    place, own = _own_place()
     given = _read(f"{place}/cgroup.controllers").split()
     if missing := [name for name in CONTROLLERS if name not in given]:
         has = ", ".join(given) or "none"
         raise Unavailable(f"the group {own} has not the controllers {' and '.join(missing)} (it has: {has})")
+    with _trial(place, own) as group:
+        _give_controllers(place, own)
+        if not os.path.exists(f"{group.path}/memory.max") or not os.path.exists(f"{group.path}/pids.max"):
+            raise Unavailable(f"groups below {own} get no limits")
+        group.limit(memory_bytes=1 << 40, processes=1000)
+    _remove_stale(place)
+    return place
+
+
+def core() -> str:
+    """The directory below which this process may make groups without limits: they count CPU time, and end all that is
+    in them at once. That needs no controller. Raises `Unavailable`.
+    """
+    place, own = _own_place()
+    with _trial(place, own) as group:
+        if not os.path.exists(f"{group.path}/cgroup.kill"):
+            raise Unavailable("this kernel ends no group (cgroup.kill, 5.14)")
+        if not os.access(f"{place}/cgroup.procs", os.W_OK):
+            raise Unavailable(f"no process of {own} may be moved")
+        group.cpu_seconds()
+    _remove_stale(place)
+    return place
+
+
+def _own_place() -> tuple[str, str]:
+    """The directory of this process's group, and its name."""
+    mount, own = hierarchy()
+    place = mount + own.rstrip("/")
+    if os.path.basename(place) == _OWN_LEAF:  # an earlier host, our parent, has moved here
+        place = os.path.dirname(place)
     if place != mount and os.path.isdir("/run/systemd/system") and not _is_marked(place):
         raise Unavailable(f"systemd has not delegated {own}: start the host with Delegate=yes")
-    trial = f"{place}/{_PREFIX}{os.getpid()}-trial"
+    return place, own
+
+
+@contextlib.contextmanager
+def _trial(place: str, own: str) -> Iterator[Group]:
+    """A group that is made to see whether one can be."""
     try:
-        group = Group(trial)
+        group = Group(f"{place}/{_PREFIX}{os.getpid()}-trial")
     except OSError as error:
         raise Unavailable(f"no group can be made below {own}: {error.strerror}") from None
     try:
-        _give_controllers(place, own)
-        if not os.path.exists(f"{trial}/memory.max") or not os.path.exists(f"{trial}/pids.max"):
-            raise Unavailable(f"groups below {own} get no limits")
-        group.limit(memory_bytes=1 << 40, processes=1000)
+        yield group
     except OSError as error:
         raise Unavailable(f"the group {own} cannot be divided: {error.strerror}") from None
     finally:
         group.remove()
-    _remove_stale(place)
-    return place
 
 
 def hierarchy() -> tuple[str, str]:

@@ -1,0 +1,258 @@
+"""The one look at all sessions of this process: steps, tools, questions, checkpoints and rest alike.
+
+A thread looks every 50 ms while any session is in use and every 250 ms otherwise, and never spends more than a fiftieth
+of its time on that: with more sessions it looks more rarely. Nothing that a guest does can hold it up. It reads what
+the kernel tells and sends signals; what takes longer is done by whoever uses the session next.
+"""
+
+from __future__ import annotations
+
+import _thread
+import collections
+import contextlib
+import os
+import weakref
+from collections.abc import Callable, Collection, Iterable
+from time import monotonic, thread_time
+from typing import TYPE_CHECKING, Protocol
+
+from safeexec.host.watch.account import Account, Known
+from safeexec.host.watch.census import Birth, Census, Machine, Process, owner_of
+from safeexec.host.watch.supervisor import Verdict
+from safeexec.linux import processes
+from safeexec.protocol.confinement import Mechanism
+
+if TYPE_CHECKING:
+    from safeexec.policy.model import Limits
+
+LOOK_SECONDS = 0.05
+REST_SECONDS = 0.25
+"""How often a session is looked at that nobody uses."""
+SHARE = 50
+"""A look that took so much CPU time is followed by this many times as much without one: 2 % of a core at most."""
+SETTLED_LOOKS = 2
+"""Looks after which a process that has not run is as it was: the second one counts its memory."""
+LONGEST_SECONDS = 1.0
+"""No longer than that is nobody looked at."""
+DEEP_SHARE = 100
+"""Files and descriptors, which take 0.1 to 0.6 ms per session, have 1 % of a core: one session after the other."""
+LOOK_MICROSECONDS = 14
+"""What a look at one session takes that runs."""
+LINGER_LOOKS = 8
+"""Looks at nothing after which the thread ends."""
+
+
+class Subject(Protocol):
+    """What is watched: a session, or a command. Its methods are called from the accountant's thread and do not wait."""
+
+    account: Account
+
+    def lineage_leader(self) -> int | None:
+        """The first process of its lineage; None: it has none at the moment."""
+        ...
+
+    def known(self) -> Known: ...
+
+    def in_use(self) -> bool:
+        """Whether a caller waits for it."""
+        ...
+
+    def rests_since(self) -> float:
+        """When it was last used."""
+        ...
+
+    def total_cpu(self) -> float | None:
+        """CPU seconds of all its processes by its control group, if it has one."""
+        ...
+
+    def beyond(self) -> Verdict | None:
+        """The verdict on forks that wait for leave, files and streams: what its processes do not tell."""
+        ...
+
+    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
+        """End what uses too much. `hostile`: processes to end with the runner."""
+        ...
+
+
+class Accountant:
+    """The looks, one after the other. Time is handed in, so are the figures; `run` is what a thread does with it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._census = Census(machine)
+        self._subjects: weakref.WeakSet[Subject] = weakref.WeakSet()
+        self._looked: dict[int, float] = {}
+        self._last = 0.0
+        self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
+        """Sessions that have run since their files were looked at, the longest waiting first."""
+        self.resting = True
+        """Whether the next look is a quarter of a second away. Whoever begins to use a session calls `hurry` then."""
+        self._wake = _thread.allocate_lock()
+        self._wake.acquire()
+        self._lock = _thread.allocate_lock()
+        self._alive = False
+
+    def add(self, subject: Subject) -> None:
+        """Watch it from now on, until it is removed or nobody has it any more."""
+        with self._lock:
+            self._subjects.add(subject)
+            if not self._alive:
+                self._alive = True
+                _thread.start_new_thread(self._run, ())
+
+    def remove(self, subject: Subject) -> None:
+        self._subjects.discard(subject)
+
+    def hurry(self) -> None:
+        """A session is in use again: look soon."""
+        self.resting = False
+        try:
+            self._wake.release()
+        except RuntimeError:  # somebody else did at the same time
+            return
+
+    def look(self, now: float) -> bool:
+        """Look at all that is due. Whether anything is in use."""
+        lineages: dict[int, list[Subject]] = {}
+        for subject in list(self._subjects):
+            if (leader := subject.lineage_leader()) is not None:
+                lineages.setdefault(leader, []).append(subject)
+        gone = self._census.lineages.keys() - lineages.keys()
+        self._census.forget(gone)
+        for leader in gone:
+            self._looked.pop(leader, None)
+        for leader in lineages:
+            self._census.watch(leader)
+        self._census.find(now)
+        used = {leader for leader, subjects in lineages.items() if any(subject.in_use() for subject in subjects)}
+        due = used | {leader for leader in lineages if now - self._looked.get(leader, 0.0) >= REST_SECONDS}
+        for leader in due:
+            self._looked[leader] = now
+            try:
+                self._look_at(leader, lineages[leader], now, used=leader in used)
+            except OSError:
+                continue  # out of descriptors: the next look may have some
+            except Exception as error:
+                for subject in lineages[leader]:
+                    subject.exceed(Verdict("crashed", f"could not be looked after ({error!r})"), ())
+        self._look_deeper((now - self._last) / DEEP_SHARE)
+        self._last = now
+        return bool(used)
+
+    def _look_at(self, leader: int, subjects: list[Subject], now: float, *, used: bool) -> None:
+        members = self._census.measure(leader)
+        if not used and not any(process.spent or process.looks <= SETTLED_LOOKS for process in members):
+            return  # as it was: nothing has run, so nothing has grown
+        for subject, share, known in divide(members, subjects):
+            account = subject.account
+            if not subject.in_use() and account.period != (since := subject.rests_since()):
+                account.period = since
+                account.begin()
+            account.take(share, known, subject.total_cpu())
+            verdict = account.over(now, self._exact)
+            if verdict is not None:
+                subject.exceed(verdict, account.hostile())
+            elif account.ran:
+                self._owed.setdefault(weakref.ref(subject))
+
+    def _look_deeper(self, seconds: float) -> None:
+        """Look at what processes do not tell, of one session at least and for so many seconds of CPU time."""
+        began = thread_time()
+        while self._owed and thread_time() - began <= seconds:
+            subject = self._owed.popitem(last=False)[0]()
+            if subject is None:
+                continue
+            try:
+                verdict = subject.beyond()
+            except OSError:
+                continue
+            if verdict is not None:
+                subject.exceed(verdict, subject.account.hostile())
+
+    def _exact(self, pids: Collection[int]) -> int | None:
+        shares = [self._machine.shares(pid) for pid in pids]
+        return None if None in shares else sum(share for share in shares if share is not None)
+
+    def _run(self) -> None:
+        idle = 0
+        while True:
+            began = thread_time()
+            used = True
+            with contextlib.suppress(OSError):
+                used = self.look(monotonic())
+            idle = 0 if self._subjects else idle + 1
+            with self._lock:
+                if idle >= LINGER_LOOKS and not self._subjects:
+                    self._alive = False
+                    return
+            self.resting = not used
+            pause = REST_SECONDS if self.resting else LOOK_SECONDS
+            if self._wake.acquire(timeout=max(pause, min(SHARE * (thread_time() - began), LONGEST_SECONDS))):
+                self._wake.acquire(timeout=LOOK_SECONDS)
+
+
+def divide(members: Iterable[Process], subjects: list[Subject]) -> list[tuple[Subject, list[Process], Known]]:
+    """Whose each process of a lineage is. What nobody can be told to have forked is counted with each."""
+    knowns = [subject.known() for subject in subjects]
+    members = list(members)
+    if len(subjects) == 1:
+        return [(subjects[0], members, knowns[0])]
+    by_pid = {process.pid: process for process in members}
+    owners = {pid: index for index, known in enumerate(knowns) for pid in known.copies}
+    owners |= {known.runner: index for index, known in enumerate(knowns) if known.runner is not None}
+    shares: list[list[Process]] = [[] for _ in subjects]
+    for process in members:
+        owner = owner_of(process, by_pid, owners)
+        for index in range(len(subjects)) if owner is None else (owner,):
+            shares[index].append(process)
+    return list(zip(subjects, shares, knowns, strict=True))
+
+
+class Proc:
+    """The machine as its ``/proc`` and its clocks show it. No right is needed but for `shares`."""
+
+    def __init__(self) -> None:
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+            self._limit = int(file.read())
+        self.pids: Callable[[], Iterable[int]] = processes.pids
+        self.session_of: Callable[[int], int | None] = processes.session_of
+        self.cpu_seconds: Callable[[int], float | None] = processes.cpu_seconds
+        self.resident: Callable[[int], int] = processes.anonymous_memory
+        self.shares: Callable[[int], int | None] = processes.proportional_memory
+
+    def newest(self) -> int:
+        with open("/proc/loadavg", "rb", buffering=0) as file:
+            return int(file.read().rpartition(b" ")[2])
+
+    def limit(self) -> int:
+        return self._limit
+
+    def birth(self, pid: int) -> Birth | None:
+        stat = processes.process_stat(pid)
+        return None if stat is None else Birth(stat.ppid, stat.start)
+
+
+def mechanism(limits: Limits) -> Mechanism:
+    """What the looks mean for the limits: how late they see, and how much may be used by then."""
+    look, rest = round(LOOK_SECONDS * 1000), round(REST_SECONDS * 1000)
+    many = round(1e6 * LOOK_SECONDS / SHARE / LOOK_MICROSECONDS)
+    return Mechanism(
+        "watch",
+        True,
+        f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest; with more "
+        f"than about {many} in use less often, for it takes {100 // SHARE} % of a core at most. What is too much ends "
+        f"{look} ms later at the latest. In {look} ms a core makes 250 MB of memory at most, and no process "
+        f"beyond {limits.memory_mb} MiB: the bound of its address space",
+    )
+
+
+_accountants: dict[int, Accountant] = {}
+
+
+def accountant() -> Accountant:
+    """The one of this process; a process forked from it has its own."""
+    pid = os.getpid()
+    if pid not in _accountants:
+        _accountants.clear()
+        _accountants.setdefault(pid, Accountant(Proc()))
+    return _accountants[pid]

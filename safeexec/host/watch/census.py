@@ -1,0 +1,173 @@
+"""Which processes there are, by lineage: found by looking at the machine, without the help of any of them.
+
+Pure: what the machine shows is handed in (`Machine`). A lineage is a kernel session: no member can leave it where
+setsid is refused, so whoever forks, a thread, an orphan, the child of one that has ended, belongs to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, Protocol
+
+LARGEST_RANGE = 1000
+"""Numbers that are asked for one by one. Where more were given out since the last look, listing is cheaper."""
+LIST_SECONDS = 1.0
+"""How often all processes are listed although the numbers tell of every birth: in a container somebody else may make up
+what ``/proc/loadavg`` says.
+"""
+
+
+class Birth(NamedTuple):
+    """What tells a process from a later one of the same number, and who forked it."""
+
+    parent: int
+    start: int
+
+
+class Machine(Protocol):
+    """What the kernel shows of its processes. Every method answers for a process that has ended meanwhile."""
+
+    def newest(self) -> int:
+        """The number given out last, to a process or a thread."""
+        ...
+
+    def limit(self) -> int:
+        """The number above which they begin anew."""
+        ...
+
+    def pids(self) -> Iterable[int]:
+        """Every process."""
+        ...
+
+    def session_of(self, pid: int) -> int | None:
+        """Its kernel session; also of a thread. None: there is none of that number."""
+        ...
+
+    def birth(self, pid: int) -> Birth | None: ...
+
+    def cpu_seconds(self, pid: int) -> float | None:
+        """CPU time of all its threads, None when it has gone, and for the number of a thread."""
+        ...
+
+    def resident(self, pid: int) -> int:
+        """Bytes in memory that no file backs."""
+        ...
+
+    def shares(self, pid: int) -> int | None:
+        """The same, each page divided by the number of its holders. None where the host may not ask. Dear."""
+        ...
+
+
+class Process:
+    """A member of a lineage as the last looks have found it. Times in seconds, sizes in bytes."""
+
+    __slots__ = ("cpu", "first", "held", "looks", "parent", "pid", "spent", "start", "worked")
+
+    def __init__(self, pid: int, birth: Birth) -> None:
+        self.pid = pid
+        self.parent = birth.parent
+        """Who forked it; the nearest ancestor that lives, as long as looks have seen those between."""
+        self.start = birth.start
+        self.looks = 0
+        self.cpu = 0.0
+        self.spent = 0.0
+        """CPU time since the look before."""
+        self.worked = 0.0
+        """What a parked copy has used since it was first seen."""
+        self.held = 0
+        self.first = 0
+        """What it held when it was first seen: of a fork, nearly all is its parent's, too."""
+
+
+class Census:
+    """The members of every lineage that is watched."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._newest = 0
+        self._listed = float("-inf")
+        self.lineages: dict[int, dict[int, Process]] = {}
+
+    def watch(self, leader: int) -> None:
+        """Count the lineage of the process `leader` from now on."""
+        if leader not in self.lineages:
+            self.lineages[leader] = {}
+            self._enter(leader)
+
+    def forget(self, leaders: Collection[int]) -> None:
+        """Count these no more."""
+        for leader in leaders:
+            self.lineages.pop(leader, None)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.lineages.values()))
+
+    def find(self, now: float) -> None:
+        """Enter who was born since the last call. Costs as much as there were births on the machine, not processes.
+
+        Numbers are given out upwards and begin anew at the limit, so a birth is missed only if all numbers were given
+        out between two calls.
+        """
+        newest, last = self._machine.newest(), self._newest
+        self._newest = newest
+        count = (newest - last) % self._machine.limit()
+        if now - self._listed >= LIST_SECONDS or count > LARGEST_RANGE:
+            self._listed = now
+            known = {pid for members in self.lineages.values() for pid in members}
+            for pid in self._machine.pids():
+                if pid not in known or (pid - last - 1) % self._machine.limit() < count:
+                    self._enter(pid)
+        elif newest >= last:
+            for pid in range(last + 1, newest + 1):
+                self._enter(pid)
+        else:
+            for pid in (*range(last + 1, self._machine.limit()), *range(newest + 1)):
+                self._enter(pid)
+
+    def _enter(self, pid: int) -> None:
+        members = self.lineages.get(self._machine.session_of(pid))  # type: ignore[arg-type]
+        if members is None:
+            return
+        birth = self._machine.birth(pid)
+        known = members.get(pid)
+        if birth is None or self._machine.cpu_seconds(pid) is None or (known and known.start == birth.start):
+            return
+        members[pid] = Process(pid, birth)
+
+    def measure(self, leader: int) -> list[Process]:
+        """Read the clock of every member of a lineage, and the memory of those that have run. Those that live."""
+        members, machine = self.lineages[leader], self._machine
+        ended: dict[int, int] = {}
+        for pid, process in members.items():
+            cpu = machine.cpu_seconds(pid)
+            if cpu is None:
+                ended[pid] = process.parent
+                continue
+            process.spent = cpu - process.cpu
+            process.cpu = cpu
+            process.looks += 1
+            if process.spent or process.looks == 1:
+                process.held = machine.resident(pid)
+                if process.looks == 1:
+                    process.first = process.held
+        if ended:
+            for pid in ended:
+                del members[pid]
+            for process in members.values():
+                while process.parent in ended:
+                    process.parent = ended[process.parent]
+        return list(members.values())
+
+
+def owner_of(process: Process, members: dict[int, Process], known: dict[int, int]) -> int | None:
+    """Whose a process is: `known` says whose the processes are that the host has asked for. None: nobody can tell (an
+    orphan whose parents ended between two looks).
+    """
+    pid = process.pid
+    for _ in range(len(members) + 1):
+        if pid in known:
+            return known[pid]
+        if pid not in members:
+            return None
+        pid = members[pid].parent
+    return None
