@@ -8,9 +8,8 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 
-COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "serve", "mcp", "bench")
+COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "bench")
 EXIT_USAGE = 2
 EXIT_READER_GONE = 128 + signal.SIGPIPE
 """What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""
@@ -35,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_gone()
     except (SandboxError, OSError) as error:
-        print(f"safeexec: {error}", file=sys.stderr)
+        from safeexec.cli.common import tell
+
+        tell(f"safeexec: {error}", file=sys.stderr)  # a state file, a recording or a policy may say what it likes
         return EXIT_USAGE
     except KeyboardInterrupt:
         return 130
@@ -51,9 +52,7 @@ def _reader_gone() -> int:
 def _wanted(arguments: Sequence[str]) -> list[str]:
     """Only the command that is asked for is imported: start-up time is part of every run."""
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if asked in COMMANDS and find_spec(f"safeexec.cli.{asked}") is not None:
-        return [asked]
-    return [name for name in COMMANDS if find_spec(f"safeexec.cli.{name}") is not None]
+    return [asked] if asked in COMMANDS else [*COMMANDS]
 
 
 def _version() -> str:

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from safeexec.cli.common import EXIT_CODES, add_policy_option, read_source
+from safeexec.cli.common import EXIT_CODES, add_policy_option, read_source, tell
 
 if TYPE_CHECKING:
     from safeexec import ErrorInfo
@@ -41,15 +41,13 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _print(name: str, finding: ErrorInfo, *, as_json: bool) -> None:
-    from safeexec.text import printable
-
     if as_json:
         fields = ("type", "message", "line", "column", "end_line", "end_column", "source_line", "rule", "hint")
         print(json.dumps({"file": name} | {field: getattr(finding, field) for field in fields}))
         return
-    print(printable(f"{name}:{finding.line}:{finding.column}: {finding.type}: {finding.message}"))
+    tell(f"{name}:{finding.line}:{finding.column}: {finding.type}: {finding.message}")
     if finding.traceback:
-        print(printable(finding.traceback.rstrip()))
+        tell(finding.traceback.rstrip())
     for label, value in (("rule", finding.rule), ("hint", finding.hint)):
         if value:
-            print(printable(f"    {label}: {value}"))
+            tell(f"    {label}: {value}")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
+
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec import ErrorInfo, Result
 
+MAX_SOURCE = 16 << 20
+"""Bytes of one program; a policy's `limits.step_source_kb` is at most as much."""
 EXIT_CODES = {
     "ok": 0,
     "error": 1,
@@ -32,14 +36,22 @@ def add_policy_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
+    """Print what strangers may have written: nothing of it acts on the terminal."""
+    print(printable(sep.join(map(str, values))), file=file or sys.stdout)
+
+
 def read_source(name: str) -> str:
     """The text of a source file, or of standard input for ``-``. Raises OSError; text that is not UTF-8 is a
     ValueError.
     """
     if name == "-":
         return sys.stdin.read()
+    # The user's own word: a pipe is welcome (`<(…)`), a program without end is not.
     with open(name, "rb") as file:
-        data = file.read()
+        data = file.read(MAX_SOURCE + 1)
+    if len(data) > MAX_SOURCE:
+        raise OSError(f"{name} has more than {MAX_SOURCE} bytes")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -48,8 +60,6 @@ def read_source(name: str) -> str:
 
 def print_error(result: Result) -> None:
     """Why a step did not end well, on stderr: the place, what happened, the rule, the hint."""
-    from safeexec.text import printable
-
     error = result.error
     if error is None:
         return
@@ -59,7 +69,7 @@ def print_error(result: Result) -> None:
     if result.state == "restored":
         lines.append("state: restored to what it was before this step")
     lines += [f"note: {note}" for note in result.notes]
-    print(printable("\n".join(lines)), file=sys.stderr)
+    tell("\n".join(lines), file=sys.stderr)
 
 
 def _error_lines(error: ErrorInfo) -> list[str]:

@@ -12,6 +12,10 @@ from pathlib import Path
 from tokenize import detect_encoding
 from typing import Any
 
+from safeexec.cli.common import MAX_SOURCE, tell
+from safeexec.text import one_line
+from safeexec.untrusted.below import read_named
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--many", metavar="DIR", help="run every .py file below DIR in a session of its own")
@@ -25,7 +29,7 @@ def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
     from safeexec import Sandbox
 
     root = Path(options.many)
-    paths = sorted(path for path in root.rglob("*.py") if path.is_file())
+    paths = sorted(path for path in root.rglob("*.py") if path.is_file() and not path.is_symlink())
     if not paths:
         print(f"safeexec run --many: no .py file below {root}", file=sys.stderr)
         return 2
@@ -39,9 +43,13 @@ def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
                 print(json.dumps({"file": name, **result.to_dict()}), flush=True)
             elif not result.ok:
                 error = result.error
-                print(
-                    f"{name}: {result.outcome}"
-                    + (f": {error.type}: {error.message.splitlines()[0][:200]}" if error and error.message else "")
+                tell(
+                    f"{one_line(name)}: {result.outcome}"
+                    + (
+                        f": {error.type}: {one_line(error.message.splitlines()[0], 200)}"
+                        if error and error.message
+                        else ""
+                    )
                 )
             if bar is not None:
                 bar()
@@ -54,7 +62,7 @@ def _source(path: Path) -> str:
     """A program's text as Python would read the file: by its mark or its coding comment; else as UTF-8, as far as it
     is.
     """
-    data = path.read_bytes()
+    data = read_named(path, max_bytes=MAX_SOURCE)
     try:
         return data.decode(detect_encoding(BytesIO(data).readline)[0])
     except (SyntaxError, UnicodeDecodeError):

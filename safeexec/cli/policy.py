@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from safeexec import Policy
-from safeexec.cli.common import read_source
-from safeexec.text import printable
+from safeexec.cli.common import read_source, tell
+from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -66,11 +66,11 @@ def _list(args: argparse.Namespace) -> int:
     status = 0
     for name, path in profiles.items():
         try:
-            description = " ".join(printable(Policy.load(path).description).split())
+            description = " ".join(Policy.load(path).description.split())
         except PolicyError as error:
-            print(error, file=sys.stderr)
+            tell(error, file=sys.stderr)
             description, status = "(cannot be loaded)", 1
-        print(f"{name:{width}}  {description}\n{'':{width}}  {path}")
+        tell(f"{one_line(name):{width}}  {description}\n{'':{width}}  {one_line(str(path))}")
     return status
 
 
@@ -79,9 +79,10 @@ def _show(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(policy.content())
         return 0
-    print(f"# {policy.name}, from {', which extends '.join(policy.files)}")
-    print(f"# sha256 {policy.digest}")
-    print(policy.to_yaml(), end="")
+    tell(f"# {policy.name}, from {', which extends '.join(policy.files)}")
+    tell(f"# sha256 {policy.digest}")
+    text = policy.to_yaml()
+    print(printable(text) if sys.stdout.isatty() else text, end="")
     return 0
 
 
@@ -93,14 +94,14 @@ def _check(args: argparse.Namespace) -> int:
         try:
             findings = Policy.load(name).check()
         except PolicyError as error:
-            print(error, file=sys.stderr)
+            tell(error, file=sys.stderr)
             wrong += 1
             continue
         for finding in findings:
-            print(finding, file=sys.stderr)
+            tell(finding, file=sys.stderr)
         mistakes = [finding for finding in findings if not finding.harmless]
         wrong += bool(mistakes)
-        print(f"{name}: {'ok' if not mistakes else f'{len(mistakes)} mistakes'}")
+        tell(f"{name}: {'ok' if not mistakes else f'{len(mistakes)} mistakes'}")
     return 1 if wrong else 0
 
 
@@ -111,9 +112,9 @@ def _diff(args: argparse.Namespace) -> int:
         if difference.path.startswith("imports.") and difference.before is None and difference.after == "all":
             opened.setdefault(difference.rule.partition(":")[0], []).append(difference.path.removeprefix("imports."))
         else:
-            print(difference)
+            tell(difference)
     for file, modules in opened.items():
-        print(f"imports: {' '.join('+' + module for module in modules)}{f'   ({file})' if file else ''}")
+        tell(f"imports: {' '.join('+' + module for module in modules)}{f'   ({file})' if file else ''}")
     return 1 if differences else 0
 
 
@@ -131,7 +132,7 @@ def _why(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(answers)
     else:
-        print(*answers, sep="\n")
+        tell(*answers, sep="\n")
     return 0 if all(answer.allowed for answer in answers) else 1
 
 
@@ -147,19 +148,21 @@ def _why_program(policy: Policy, args: argparse.Namespace) -> int:
         _print_json(found)
         return 1 if found.refused else 0
     for need in found.refused:
-        print(f"line {need.line}: {need.answer}")
+        tell(f"line {need.line}: {need.answer}")
     if allowed := [f"{need.answer.name} (line {need.line})" for need in found.needs if need.answer.allowed]:
-        print(f"{policy.name} allows {', '.join(allowed)}")
+        tell(f"{policy.name} allows {', '.join(allowed)}")
     if not found.refused:
-        print(f"{policy.name} refuses nothing of it")
+        tell(f"{policy.name} refuses nothing of it")
     if found.grant:
-        print(f"\n# the smallest policy that allows it:\n{found.grant}", end="")
+        tell(f"\n# the smallest policy that allows it:\n{found.grant.rstrip()}")
     for need in found.impossible:
-        print(f"# no policy can allow {need.answer.name} (line {need.line}): {need.answer.reason}")
+        tell(f"# no policy can allow {need.answer.name} (line {need.line}): {need.answer.reason}")
     return 1 if found.refused else 0
 
 
 def _print_json(content: object) -> None:
+    import json
+
     import msgspec
 
-    print(msgspec.json.format(msgspec.json.encode(content)).decode())
+    print(json.dumps(msgspec.to_builtins(content), indent=2))  # in ASCII, so that nothing acts on a terminal

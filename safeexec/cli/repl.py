@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import codeop
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from token import COMMENT, DEDENT, INDENT, NEWLINE, NL, OP
+from tokenize import TokenError, TokenInfo, generate_tokens
 from typing import TYPE_CHECKING, Any
 
-from safeexec.cli.common import add_policy_option, print_error
+from safeexec.cli.common import add_policy_option, print_error, tell
+from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
     from safeexec import Session
@@ -18,6 +20,11 @@ HELP = """\
 :checkpoint NAME  keep the state as it is now     :rollback [NAME]  go back (no name: before the last step)
 :checkpoints      list them                       :vars             list the variables
 :quit             leave (also Ctrl-D)             Ctrl-C            stop the running step; its state is restored"""
+
+COMPOUND = {"if", "for", "while", "try", "with", "def", "class", "async", "@"}
+"""What a block begins with; it ends with a blank line. `match` does by its colon."""
+MAX_LINES = 200_000
+"""Lines of one step; a policy's `limits.step_source_kb` is reached before."""
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -51,38 +58,66 @@ def main(options: argparse.Namespace) -> int:
 
 
 def read_step(ask: Callable[[str], str]) -> str:
-    """One complete step: lines until they compile, or are known not to."""
+    """One complete step: a statement, or a block up to its blank line. At the end of the input, what there is.
+
+    Raises EOFError where there is nothing more. Lines are looked at once each, as tokens, and nothing is compiled here:
+    that would be quadratic, and deep nesting would end the process. Whatever is no Python goes on as it is; the session
+    says so.
+    """
     lines = [ask(">>> ")]
     if lines[0].startswith(":"):
         return lines[0]
-    while True:
-        source = "\n".join(lines)
+    unread = iter([f"{lines[0]}\n"])
+
+    def more() -> str:
+        for line in unread:
+            return line
+        if len(lines) >= MAX_LINES:
+            return ""
         try:
-            if codeop.compile_command(source, "<repl>", "exec") is not None and not (
-                len(lines) > 1 and lines[-1].strip()
-            ):
-                return source
-        except (SyntaxError, ValueError, OverflowError):
-            return source
-        lines.append(ask("... "))
+            lines.append(ask("... "))
+        except EOFError:
+            return ""
+        return f"{lines[-1]}\n"
+
+    try:
+        _skip_statement(generate_tokens(more))
+    except (TokenError, SyntaxError, ValueError):
+        pass
+    return "\n".join(lines)
+
+
+def _skip_statement(tokens: Iterator[TokenInfo]) -> None:
+    """Take the tokens of one statement, asking for no line more than it has."""
+    depth, first, last = 0, "", ""
+    for token in tokens:
+        if token.type == OP:
+            depth += (token.string in "([{") - (token.string in ")]}")
+        if token.type == NEWLINE and not (first in COMPOUND or last == ":"):
+            return
+        if token.type == NEWLINE:
+            first = "@"  # in a block, which a blank line ends
+        elif token.type == NL:
+            if depth <= 0 and (not first or not token.line.strip()):
+                return
+        elif token.type not in (COMMENT, INDENT, DEDENT):
+            first, last = first or token.string, token.string
 
 
 def run_step(session: Session, source: str, timeout: float | None) -> None:
-    from safeexec.text import printable
-
     try:
         result = session.run(source, timeout=timeout, on_output=lambda text: print(printable(text), end="", flush=True))
     except KeyboardInterrupt:
         print("stopped; the state before this step is restored", file=sys.stderr)
         return
     if result.ok and result.value is not None:
-        print(printable(result.text))
+        tell(result.text)
     print_error(result)
 
 
 def command(session: Session, words: list[str]) -> bool:
     """Run one `:` command. False: leave."""
-    from safeexec import CheckpointError
+    from safeexec import SandboxError
 
     try:
         match words:
@@ -97,14 +132,15 @@ def command(session: Session, words: list[str]) -> bool:
             case ["checkpoints"]:
                 for row in session.checkpoints():
                     kind = "automatic" if row.automatic else "named"
-                    print(f"{row.name:20} {kind:10} step {row.step:<5} {row.age:8.1f} s old")
+                    tell(f"{one_line(row.name):20} {kind:10} step {row.step:<5} {row.age:8.1f} s old")
             case ["vars"]:
                 for variable in session.variables():
-                    print(f"{variable.name:20} {variable.type:16} {variable.shape:12} {variable.text}")
+                    name, kind, text = map(one_line, (variable.name, variable.type, variable.text))
+                    tell(f"{name:20} {kind:16} {one_line(str(variable.shape)):12} {text}")
             case _:
                 print(HELP)
-    except CheckpointError as error:
-        print(f"safeexec: {error}", file=sys.stderr)
+    except SandboxError as error:
+        tell(f"safeexec: {error}", file=sys.stderr)
     return True
 
 

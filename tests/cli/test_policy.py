@@ -1,0 +1,51 @@
+"""`safeexec policy`: what a policy file of a stranger says does not act on the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+from tests.untrusted.hostile import BIDI, FILES
+
+ESCAPE = "\x1b]0;owned\x07\x9b31m"
+
+
+@pytest.fixture
+def policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "below").mkdir()
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path / "below"))
+    return tmp_path / "below"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(["policy", *arguments])
+    told = "".join(capsys.readouterr())
+    assert all(line.isprintable() for line in told.split("\n")), ascii(told)
+    return told
+
+
+def test_list_and_why_print_nothing_that_a_terminal_obeys(policies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"\\u{ord(sign):04x}" for sign in [*BIDI, *ESCAPE])
+    (policies / "mine\x1b[2J.yaml").write_text(f'description: "a{text}"\nhints: {{eval: "b{text}"}}\n')
+    (policies / "broken.yaml").write_text(f'"c{text}": 1\nbuiltins: ["d{text}"]\n')
+    listed = printed(capsys, "list")
+    assert "broken" in listed
+    assert "(cannot be loaded)" in listed
+    path = str(policies / "mine\x1b[2J.yaml")
+    printed(capsys, "why", "eval", "--policy", path)
+    printed(capsys, "why", ESCAPE, "--policy", "calculator")
+    printed(capsys, "check", path, str(policies / "broken.yaml"))
+    printed(capsys, "diff", "calculator", path)
+    assert json.loads(printed(capsys, "why", "eval", "--json", "--policy", path))[0]["allowed"] is False
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_policy_that_is_no_regular_file_ends_with_one_line(
+    kind: str, policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    FILES[kind](policies / "mine.yaml")
+    told = printed(capsys, "show", str(policies / "mine.yaml"))
+    assert told.startswith("safeexec: ")
