@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safeexec.compiler.names import SITE_BUILTINS
-from safeexec.policy.loader import Source
+from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, nearest
-from safeexec.policy.model import PROTECTIONS
+from safeexec.policy.settings import PROTECTIONS
 
 BUILTINS = frozenset(dir(builtins)) | SITE_BUILTINS | {"PythonFinalizationError", "reveal_type"}
 """Builtin names of all supported versions of Python, with `site` or without (PythonFinalizationError is of 3.13)."""
 
 
-def check_names(source: Source) -> list[Mistake]:
+def check_names(source: PolicyFile) -> list[Mistake]:
     """The mistakes among the names in one file."""
     content = source.content
     found: list[Mistake] = []
@@ -44,7 +44,7 @@ def _written(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from ((f"{path}.{verb}[{index}]", name) for index, name in enumerate(value.get(verb, ())))
 
 
-def _constructs(source: Source) -> Iterable[Mistake]:
+def _constructs(source: PolicyFile) -> Iterable[Mistake]:
     written = list(_written(source.content.get("language", {}).get("constructs"), "language.constructs"))
     if not written:
         return
@@ -56,7 +56,7 @@ def _constructs(source: Source) -> Iterable[Mistake]:
             yield source.mistake(path, f"no construct is called {name!r}{hint}")
 
 
-def _imports(source: Source) -> Iterable[Mistake]:
+def _imports(source: PolicyFile) -> Iterable[Mistake]:
     """A module that nobody reviewed stays refused whatever a policy says, so a line for it is a mistake."""
     from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 
@@ -77,7 +77,7 @@ def _imports(source: Source) -> Iterable[Mistake]:
                 yield source.mistake(where, f"{name!r} is no name")
 
 
-def _attributes(source: Source) -> Iterable[Mistake]:
+def _attributes(source: PolicyFile) -> Iterable[Mistake]:
     for key, value in source.content.get("attributes", {}).items():
         for path, name in _written(value, f"attributes.{key}"):
             if not all(part.isidentifier() for part in name.split(".")):
@@ -88,7 +88,7 @@ def _attributes(source: Source) -> Iterable[Mistake]:
                 )
 
 
-def _hints(source: Source) -> Iterable[Mistake]:
+def _hints(source: PolicyFile) -> Iterable[Mistake]:
     written = source.content.get("hints", {})
     if not written:
         return
@@ -102,7 +102,7 @@ def _hints(source: Source) -> Iterable[Mistake]:
             yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
 
 
-def _rest(source: Source) -> Iterable[Mistake]:
+def _rest(source: PolicyFile) -> Iterable[Mistake]:
     content = source.content
     for path, name in _written(content.get("filesystem", {}).get("read"), "filesystem.read"):
         if not name.startswith("/") or ".." in name.split("/") or "\0" in name:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from safeexec.policy.model import Checkpoints, Count, Determinism, Limits, Mode, OnError, Seconds, Workspace
+from safeexec.policy.settings import Checkpoints, Count, Determinism, Limits, Mode, OnError, Seconds, Workspace
 
 T = TypeVar("T")
 Maybe: TypeAlias = T | UnsetType

@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import PolicyError
-from safeexec.policy.loader import Source, checked
+from safeexec.policy.loader import PolicyFile, checked
 from safeexec.policy.mistakes import nearest
-from safeexec.policy.model import Limits, Policy, Selection
 from safeexec.policy.resolve import resolve
+from safeexec.policy.settings import Limits, P, PolicyData, Selection
 from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"
 """The file name in the rule of a setting that a program changed."""
 
-SETTINGS = tuple(field for field in Policy.__struct_fields__ if field not in ("name", "origins", "files"))
+SETTINGS = tuple(field for field in PolicyData.__struct_fields__ if field not in ("name", "origins", "files"))
 """What a policy says, in the order of the policy language."""
 
 
-def replaced(policy: Policy, changes: dict[str, Any]) -> Policy:
+def replaced(policy: P, changes: dict[str, Any]) -> P:
     """`policy` with `changes` laid over it, by the rules of a file that extends it. Names of limits may stand alone."""
     content: dict[str, Any] = {}
     name = changes.pop("name", policy.name)
@@ -36,7 +36,7 @@ def replaced(policy: Policy, changes: dict[str, Any]) -> Policy:
             content[key].update(_spelt(value))
         else:
             content[key] = _spelt(value)
-    return resolve(name, [checked(Source(WRITTEN_HERE, "", content, {}, []))], start=policy)
+    return resolve(name, [checked(PolicyFile(WRITTEN_HERE, "", content, {}, []))], type(policy), start=policy)
 
 
 def _spelt(value: Any) -> Any:
@@ -50,7 +50,7 @@ def _spelt(value: Any) -> Any:
     return list(value) if isinstance(value, (tuple, set, frozenset)) else value
 
 
-def document(policy: Policy) -> dict[str, Any]:
+def document(policy: PolicyData) -> dict[str, Any]:
     """The content of a policy file without `extends` that says all that `policy` says."""
     return {setting: _spelt(getattr(policy, setting)) for setting in SETTINGS}
 
@@ -63,7 +63,7 @@ def _written(chosen: Selection) -> Any:
     return {"except": list(chosen.refused)} if chosen.refused else "all"
 
 
-def to_yaml(policy: Policy) -> str:
+def to_yaml(policy: PolicyData) -> str:
     """YAML that reads back to an equal policy; the profile's name is the file's name and stays out."""
     return written(document(policy))
 

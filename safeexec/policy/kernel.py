@@ -10,7 +10,7 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from safeexec.policy.model import Policy
+    from safeexec.policy.settings import PolicyData
     from safeexec.protocol.confinement import Files
 
 SETTINGS = {
@@ -27,7 +27,7 @@ SETTINGS = {
 """Group of refused system calls (`syscalls.table.GROUPS`) → the setting of a policy that is behind it."""
 
 
-def rules(policy: Policy) -> dict[str, str]:
+def rules(policy: PolicyData) -> dict[str, str]:
     """Group of refused system calls → where the policy says so; under ``profile`` what stands for all others."""
     written = {group: origin for group, path in SETTINGS.items() if (origin := policy.origin(path))}
     return {"profile": f"the kernel confinement of profile {policy.name}"} | written
@@ -61,7 +61,7 @@ def wanted(module: str, names: Container[str]) -> dict[str, object]:
     return found
 
 
-def file_calls(policy: Policy) -> Files:
+def file_calls(policy: PolicyData) -> Files:
     """Which file calls there are.
 
     None where the policy has no workspace and allows nothing but the standard library, all of which is imported before

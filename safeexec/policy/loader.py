@@ -20,7 +20,7 @@ from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
 
 
-class Source(msgspec.Struct, frozen=True):
+class PolicyFile(msgspec.Struct, frozen=True):
     """One file, read and checked: its plain content and where each dotted path is written."""
 
     file: str
@@ -47,25 +47,25 @@ class Source(msgspec.Struct, frozen=True):
         return f"{self.file}:{mark.line}" if mark else self.file
 
 
-def read(text: str, *, file: str, path: str = "") -> Source:
+def read(text: str, *, file: str, path: str = "") -> PolicyFile:
     """The content of one policy file, with its mistakes; no content where the text is not YAML."""
     found = read_yaml(text, "a policy")
     mistakes = [Mistake(file, *problem) for problem in found.problems]
     if not found.readable:
         return _nothing(file, path, mistakes)
-    return checked(Source(file, path, found.content, found.marks, mistakes))
+    return checked(PolicyFile(file, path, found.content, found.marks, mistakes))
 
 
-def unreadable(file: str, path: str, text: str, mark: Mark = START) -> Source:
+def unreadable(file: str, path: str, text: str, mark: Mark = START) -> PolicyFile:
     """A file that cannot be read, as the one mistake that it is."""
     return _nothing(file, path, [Mistake(file, mark, "", text)])
 
 
-def _nothing(file: str, path: str, mistakes: list[Mistake]) -> Source:
-    return Source(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
+def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
+    return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
 
 
-def checked(source: Source) -> Source:
+def checked(source: PolicyFile) -> PolicyFile:
     """`source` with every mistake in its shape noted, and the settings that are wrong taken out."""
     try:
         msgspec.convert(source.content, Document)
@@ -80,7 +80,7 @@ def checked(source: Source) -> Source:
     return source
 
 
-def _check(value: Any, expected: Any, path: str, source: Source, mistakes: list[Mistake]) -> None:
+def _check(value: Any, expected: Any, path: str, source: PolicyFile, mistakes: list[Mistake]) -> None:
     """Adds each way in which `value` is not of the type `expected`."""
     arms = [arm for arm in _arms(expected) if arm is not UnsetType]
     if value is None and NoneType in arms:

@@ -1,4 +1,4 @@
-"""Policy → plan: what the child is told to enforce."""
+"""PolicyData → plan: what the child is told to enforce."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from safeexec.protocol.plan import ImportPlan, LanguagePlan, LimitsPlan
 
 if TYPE_CHECKING:
-    from safeexec.policy.model import Limits, Policy
+    from safeexec.policy.settings import Limits, PolicyData
 
 MB = 1 << 20
 KB = 1 << 10
 
 
-def language_plan(policy: Policy, tools: Collection[str] = ()) -> LanguagePlan:
+def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
     """Layer 1 as data. `tools`: names of the host tools this sandbox has."""
     return LanguagePlan(
         mode=policy.language.mode,
@@ -39,7 +39,7 @@ def language_plan(policy: Policy, tools: Collection[str] = ()) -> LanguagePlan:
     )
 
 
-def _refused_constructs(policy: Policy) -> dict[str, str]:
+def _refused_constructs(policy: PolicyData) -> dict[str, str]:
     chosen = policy.language.constructs
     if chosen.names is None and not chosen.refused:
         return {}

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from safeexec.errors import PolicyError
-from safeexec.policy.model import Policy
+from safeexec.policy.settings import P, PolicyData
 
 if TYPE_CHECKING:
-    from safeexec.policy.loader import Source
+    from safeexec.policy.loader import PolicyFile
 
 Stamp = tuple[str, int, int]
 """Path, mtime in nanoseconds, size."""
@@ -28,9 +28,9 @@ MAX_DEPTH = 16
 RACY = 100_000_000
 """Nanoseconds for which a file counts as being written: a second change may leave its time and size as they were."""
 
-_loaded: dict[str, tuple[tuple[Stamp, ...], Policy]] = {}
-"""Path → the policy that was loaded from it, and what tells that none of its files has changed since, and that no file
-has come into a directory that is searched."""
+_loaded: dict[tuple[str, type[PolicyData]], tuple[tuple[Stamp, ...], PolicyData]] = {}
+"""Path and class → the policy that was loaded from it, and what tells that none of its files has changed since and that
+no file has come into a directory that is searched."""
 
 
 @lru_cache(maxsize=1)
@@ -75,7 +75,7 @@ def find(name: str | os.PathLike[str]) -> str:
     return _named(text, directories())
 
 
-def _parent(child: Source) -> str:
+def _parent(child: PolicyFile) -> str:
     """The file that `child` extends. Raises `PolicyError` if there is none.
 
     A profile that extends its own name changes the one that it hides: the next of that name along the search. What a
@@ -123,44 +123,44 @@ def _is_path(text: str) -> bool:
     return "/" in text or text.endswith(SUFFIXES)
 
 
-def load(name: str | os.PathLike[str]) -> Policy:
+def load(name: str | os.PathLike[str], make: type[P]) -> P:
     """The resolved policy of a name or path. Raises `PolicyError`."""
     path = find(name)
-    policy = _cached(path)
+    policy = _cached(path, make)
     if policy is None:
-        policy = _prepared(path) or read_profile(path)
+        policy = _prepared(path, make) or read_profile(path, make)
         stamps = tuple(_stamp(file) for file in (*policy.files, *directories()) if os.path.exists(file))
         if time.time_ns() - max(stamp[1] for stamp in stamps) > RACY:
-            _loaded[path] = stamps, policy
+            _loaded[path, make] = stamps, policy
     return policy
 
 
-def read_profile(path: str) -> Policy:
+def read_profile(path: str, make: type[P]) -> P:
     """The policy of a file, read from its YAML. Raises `PolicyError`."""
     from safeexec.policy.resolve import resolve
 
-    return resolve(_stem(path), _chain(_read(path)))
+    return resolve(_stem(path), _chain(_read(path)), make)
 
 
-def from_text(text: str, *, name: str, filename: str) -> Policy:
+def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
     """The resolved policy of YAML text. Raises `PolicyError`."""
     from safeexec.policy.loader import read
     from safeexec.policy.resolve import resolve
 
-    return resolve(name, _chain(read(text, file=filename)))
+    return resolve(name, _chain(read(text, file=filename)), make)
 
 
 def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def _prepared(path: str) -> Policy | None:
+def _prepared(path: str, make: type[P]) -> P | None:
     directory = os.path.dirname(path)
     if directory != shipped_directory():
         return None
     from safeexec.policy.resolved import lookup
 
-    return lookup(directory, _stem(path))
+    return lookup(directory, _stem(path), make)
 
 
 def _stamp(file: str) -> Stamp:
@@ -168,16 +168,16 @@ def _stamp(file: str) -> Stamp:
     return file, status.st_mtime_ns, status.st_size
 
 
-def _cached(path: str) -> Policy | None:
+def _cached(path: str, make: type[P]) -> P | None:
     """A policy that was loaded before, if no file it came from has changed since."""
-    stamps, policy = _loaded.get(path, ((), None))
+    stamps, policy = _loaded.get((path, make), ((), None))
     try:
-        return policy if all(_stamp(stamp[0]) == stamp for stamp in stamps) else None
+        return policy if isinstance(policy, make) and all(_stamp(stamp[0]) == stamp for stamp in stamps) else None
     except OSError:
         return None
 
 
-def _read(path: str) -> Source:
+def _read(path: str) -> PolicyFile:
     from safeexec.policy.loader import read, unreadable
     from safeexec.untrusted.below import read_named
     from safeexec.untrusted.yaml_text import MAX_LENGTH, Mark
@@ -196,7 +196,7 @@ def _read(path: str) -> Source:
     return read(text, file=file, path=path)
 
 
-def _chain(source: Source) -> list[Source]:
+def _chain(source: PolicyFile) -> list[PolicyFile]:
     """The file and those it extends, the base first."""
     chain = [source]
     while "extends" in (child := chain[0]).content:
@@ -213,3 +213,15 @@ def _chain(source: Source) -> list[Source]:
             break
         chain.insert(0, parent)
     return chain
+
+
+def prepared() -> str:
+    """The shipped profiles as `policies/resolved.json` holds them."""
+    from safeexec.policy.resolved import text
+
+    return text(shipped_directory(), lambda path: read_profile(path, PolicyData))
+
+
+if __name__ == "__main__":
+    with open(os.path.join(shipped_directory(), "resolved.json"), "w", encoding="utf-8") as written:
+        written.write(prepared())

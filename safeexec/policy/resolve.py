@@ -10,9 +10,20 @@ from msgspec.structs import asdict
 
 from safeexec.policy.checks import check_names
 from safeexec.policy.document import Document
-from safeexec.policy.loader import Source
+from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, fail, nearest
-from safeexec.policy.model import ALL, Attributes, Determinism, Filesystem, Language, Limits, Policy, Selection, Tools
+from safeexec.policy.settings import (
+    ALL,
+    Attributes,
+    Determinism,
+    Filesystem,
+    LanguageLayer,
+    Limits,
+    P,
+    PolicyData,
+    Selection,
+    Tools,
+)
 
 NOTHING = Selection(names=())
 
@@ -21,7 +32,7 @@ SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
 LISTS = ("builtins", "require", "danger_allow_commands")
 
 
-def resolve(name: str, chain: Sequence[Source], *, start: Policy | None = None) -> Policy:
+def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
     """The policy that the files of `chain`, base first, make together, laid over `start` if there is one.
 
     Raises `PolicyError` that lists every mistake of every file.
@@ -34,7 +45,7 @@ def resolve(name: str, chain: Sequence[Source], *, start: Policy | None = None) 
         mistakes += source.mistakes
         mistakes += check_names(source)
     files = tuple(source.path or source.file for source in reversed(chain))
-    policy = draft.policy(name, files + (start.files if start else ()))
+    policy = draft.policy(name, files + (start.files if start else ()), make)
     mistakes += draft.mistakes
     mistakes += contradictions(policy, chain[-1])
     if mistakes:
@@ -42,7 +53,7 @@ def resolve(name: str, chain: Sequence[Source], *, start: Policy | None = None) 
     return policy
 
 
-def contradictions(policy: Policy, source: Source) -> list[Mistake]:
+def contradictions(policy: PolicyData, source: PolicyFile) -> list[Mistake]:
     """What only the whole shows."""
     limits = policy.limits
     found = []
@@ -55,8 +66,8 @@ def contradictions(policy: Policy, source: Source) -> list[Mistake]:
 class _Draft:
     """The settings so far, and where each is written."""
 
-    def __init__(self, start: Policy | None, unknown: Iterable[str] = ()) -> None:
-        start = start or Policy()
+    def __init__(self, start: PolicyData | None, unknown: Iterable[str] = ()) -> None:
+        start = start or PolicyData()
         self.unknown = {*unknown}
         self.values: dict[str, Any] = {key: getattr(start, key) for key in (*SCALARS, *LISTS)}
         self.sections: dict[str, dict[str, Any]] = {key: asdict(getattr(start, key)) for key in SECTIONS}
@@ -66,13 +77,13 @@ class _Draft:
         self.origins: dict[str, str] = dict(start.origins)
         self.mistakes: list[Mistake] = []
 
-    def policy(self, name: str, files: tuple[str, ...]) -> Policy:
+    def policy(self, name: str, files: tuple[str, ...], make: type[P]) -> P:
         """The frozen result."""
         sections = self.sections
-        return Policy(
+        return make(
             name=name,
             **self.values,
-            language=Language(**sections["language"]),
+            language=LanguageLayer(**sections["language"]),
             attributes=Attributes(**sections["attributes"]),
             filesystem=Filesystem(**sections["filesystem"]),
             tools=Tools(**sections["tools"]),
@@ -84,7 +95,7 @@ class _Draft:
             files=files,
         )
 
-    def apply(self, source: Source) -> None:
+    def apply(self, source: PolicyFile) -> None:
         """Lays one file over what its parents say."""
         self.unknown.update(source.dropped)
         for key, value in source.content.items():
@@ -109,7 +120,7 @@ class _Draft:
             else:
                 self._section(key, value, source)
 
-    def _section(self, section: str, values: dict[str, Any], source: Source) -> None:
+    def _section(self, section: str, values: dict[str, Any], source: PolicyFile) -> None:
         settings = self.sections[section]
         for key, value in values.items():
             path = f"{section}.{key}"
@@ -122,7 +133,7 @@ class _Draft:
             else:
                 settings[key] = value
 
-    def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: Source) -> tuple[str, ...]:
+    def _names(self, inherited: tuple[str, ...], value: Any, path: str, source: PolicyFile) -> tuple[str, ...]:
         """A plain list replaces; an edit changes."""
         if isinstance(value, list):
             self._forget(path)
@@ -135,7 +146,7 @@ class _Draft:
         kept = [name for name in inherited if name not in removed]
         return tuple(dict.fromkeys([*kept, *value.get("add", ())]))
 
-    def _selection(self, inherited: Selection, value: Any, path: str, source: Source) -> Selection:
+    def _selection(self, inherited: Selection, value: Any, path: str, source: PolicyFile) -> Selection:
         """``all``, ``none``, a list, all except some, or an edit of the inherited choice."""
         if not isinstance(value, dict):
             self._forget(path)
@@ -155,7 +166,7 @@ class _Draft:
         names = [name for name in chosen.names if name not in remove]
         return Selection(names=tuple(dict.fromkeys([*names, *add])))
 
-    def _module(self, module: str, entry: Any, source: Source) -> None:
+    def _module(self, module: str, entry: Any, source: PolicyFile) -> None:
         """One line of `imports`."""
         path = f"imports.{module}"
         inherited = self.imports.get(module)
@@ -172,7 +183,7 @@ class _Draft:
             inherited = NOTHING if "add" in entry else ALL
         self.imports[module] = self._selection(inherited or ALL, entry, path, source)
 
-    def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: Source) -> None:
+    def _removed(self, names: Iterable[str], inherited: Collection[str], path: str, source: PolicyFile) -> None:
         """What is taken away must be there."""
         for index, name in enumerate(names):
             if name not in inherited:
@@ -184,7 +195,7 @@ class _Draft:
         if mistake.path.partition(".")[0] not in self.unknown:
             self.mistakes.append(mistake)
 
-    def _edited(self, path: str, value: dict[str, Any], source: Source) -> None:
+    def _edited(self, path: str, value: dict[str, Any], source: PolicyFile) -> None:
         for verb in ("add", "remove", "except"):
             for index, name in enumerate(value.get(verb, ())):
                 self.origins[f"{path}.{name}"] = source.rule(f"{path}.{verb}[{index}]")

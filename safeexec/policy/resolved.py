@@ -1,17 +1,18 @@
 """The shipped profiles, resolved in advance: loading one then needs no YAML (importing PyYAML alone takes 10 ms).
 
 `policies/resolved.json` is used for a profile only while every file that it came from is unchanged; otherwise the YAML
-is read. Write it with ``python -m safeexec.policy.resolved``; a test shows that it is current.
+is read. Write it with ``python -m safeexec.policy.profiles``; a test shows that it is current.
 """
 
 from __future__ import annotations
 
 import os
 from binascii import crc32
+from collections.abc import Callable
 
 import msgspec
 
-from safeexec.policy.model import Policy
+from safeexec.policy.settings import P, PolicyData, plain
 
 FILE = "resolved.json"
 
@@ -20,10 +21,10 @@ class Resolved(msgspec.Struct, frozen=True):
     """One profile: the checksums of its files, the most derived first, and the policy that they make."""
 
     files: dict[str, int]
-    policy: Policy
+    policy: msgspec.Raw
 
 
-def lookup(directory: str, name: str) -> Policy | None:
+def lookup(directory: str, name: str, make: type[P]) -> P | None:
     """The policy of the profile `name` in `directory`, if it was resolved in advance and none of its files has changed
     since.
     """
@@ -32,10 +33,11 @@ def lookup(directory: str, name: str) -> Policy | None:
         resolved = msgspec.json.decode(entries[name], type=Resolved)
         if any(crc32(_contents(directory, file)) != checksum for file, checksum in resolved.files.items()):
             return None
+        policy = msgspec.json.decode(resolved.policy, type=make)
     except (OSError, KeyError, msgspec.DecodeError):
         return None
     files = tuple(os.path.join(directory, file) for file in resolved.files)
-    return msgspec.structs.replace(resolved.policy, files=files)
+    return msgspec.structs.replace(policy, files=files)
 
 
 def _contents(directory: str, file: str) -> bytes:
@@ -43,22 +45,12 @@ def _contents(directory: str, file: str) -> bytes:
         return opened.read()
 
 
-def text() -> str:
-    """The file as it is shipped, from the YAML."""
-    from safeexec.policy.model import plain
-    from safeexec.policy.profiles import read_profile, shipped_directory
-
-    directory = shipped_directory()
+def text(directory: str, read: Callable[[str], PolicyData]) -> str:
+    """The file as it is shipped, from the YAML in `directory`, each file of which `read` reads."""
     entries = {}
     for profile in sorted(file for file in os.listdir(directory) if file.endswith(".yaml")):
-        policy = read_profile(os.path.join(directory, profile))
+        policy = read(os.path.join(directory, profile))
         files = {os.path.basename(file): crc32(_contents(*os.path.split(file))) for file in policy.files}
-        entries[profile.removesuffix(".yaml")] = Resolved(files, msgspec.structs.replace(policy, files=()))
-    return msgspec.json.format(msgspec.json.encode(entries, enc_hook=plain), indent=1).decode() + "\n"
-
-
-if __name__ == "__main__":
-    from safeexec.policy.profiles import shipped_directory
-
-    with open(os.path.join(shipped_directory(), FILE), "w", encoding="utf-8") as written:
-        written.write(text())
+        bare = msgspec.json.encode(msgspec.structs.replace(policy, files=()), enc_hook=plain)
+        entries[profile.removesuffix(".yaml")] = Resolved(files, msgspec.Raw(bare))
+    return msgspec.json.format(msgspec.json.encode(entries), indent=1).decode() + "\n"

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from safeexec.facades import tables
-from safeexec.policy import document, model
+from safeexec.policy import document, settings
 
 FILE = "schema.json"
 
@@ -22,7 +22,7 @@ FILE = "schema.json"
 def descriptions() -> dict[str, dict[str, str]]:
     """Class → setting → the docstring under it in the source."""
     found: dict[str, dict[str, str]] = {}
-    for module in (model, document):
+    for module in (settings, document):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ClassDef):
                 found[node.name] = dict(_documented(node))
@@ -74,7 +74,7 @@ def _choices() -> dict[tuple[str, str], dict[str, Any]]:
     from safeexec.compiler.names import CONSTRUCTS
     from safeexec.policy.checks import BUILTINS
 
-    one = "|".join(model.PROTECTIONS)
+    one = "|".join(settings.PROTECTIONS)
     return {
         ("LanguageSection", "constructs"): {"enum": sorted(CONSTRUCTS)},
         ("Document", "builtins"): {
@@ -84,7 +84,7 @@ def _choices() -> dict[tuple[str, str], dict[str, Any]]:
             ]
         },
         ("Document", "require"): {
-            "anyOf": [{"enum": list(model.PROTECTIONS)}, {"type": "string", "pattern": f"^({one})( +or +({one}))+$"}]
+            "anyOf": [{"enum": list(settings.PROTECTIONS)}, {"type": "string", "pattern": f"^({one})( +or +({one}))+$"}]
         },
     }
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from safeexec.policy.plans import language_plan
 from safeexec.text import default_text, printable, shorten
 
 if TYPE_CHECKING:
-    from safeexec.policy.model import Policy
+    from safeexec.policy.settings import PolicyData
     from safeexec.protocol.plan import LanguagePlan
 
 WISHES = (
@@ -61,7 +62,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[ToolCard]
 
 
-def card(policy: Policy, *, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
+def card(policy: PolicyData, *, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
     """The card of a policy and the host's tools. Raises ValueError for an unknown format."""
     content = build(policy, tools)
     if format == "json":
@@ -71,10 +72,10 @@ def card(policy: Policy, *, format: Literal["text", "markdown", "json"] = "text"
     return _render(content, policy, markdown=format == "markdown")
 
 
-def build(policy: Policy, tools: Any = ()) -> Card:
+def build(policy: PolicyData, tools: Any = ()) -> Card:
     """The content of the card."""
     described = [tool for tool in _tools(tools) if tool.name in policy.tools.allow]
-    plan = policy.language_plan([tool.name for tool in described])
+    plan = language_plan(policy, [tool.name for tool in described])
     refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
     return Card(
@@ -133,7 +134,7 @@ def _builtins(plan: LanguagePlan) -> str:
     return ", ".join(present) or "none"
 
 
-def _refusals(policy: Policy, plan: LanguagePlan) -> tuple[list[str], dict[str, str]]:
+def _refusals(policy: PolicyData, plan: LanguagePlan) -> tuple[list[str], dict[str, str]]:
     """The wishes that are refused, and for some of them the hint that a refusal would give."""
     from safeexec.reports.why import Judge
 
@@ -150,7 +151,7 @@ def _refusals(policy: Policy, plan: LanguagePlan) -> tuple[list[str], dict[str, 
     return shown, {name: _one_line(answers[name].instead) for name in explained if answers[name].instead}
 
 
-def _files(policy: Policy) -> str:
+def _files(policy: PolicyData) -> str:
     limits = policy.limits
     access = policy.filesystem.workspace
     if access == "none":
@@ -162,7 +163,7 @@ def _files(policy: Policy) -> str:
     return text + "".join(f"; {path} (read only)" for path in policy.filesystem.read)
 
 
-def _state(policy: Policy) -> str:
+def _state(policy: PolicyData) -> str:
     text = "variables, functions and imports stay from step to step"
     if policy.on_error == "restore":
         return text + "; a step that fails is undone"
@@ -234,7 +235,7 @@ def _first_paragraph(tool: Any) -> str:
     return (inspect.getdoc(function) or "").split("\n\n")[0]
 
 
-def _render(content: Card, policy: Policy, *, markdown: bool) -> str:
+def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
     """The same facts as lines of prose or as a list of Markdown."""
     limits = content.limits
     facts: list[tuple[str, str]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from safeexec.policy.edit import document
-from safeexec.policy.model import Policy
+from safeexec.policy.settings import PolicyData
 
 
 class Difference(NamedTuple):
@@ -26,14 +26,14 @@ class Difference(NamedTuple):
         return f"{self.path}: {_short(self.before)} → {_short(self.after)}{where}"
 
 
-def differences(before: Policy, after: Policy) -> list[Difference]:
+def differences(before: PolicyData, after: PolicyData) -> list[Difference]:
     """Every setting that differs, in the order of the policy language."""
     found: list[Difference] = []
     _compare(document(before), document(after), "", after, found)
     return found
 
 
-def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: Policy, found: list[Difference]) -> None:
+def _compare(old: dict[str, Any], new: dict[str, Any], path: str, policy: PolicyData, found: list[Difference]) -> None:
     for key in [*old, *(key for key in new if key not in old)]:
         where = f"{path}.{key}" if path else key
         one, other = old.get(key), new.get(key)

@@ -11,8 +11,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from safeexec.errors import PolicyError
+from safeexec.policy.edit import replaced, written
 from safeexec.policy.kernel import wanted
-from safeexec.policy.model import ALL, Policy
+from safeexec.policy.plans import language_plan
+from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin
 
 Key: TypeAlias = tuple[str, str]
@@ -39,16 +41,16 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
         return [need for need in self.needs if not need.answer.allowed]
 
 
-def needs(policy: Policy, source: str) -> Needs:
+def needs(policy: PolicyData, source: str) -> Needs:
     """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python."""
-    program, judge = _Program(source), _judge(policy)
+    program, judge = _Mentions(source), _judge(policy)
     found = program.needs(judge)
     wished = {_key(need): need for need in found if not need.answer.allowed}
     vain: dict[Key, Need] = {}
     while True:
         # What is granted may bring to light what stood behind it: an `async def` is a function, and async.
         changes, never = _grant(policy, wished)
-        granted = policy.replace(**changes) if changes else policy
+        granted = replaced(policy, dict(changes)) if changes else policy
         left = {_key(need): need for need in program.needs(_judge(granted)) if not need.answer.allowed}
         come = {key: _answered(judge, need) for key, need in left.items() if key not in wished and key not in vain}
         stays = [key for key in wished if key in left and key not in never]
@@ -66,8 +68,8 @@ def _line(need: Need) -> int:
     return need.line
 
 
-def _judge(policy: Policy) -> Judge:
-    return Judge(policy, policy.language_plan())
+def _judge(policy: PolicyData) -> Judge:
+    return Judge(policy, language_plan(policy))
 
 
 def _answered(judge: Judge, need: Need) -> Need:
@@ -84,7 +86,7 @@ def _key(need: Need) -> Key:
     return need.answer.kind, need.answer.name
 
 
-class _Program:
+class _Mentions:
     """A program, and the names that it mentions: dotted for what comes from a module, with the line of the first."""
 
     def __init__(self, source: str) -> None:
@@ -164,7 +166,7 @@ def _no_python(error: BaseException) -> PolicyError:
     return PolicyError(f"the program is not valid Python{f', line {line}' if line else ''}: {error}")
 
 
-def _grant(policy: Policy, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
+def _grant(policy: PolicyData, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], dict[Key, Need]]:
     """The settings that allow what is refused, and what no setting can allow."""
     changes: dict[str, Any] = {}
     impossible = {}
@@ -174,7 +176,7 @@ def _grant(policy: Policy, wished: Mapping[Key, Need]) -> tuple[dict[str, Any], 
     return changes, impossible
 
 
-def _grant_one(policy: Policy, answer: Answer, changes: dict[str, Any]) -> str:
+def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
     """Adds to `changes` what allows one name; or tells why nothing does."""
     from safeexec.compiler.names import CONSTRUCTS, RESERVED
 
@@ -208,12 +210,12 @@ def _edit(changes: dict[str, Any], *path: str, verb: str = "add") -> list[str]:
     return names
 
 
-def _workspace(policy: Policy, changes: dict[str, Any]) -> None:
+def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
     if policy.filesystem.workspace == "none":
         changes["filesystem"] = {"workspace": "read-write"}
 
 
-def _grant_import(policy: Policy, name: str, changes: dict[str, Any]) -> str:
+def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
     """Adds the line under `imports` that opens a module or a name of it; or tells why the review refuses it."""
     from safeexec.facades import tables
 
@@ -263,9 +265,8 @@ def _unreviewed(name: str) -> str:
     return f"{reason.text}; `confined-python` runs it, held by the kernel alone" if installed else "it is not installed"
 
 
-def _file(policy: Policy, changes: dict[str, Any]) -> str:
+def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
     """A policy file that extends `policy` with `changes`."""
-    from safeexec.policy.edit import written
     from safeexec.policy.profiles import names
 
     path = policy.files[0] if policy.files else ""

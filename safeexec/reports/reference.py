@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from safeexec.policy.model import PROTECTIONS, Policy
 from safeexec.policy.schema import schema
+from safeexec.policy.settings import PROTECTIONS, PolicyData
 
 BEGIN, END = "<!-- reference: generated -->\n\n", "\n<!-- end of reference -->\n"
 
@@ -71,7 +71,7 @@ def _form(setting: dict[str, Any]) -> str:
 
 
 def _default(path: str) -> str:
-    value: Any = Policy()
+    value: Any = PolicyData()
     for key in path.split("."):
         value = getattr(value, key, None)
     if path == "extends" or value is None or isinstance(value, msgspec.Struct) or value in ((), "", {}):

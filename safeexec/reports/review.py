@@ -12,10 +12,11 @@ import msgspec
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
 from safeexec.policy.kernel import wanted
 from safeexec.policy.mistakes import nearest
-from safeexec.policy.model import Policy
+from safeexec.policy.settings import PolicyData
+from safeexec.reports.why import why
 
 
-class Finding(msgspec.Struct, frozen=True):
+class PolicyFinding(msgspec.Struct, frozen=True):
     """One thing to know about a policy. A harmless one needs no change: a module that is allowed, but not installed."""
 
     rule: str
@@ -27,33 +28,33 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{self.rule}: {'note: ' if self.harmless else ''}{self.path}: {self.text}"
 
 
-def review(policy: Policy) -> list[Finding]:
+def review(policy: PolicyData) -> list[PolicyFinding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
         return [*_paths(policy)]
     return [*_modules(policy), *_settings(policy), *_attributes(policy), *_hints(policy), *_paths(policy)]
 
 
-def _modules(policy: Policy) -> Iterator[Finding]:
+def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
     from safeexec.facades import tables
 
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         if find_spec(module.partition(".")[0]) is None:
-            yield Finding(rule, path, "the module is not installed", harmless=True)
+            yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
         reviewed = tables.table(module)
         if reviewed is None and not tables.submodules(module):
             parent, _, leaf = module.rpartition(".")
             hint = nearest(leaf, tables.submodules(parent))
-            yield Finding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}")
+            yield PolicyFinding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}")
             continue
         for name in (*(chosen.names or ()), *chosen.refused):
             text, harmless = _judged(policy, module, name, taken=name in chosen.refused)
             if text:
-                yield Finding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
+                yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
 
 
-def _judged(policy: Policy, module: str, name: str, *, taken: bool) -> tuple[str, bool]:
+def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple[str, bool]:
     """What is wrong with a name that the policy lists or takes away, if anything, and whether that is harmless."""
     from safeexec.facades import tables
 
@@ -71,7 +72,7 @@ def _judged(policy: Policy, module: str, name: str, *, taken: bool) -> tuple[str
     return ("it is refused in any case", True) if taken else (f"it stays refused: {verdict.reason}", False)
 
 
-def _settings(policy: Policy) -> Iterator[Finding]:
+def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
     """Modules that are open while the kernel keeps out what most of their work needs."""
     seen: set[str] = set()
     for module, chosen in policy.imports.items():
@@ -79,10 +80,10 @@ def _settings(policy: Policy) -> Iterator[Finding]:
             if not attrgetter(setting)(policy) and setting not in seen:
                 seen.add(setting)
                 text = f"most of its work needs `{setting}: {str(value).lower()}`"
-                yield Finding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
+                yield PolicyFinding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
 
 
-def _attributes(policy: Policy) -> Iterator[Finding]:
+def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
     """Names of modules that the policy refuses: what does not exist is misspelt, and something else stays open."""
     for name in policy.attributes.refuse:
         module, _, leaf = name.rpartition(".")
@@ -90,20 +91,22 @@ def _attributes(policy: Policy) -> Iterator[Finding]:
             text, harmless = _judged(policy, module, leaf, taken=True)
             if text:
                 path = f"attributes.refuse.{name}"
-                yield Finding(policy.origin(path), path, text, harmless)
+                yield PolicyFinding(policy.origin(path), path, text, harmless)
 
 
-def _hints(policy: Policy) -> Iterator[Finding]:
+def _hints(policy: PolicyData) -> Iterator[PolicyFinding]:
     for name in policy.hints:
-        answer = policy.why(name)
+        answer = why(policy, name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.
         if answer.allowed and answer.kind != "name":
             path = f"hints.{name}"
-            yield Finding(policy.origin(path), path, "it is allowed, so that nobody reads the hint", harmless=True)
+            yield PolicyFinding(
+                policy.origin(path), path, "it is allowed, so that nobody reads the hint", harmless=True
+            )
 
 
-def _paths(policy: Policy) -> Iterator[Finding]:
+def _paths(policy: PolicyData) -> Iterator[PolicyFinding]:
     for name in policy.filesystem.read:
         if not os.path.exists(name):
             path = f"filesystem.read.{name}"
-            yield Finding(policy.origin(path), path, "there is no such path on this machine", harmless=True)
+            yield PolicyFinding(policy.origin(path), path, "there is no such path on this machine", harmless=True)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from safeexec.errors import PolicyError
+from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.reports.syntax import NEWER, construct_of
 
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic
-    from safeexec.policy.model import Policy
+    from safeexec.policy.settings import PolicyData
     from safeexec.protocol.plan import LanguagePlan
     from safeexec.syscalls import Rule
 
@@ -70,15 +71,15 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-def why(policy: Policy, name: str) -> Answer:
+def why(policy: PolicyData, name: str) -> Answer:
     """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
-    return Judge(policy, policy.language_plan()).why(name)
+    return Judge(policy, language_plan(policy)).why(name)
 
 
 class Judge:
     """Answers for one policy; keeps the plan that the compiler and the facades are asked with."""
 
-    def __init__(self, policy: Policy, plan: LanguagePlan) -> None:
+    def __init__(self, policy: PolicyData, plan: LanguagePlan) -> None:
         self.policy = policy
         self.plan = plan
 
@@ -290,14 +291,14 @@ class Judge:
         return tuple(files[: files.index(file) + 1]) if file in files else ()
 
 
-def _kernel_rule(policy: Policy, name: str) -> tuple[Rule, str]:
+def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
     """The rule for a system call, from the table that a child of this policy installs, and the call's group."""
     from safeexec.policy.kernel import file_calls
     from safeexec.protocol.confinement import ChildConfinement
     from safeexec.syscalls import refuse
     from safeexec.syscalls.table import group_of, rules_for
 
-    limits = policy.limits_plan()
+    limits = limits_plan(policy.limits)
     confinement = ChildConfinement(
         memory_bytes=limits.memory_bytes,
         cpu_seconds=limits.cpu_seconds,

@@ -73,7 +73,7 @@ class YamlText(NamedTuple):
 
 def read_yaml(text: str, holder: str) -> YamlText:
     """The mapping that `text` holds. `holder` is what it should be, for the messages: ``a policy``."""
-    reader = _Reader(text, holder)
+    reader = _YamlReader(text, holder)
     try:
         return YamlText(reader.document(), reader.marks, reader.problems, True)
     except _Stopped as stopped:
@@ -88,7 +88,7 @@ class _Stopped(Exception):
         self.problem = problem
 
 
-class _Reader:
+class _YamlReader:
     """Turns the events of the parser into plain values, and notes where each path is written.
 
     Events and not `yaml.compose`: that one recurses in C without a bound and ends the process at about 20,000 levels.

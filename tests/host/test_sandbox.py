@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
-from safeexec.policy.model import PROTECTIONS
+from safeexec.policy.settings import PROTECTIONS
 from tests.footprint import footprint, leaks
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from safeexec import Policy, PolicyError
-from safeexec.policy.model import Selection
+from safeexec.policy.settings import Selection
 
 BASE = """
 builtins: [print, len, sum]

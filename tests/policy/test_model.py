@@ -12,7 +12,7 @@ from types import MappingProxyType
 import pytest
 
 from safeexec import Policy, PolicyError
-from safeexec.policy.model import Filesystem, Limits, Selection
+from safeexec.policy.settings import Filesystem, Limits, Selection
 
 PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
 

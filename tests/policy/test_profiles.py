@@ -13,8 +13,8 @@ import pytest
 from safeexec import Policy, PolicyError
 from safeexec.compiler.names import CONSTRUCTS
 from safeexec.policy import resolved, schema
-from safeexec.policy.model import PROTECTIONS
-from safeexec.policy.profiles import read_profile, shipped_directory
+from safeexec.policy.profiles import prepared, read_profile, shipped_directory
+from safeexec.policy.settings import PROTECTIONS
 from safeexec.reports import reference
 
 SHIPPED = {"expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"}
@@ -40,13 +40,13 @@ def test_the_time_a_step_may_take(name):
 def test_the_generated_files_are_current():
     directory = Path(shipped_directory())
     assert (directory / "schema.json").read_text() == schema.text()
-    assert (directory / "resolved.json").read_text() == resolved.text()
+    assert (directory / "resolved.json").read_text() == prepared()
     assert reference.BEGIN + reference.text() + reference.END in (directory / "README.md").read_text()
 
 
 def test_resolved_in_advance_is_the_same():
     for name in SHIPPED:
-        prepared, read = Policy.load(name), read_profile(f"{shipped_directory()}/{name}.yaml")
+        prepared, read = Policy.load(name), read_profile(f"{shipped_directory()}/{name}.yaml", Policy)
         assert prepared == read
         assert prepared.origins == read.origins
         assert prepared.files == read.files
@@ -57,11 +57,11 @@ def test_a_shipped_profile_that_was_edited_is_read_again(tmp_path, monkeypatch):
         if path.is_file():
             (tmp_path / path.name).write_bytes(path.read_bytes())
     profile = tmp_path / "calculator.yaml"
-    assert resolved.lookup(str(tmp_path), "calculator") is not None
-    assert resolved.lookup(str(tmp_path), "standard") is not None
+    assert resolved.lookup(str(tmp_path), "calculator", Policy) is not None
+    assert resolved.lookup(str(tmp_path), "standard", Policy) is not None
     profile.write_text(profile.read_text().replace("memory_mb: 256", "memory_mb: 300"))
-    assert resolved.lookup(str(tmp_path), "calculator") is None
-    assert resolved.lookup(str(tmp_path), "standard") is None
+    assert resolved.lookup(str(tmp_path), "calculator", Policy) is None
+    assert resolved.lookup(str(tmp_path), "standard", Policy) is None
 
 
 def test_the_schema_describes_every_setting():
@@ -138,7 +138,7 @@ def test_a_profile_that_hides_one_of_its_name_may_extend_it(tmp_path, monkeypatc
     assert policy.files == (str(tmp_path / "calculator.yaml"), f"{shipped_directory()}/calculator.yaml")
     assert Policy.from_yaml("extends: calculator").limits.threads == 3
     # What is shipped extends what is shipped, resolved in advance or not.
-    for standard in (Policy.load("standard"), read_profile(f"{shipped_directory()}/standard.yaml")):
+    for standard in (Policy.load("standard"), read_profile(f"{shipped_directory()}/standard.yaml", Policy)):
         assert standard.limits.threads == 16
         assert standard.files[1] == f"{shipped_directory()}/calculator.yaml"
 

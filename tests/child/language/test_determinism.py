@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from safeexec import Policy, Sandbox
-from safeexec.policy.model import Determinism
+from safeexec.policy.settings import Determinism
 
 INSTANT = "2025-01-01T12:30:00.123456+00:00"
 
