@@ -247,7 +247,7 @@ class Toolbox:
         except ProtocolError:
             raise
         except Exception as error:
-            outcome = "refused" if isinstance(error, Refused) else "error"
+            outcome = "refused" if isinstance(error, RefusedCall) else "error"
             reply = _failure(call.call, tool.name, error)
             message = reply.error
         # Of the calls beyond the limit the first one is told: a guest may make them by the hundred thousand.
@@ -269,7 +269,7 @@ class Toolbox:
         rules = self._rules
         session.calls_of_step += 1
         if session.calls_of_step > rules.max_calls:
-            raise Refused(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
+            raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         if held is not None:
             raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
         asks = self._asks and rules.needs_approval(tool.name)
@@ -325,7 +325,7 @@ class Toolbox:
     def _approve(self, tool: Tool, bound: inspect.BoundArguments) -> Core[None]:
         approval = self.approval
         if approval is None:
-            raise Refused(f"{tool.name}() needs approval and the host has nobody to ask")
+            raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
         verdict = yield CallTool(
             partial(contained, f"the approval of {tool.name}()", approval, tool.name, shown),
@@ -336,14 +336,14 @@ class Toolbox:
         if isinstance(verdict, dict):
             for name, value in verdict.items():
                 if name not in tool.signature.parameters:
-                    raise Refused(f"{tool.name}() was edited into a call that does not exist: {name!r}")
+                    raise RefusedCall(f"{tool.name}() was edited into a call that does not exist: {name!r}")
                 bound.arguments[name] = value
         elif verdict is not True:
             reason = verdict if isinstance(verdict, str) else "the host refused this call"
-            raise Refused(f"{tool.name}(): {reason}")
+            raise RefusedCall(f"{tool.name}(): {reason}")
 
 
-class Refused(PermissionError):
+class RefusedCall(PermissionError):
     """A call that the rules, or the host's approval, did not let happen."""
 
 

@@ -93,7 +93,7 @@ def shown(annotation: Any) -> str:
     return _MODULE.sub(lambda match: match[0] if match[0][0] in "'\"" else "", annotation)
 
 
-class _Text(str):
+class _Shown(str):
     """Text whose repr is the text: an annotation as it is to be read."""
 
     __slots__ = ()
@@ -108,11 +108,11 @@ def signature(of: inspect.Signature) -> str:
     parameters = []
     for one in of.parameters.values():
         annotation = "" if one.annotation is empty else shown(one.annotation)
-        default = empty if one.default is empty else _Text(default_text(one.default, annotation))
-        parameters.append(one.replace(annotation=_Text(annotation) if annotation else empty, default=default))
+        default = empty if one.default is empty else _Shown(default_text(one.default, annotation))
+        parameters.append(one.replace(annotation=_Shown(annotation) if annotation else empty, default=default))
     returns = of.return_annotation
     return str(
-        of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Text(shown(returns)))
+        of.replace(parameters=parameters, return_annotation=returns if returns is empty else _Shown(shown(returns)))
     )
 
 

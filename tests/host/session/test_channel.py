@@ -1,0 +1,43 @@
+"""One process's socket as the host reads it: a message that comes byte by byte still meets its deadline."""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+
+import pytest
+
+from safeexec.errors import ProtocolError
+from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.waiting import Wait, drive
+
+
+def test_a_message_that_trickles_meets_its_deadline() -> None:
+    channel, theirs = Channel.pair()
+    with theirs:
+        receiving = channel.receive(monotonic() - 1)
+        assert isinstance(next(receiving), Wait)
+        theirs.send(b"\x01")
+        with pytest.raises(StopIteration) as end:
+            receiving.send(True)
+        assert end.value.value is None
+        assert channel.pid == os.getpid(), "who sent it is the kernel's word"
+    channel.close()
+
+
+@pytest.mark.parametrize("sent", [b"\xff\xff\xff\xff", b"\x03\x00\x00\x00abc", b"\x01\x00\x00\x00\x91"])
+def test_what_is_no_message_is_an_error_of_the_protocol(sent: bytes) -> None:
+    channel, theirs = Channel.pair()
+    with theirs:
+        theirs.send(sent)
+        with pytest.raises(ProtocolError):
+            drive(channel.receive(monotonic() + 30))
+    channel.close()
+
+
+def test_an_end_that_is_closed_is_gone() -> None:
+    channel, theirs = Channel.pair()
+    theirs.close()
+    with pytest.raises(Gone):
+        drive(channel.receive(monotonic() + 30))
+    channel.close()
