@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.common import Table, options
 from safeexec import Sandbox
-from safeexec.host.session.runner import SETTLE_SECONDS
+from safeexec.host.session.session import SETTLE_SECONDS
 
 
 def private(processes: set[psutil.Process]) -> float:

@@ -5,6 +5,7 @@ sessions.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import threading
 import weakref
@@ -30,7 +31,7 @@ from safeexec.host.forks import watch
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile, PrintedFile
-from safeexec.host.session.runner import READY_SECONDS, Running, lowered
+from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import Zygote
@@ -126,8 +127,8 @@ class SandboxCore:
                 f"files= needs a workspace, and the policy {self.policy.name!r} has none "
                 f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
             )
-        self.sessions: weakref.WeakSet[Running] = weakref.WeakSet()
-        self._open: set[Running] = set()
+        self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
+        self._open: set[SessionCore] = set()
         self._zygote: Zygote | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
@@ -415,7 +416,7 @@ class SandboxCore:
         session.trust = "policy" if own else "kernel-only"
         return session
 
-    def session_opened(self, session: Running) -> None:
+    def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
         with self._lock:
             if self._minder is None and not self.closed:
@@ -423,10 +424,10 @@ class SandboxCore:
 
                 self._minder = Minder(self)
 
-    def open_sessions(self) -> list[Running]:
+    def open_sessions(self) -> list[SessionCore]:
         return list(self._open)
 
-    def session_closed(self, session: Running) -> None:
+    def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
         if session in self._entered:
             self._entered.discard(session)
@@ -559,6 +560,21 @@ def may_have_groups() -> bool:
         except OSError:
             continue
     return False
+
+
+def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
+    """By how much the kernel holds a session tighter than its sandbox: (RLIMIT_*, how much less).
+
+    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
+    """
+    if wanted is given:
+        return []
+    less = (
+        (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
+        (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
+        (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
+    )
+    return [(number, by) for number, by in less if by > 0]
 
 
 def check_tighter(given: Policy, wanted: Policy) -> None:

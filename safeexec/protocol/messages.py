@@ -262,12 +262,7 @@ class Describe(msgspec.Struct, tag="describe", array_like=True):
 
 
 class Freeze(msgspec.Struct, tag="freeze", array_like=True):
-    """Make a checkpoint now, on the lane that travels with the message.
-
-    `renews`: it takes the place of the automatic one of the same state, which the host drops.
-    """
-
-    renews: bool = False
+    """Make a checkpoint now, on the lane that travels with the message."""
 
 
 class Save(msgspec.Struct, tag="save", array_like=True):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import CheckpointError, Sandbox, Session
-from safeexec.host.session.checkpoints import Checkpoint, Checkpoints, new_lane
 
 OpenSession = Callable[..., Session]
 
@@ -201,29 +200,6 @@ def test_random_is_the_same_in_every_branch(session: Session) -> None:
     for branch in branches:
         branch.close()
     assert len(values) == 1
-
-
-def test_what_a_session_goes_on_from_is_known_at_every_moment() -> None:
-    """The sweep of another branch may look at any of them, and ends what no session knows."""
-    known: list[bool] = []
-
-    class Watched(Checkpoint):
-        def release(self) -> None:
-            known.append(next_base in checkpoints.living())
-            super().release()
-
-    checkpoints = Checkpoints(limit=4)
-    lanes = [new_lane() for _ in range(3)]
-    first, next_base, newest = (Watched(ours, step) for step, (ours, _) in enumerate(lanes))
-    checkpoints.base = first
-    checkpoints.granted(next_base)
-    checkpoints.granted(newest)
-    checkpoints.thawed_from(next_base)
-    assert known == [True] * 3
-    assert checkpoints.living() == [next_base]
-    assert checkpoints.close() == []
-    for _, theirs in lanes:
-        theirs.close()
 
 
 def test_a_fresh_plugin_is_heard_after_a_call_that_was_stopped(sandbox: Sandbox) -> None:

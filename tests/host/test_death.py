@@ -115,7 +115,7 @@ def test_strays_go_with_a_kill_and_checkpoints_stay(session, profile: str) -> No
 
 def group(session) -> list[int]:  # type: ignore[no-untyped-def]
     """Every living process of the session's process group, as the kernel tells."""
-    leader = session._core._lineage.leader
+    leader = session._core.line.lineage.leader
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():

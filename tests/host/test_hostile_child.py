@@ -279,9 +279,9 @@ def test_a_copy_that_does_not_wait_is_replaced(open_session: OpenSession) -> Non
     for _ in range(3):
         session.run("kept = 1").check()
     session.run(COPY_THAT_SPINS).check()
-    spins = session._core.checkpoints.automatic[-1]
+    spins = session._core.line.automatic[-1]
     deadline = monotonic() + SOON
-    while session._core.checkpoints.automatic[-1] is spins and monotonic() < deadline:
+    while session._core.line.automatic[-1] is spins and monotonic() < deadline:
         pause()
     assert spins.channel is not None and spins.channel.pidfd < 0
     assert session.run("kept", timeout=SOON).value == 1

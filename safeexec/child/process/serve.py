@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from safeexec.child.process.checkpoints import KEPT_AUTOMATIC, Checkpoints, Thawed
+from safeexec.child.process.checkpoints import Checkpoints, Thawed
 from safeexec.child.process.link import Link
 from safeexec.child.step import refusals
 from safeexec.child.step.execute import REHEARSAL, Guest
@@ -52,8 +52,6 @@ class Server:
         """The standard input of the step that begins."""
         self._step = 0
         self._busy = False
-        self._failed = False
-        """Whether the last step did not end well."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
@@ -93,7 +91,7 @@ class Server:
         """Do what is asked for. None where there is nothing left to say."""
         kind = type(request)
         if kind is m.Freeze:
-            self._freeze_on_request(request.renews)
+            self._freeze_on_request()
             return None
         if kind in _RUN_GUEST_CODE and self._lane is not None and not self._freeze(hurry=True):
             return None
@@ -110,7 +108,6 @@ class Server:
         answer = self._acts[kind](request)
         if self._busy and isinstance(answer, m.StepDone):
             answer.step = self._step
-            self._failed = answer.outcome != "ok"
         self._busy = False
         if os.getpid() != pid:
             _end_copy(answer)
@@ -137,11 +134,7 @@ class Server:
             os.close(lane)
             return True
         try:
-            # The host may be about to undo a step that failed: what `rollback()` needs then is one further back.
-            keep = KEPT_AUTOMATIC + self._failed
-            thawed = self.checkpoints.freeze(
-                lane, self._step, self.link, automatic=True, hurry=self._host_waits, keep=keep
-            )
+            thawed = self.checkpoints.freeze(lane, self._step, self.link)
         except OSError:
             # No process to be had (NPROC, memory): the lane's end tells the host that this state has no checkpoint.
             with contextlib.suppress(OSError):
@@ -154,18 +147,21 @@ class Server:
             self.rehearse()
         return True
 
-    def _freeze_on_request(self, renews: bool) -> None:
-        lane = self.link.take_fd()
-        if lane is None or _thread._count():
-            self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
-            return
+    def _freeze_on_request(self) -> None:
+        # The lane stays where it is until it is used: a copy that is made before closes it with the others.
         if self._lane is not None and not self._freeze(hurry=True):
             return
+        lane = self.link.take_fd()
+        if lane is None or _thread._count():
+            if lane is not None:
+                os.close(lane)
+            self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
+            return
         try:
-            thawed = self.checkpoints.freeze(
-                lane, self._step, self.link, automatic=False, renews=renews, hurry=self._host_waits
-            )
+            thawed = self.checkpoints.freeze(lane, self._step, self.link)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                os.close(lane)
             self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
             return
         if thawed is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
-    from safeexec.host.session.steps import OnProgress
+    from safeexec.host.session.step import OnProgress
     from safeexec.host.tools.toolbox import Approval
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism

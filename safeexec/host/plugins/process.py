@@ -20,6 +20,7 @@ from safeexec.results import STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.host.session.checkpoints import Checkpoint
+    from safeexec.host.session.history import State
     from safeexec.results import Result
 
 LOADED = "loaded"
@@ -43,6 +44,8 @@ class Loaded:
         self._fresh = fresh
         self._born = core.born
         """The number of the child that the plugin was loaded into."""
+        self._loaded: State | None = None
+        """The plugin as it was loaded, and the copy of it that each call's process comes from."""
         self._origin: Checkpoint | None = None
         self._next: deque[Copy] = deque()
         self._dying: deque[Channel] = deque()
@@ -52,11 +55,9 @@ class Loaded:
         """Keep the plugin as it is now, and make the copies for the first calls."""
         core = self.core
         try:
-            yield from core.checkpoint(LOADED)
+            self._loaded, self._origin = yield from core.park(LOADED)
         except CheckpointError as error:
             raise PluginError(f"a fresh plugin needs a checkpoint of its loaded state: {error}") from None
-        self._origin = core.checkpoints.find(LOADED)
-        core.checkpoints.thawed_from(self._origin)
         yield from self._leave()
         yield from self._ask()
 
@@ -72,6 +73,7 @@ class Loaded:
             yield from self._ask()
         if not self._next or not (yield from (copy := self._next.popleft()).ready()):
             return False
+        assert self._origin is not None
         self.core.adopt(copy.channel, self._origin, (copy.out, copy.err))
         yield from self._ask()
         return True
@@ -100,18 +102,18 @@ class Loaded:
             yield from self._leave()
 
     def _leave(self) -> Core[None]:
-        core, origin = self.core, self._origin
-        assert origin is not None
+        core, loaded = self.core, self._loaded
+        assert loaded is not None
         self._calls += 1
-        old = core.release()
+        old = core.leave(loaded)
         if old is not None:
             if core.workspace is not None or self._calls % SWEEP == 0:
                 yield from core.end(old)
             else:
                 old.kill()
                 self._dying.append(old)
-        if core.workspace is not None and origin.snapshot is not None:
-            core.workspace.restore(origin.snapshot)
+        if core.workspace is not None and loaded.files is not None:
+            core.workspace.restore(loaded.files)
         while len(self._dying) > DYING:
             yield from self._bury()
 

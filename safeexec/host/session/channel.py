@@ -5,6 +5,7 @@ Whatever arrives is untrusted. Who sent it is told by the kernel (`SCM_PIDFD`, `
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -145,6 +146,11 @@ class Channel:
     def cpu_seconds(self) -> float | None:
         """CPU time that the process has used by the kernel's count, or None when it is gone."""
         return None if self.pid is None else processes.cpu_seconds(self.pid)
+
+    def wake(self) -> None:
+        """Have whoever waits for a message find none to come: the process is about to be ended. From any thread."""
+        with contextlib.suppress(OSError):  # closed already
+            self.socket.shutdown(socket.SHUT_RD)
 
     def kill(self) -> None:
         """Send SIGKILL. Does not wait; harmless when the process has ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,8 +16,9 @@ from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import OutputFile
-    from safeexec.host.session.runner import Running
     from safeexec.host.watch.supervisor import Place, Verdict
+    from safeexec.policy.model import Limits
+    from safeexec.protocol.plan import LimitsPlan
 
 KEPT_BYTES = 4 << 20
 """Larger values are read into memory of their own. Of the memory that is kept, what is not written to is not there."""
@@ -39,12 +40,12 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
         return data.decode("utf-8", "replace")
 
 
-def decode_payload(session: Running, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
+def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
     """One value of the child, within the policy's bounds."""
-    return decode(payload, max_depth=session.policy.limits.value_depth + 2, arrays=arrays)
+    return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
 
 
-def decode_file(session: Running, fd: int, size: int, *, arrays: bool = False) -> Any:
+def decode_file(limits: Limits, fd: int, size: int, *, arrays: bool = False) -> Any:
     """The value in the first `size` bytes of a file that the child filled. Raises `ProtocolError`.
 
     Two buffers of 1 MB that come and go are 450 page faults, 0.7 ms: the memory that a value is read into becomes the
@@ -55,7 +56,7 @@ def decode_file(session: Running, fd: int, size: int, *, arrays: bool = False) -
     with memoryview(kept) as whole, whole[:size] as view, view.toreadonly() as read_only:
         if os.preadv(fd, [view], 0) != size:
             raise ProtocolError(f"a value of {size} bytes was announced, and fewer came")
-        value = decode_payload(session, kept if own else read_only, arrays=arrays)
+        value = decode_payload(limits, kept if own else read_only, arrays=arrays)
     if not own:
         _kept.append(kept)
     return value
@@ -89,18 +90,22 @@ def error_info(report: m.Refusal) -> ErrorInfo:
     )
 
 
-def build_result(
-    session: Running,
-    done: m.StepDone,
-    value: Any,
-    wall: float,
-    cpu: float,
-    out: OutputFile,
-    err: OutputFile,
-    calls: tuple[ToolCallRecord, ...],
-) -> Result:
+class Told(NamedTuple):
+    """What the host itself knows of a step: its bounds and number, seconds, output, tool calls."""
+
+    limits: Limits
+    number: int
+    wall: float
+    cpu: float
+    out: OutputFile
+    err: OutputFile
+    calls: tuple[ToolCallRecord, ...]
+
+
+def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
     """The result of a step that the child ended itself."""
-    cap = session.policy.limits.output_kb << 10
+    limits, number, wall, cpu, out, err, calls = told
+    cap = limits.output_kb << 10
     printed, warned = out.text(cap), err.text(cap)
     changes = done.changes
     return Result(
@@ -112,7 +117,7 @@ def build_result(
         error=error_info(done.error) if done.error is not None else None,
         changes=_NO_CHANGES if changes is None else told_changes(changes),
         usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
-        step=session.step,
+        step=number,
         displays=displays(done.displays) if done.displays else (),
         truncated=done.truncated or printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
@@ -123,14 +128,10 @@ def build_result(
 
 
 def build_killed(
-    session: Running,
+    told: Told,
+    plan: LimitsPlan,
     verdict: Verdict,
     place: Place,
-    wall: float,
-    cpu: float,
-    out: OutputFile,
-    err: OutputFile,
-    calls: tuple[ToolCallRecord, ...],
     notes: list[str],
     sources: dict[str, str],
     remaining: tuple[str, ...],
@@ -139,13 +140,12 @@ def build_killed(
     from safeexec.hints.limits import limit_hint
     from safeexec.host.watch.supervisor import killed_error
 
-    file = f"<step {session.step}>"
-    cap = session.policy.limits.output_kb << 10
+    limits, number, wall, cpu, out, err, calls = told
+    file = f"<step {number}>"
+    cap = limits.output_kb << 10
     printed, warned = out.text(cap), err.text(cap)
     line = place.source_line(file, sources)
-    hint = limit_hint(
-        verdict.outcome, session.policy.limits_plan(), wall_seconds=verdict.seconds, source_line=line[:RULE]
-    )
+    hint = limit_hint(verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE])
     return Result(
         outcome=verdict.outcome,
         stdout=printed.text,
@@ -153,7 +153,7 @@ def build_killed(
         error=killed_error(verdict, place, file, sources, hint),
         usage=Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size),
         state="restored",
-        step=session.step,
+        step=number,
         truncated=printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
         notes=tuple(notes),

@@ -1,67 +1,413 @@
-"""A session without its I/O: what a face offers, as generators that the face drives.
+"""A session without its I/O: what a face offers, as generators that the face drives. Nothing here blocks.
 
-`SessionCore` holds one lineage of guest state. Its methods that end in a `Core` are driven by `Session` (blocking) and
-`AsyncSession`; nothing here blocks. It is built up from `runner` (the process), `undo` (going back) and `steps`
-(one step); this file adds the variables, the files, commands and durable states.
+A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
+processes and by its `History` the way back, a `Step` is the request that runs. This module is the order of things.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
+import re
 import stat
-from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial, wraps
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar
+
+from msgspec.structs import replace
 
 from safeexec.errors import (
+    CheckpointError,
+    PolicyError,
     ProtocolError,
+    SandboxError,
+    SessionBusy,
     SessionClosed,
     StateFileError,
     WorkspaceError,
 )
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import (
-    Checkpoint,
-)
-from safeexec.host.session.decode import decode_payload, text
-from safeexec.host.session.output import OutputFile
-from safeexec.host.session.steps import Steps
-from safeexec.host.waiting import Core, Work
-from safeexec.host.watch.supervisor import Watch
+from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo
+from safeexec.host.session.decode import Told, build_killed, build_result, decode_payload, restored, text
+from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
+from safeexec.host.session.kept import Sources, ToolLog
+from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
+from safeexec.host.session.output import OnOutput, OutputFile
+from safeexec.host.session.runner import Runner
+from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
+from safeexec.host.session.states import ASKING, CLOSED, FOLLOWS, IDLE, LOST, NEW, STEPPING
+from safeexec.host.session.step import FREEZE_SECONDS, OnProgress, Step
+from safeexec.host.session.turn import Turn
+from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.watch import supervisor
+from safeexec.host.watch.supervisor import Place, Verdict, Watch
 from safeexec.protocol import messages as m
+from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import encode
-from safeexec.results import FileChange, Result, Variable
+from safeexec.results import ErrorInfo, FileChange, Result, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
+    from safeexec.host.files.workspace import Workspace
+    from safeexec.host.files.workspace_files import FileInfo
+    from safeexec.host.sandbox import SandboxCore, Spare
+    from safeexec.host.watch.rest import Rest
+    from safeexec.linux.cgroups import Group
+    from safeexec.policy.model import Policy
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+RECOVER_SECONDS = 1.0
+"""How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
+the newest copy is the same."""
+NAMES_SECONDS = 3.0
+"""How long a process that was brought back may take to name its variables."""
+BRIEF_SECONDS = 0.0005
+"""How long to wait at a time for whoever looks after resting sessions: a look takes 0.1 ms."""
+SETTLE_SECONDS = 0.5
+"""How long a session must rest before it settles, which costs the next step 1.4 ms."""
 SAVE_SECONDS = 300.0
 NAMES = 10_000
 """Names that a saved state's header tells of at most."""
+NAME_LENGTH = 200
+NAMES_REMAINING, NAME_CHARACTERS = 200, 100
+LOST_SOURCE = 50_000
+NAMES_LOST = 200
+CLOSED_MEANWHILE = "the session was closed while this step ran"
+NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
+CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
+NO_DESCRIPTOR = "no file descriptor was left for a checkpoint: the state after this step cannot be restored"
+_AUTOMATIC_NAME = re.compile(r"step \d+")
+_BINDS = re.compile(
+    # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
+    # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.
+    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)\b[^\n]*(?<!\w)(\w+)[ \t]*$)",
+    re.M,
+)
+_numbers = count(1)
 
 
-class SessionCore(Steps):
-    """One session: its running process, its checkpoints, its files."""
+def exclusive(
+    operation: Callable[Concatenate[SessionCore, P], Core[R]],
+) -> Callable[Concatenate[SessionCore, P], Core[R]]:
+    """An operation that has the session to itself, from its first move to its end, whatever that is."""
 
-    def adopt(self, channel: Channel, origin: Checkpoint | None, output: tuple[OutputFile, OutputFile]) -> None:
-        """Go on in a process that was thawed from `origin` and writes to `output`."""
-        for file in (self._out, self._err):
-            file.close()
-        self._out, self._err = output
-        self._adopt(channel, origin)
+    @wraps(operation)
+    def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
+        turn = Turn()
+        core = self._in_turn(turn, operation(self, *args, **kwargs))
+        turn.belongs_to(core)
+        return core
 
-    def release(self) -> Channel | None:
-        """Give up the running process without ending it: that is the caller's to do."""
-        runner, self._runner = self._runner, None
-        return runner
+    return begin
 
-    def end(self, runner: Channel) -> Core[None]:
-        """End a process of this session and whatever it left behind."""
-        yield from self._stop(runner)
+
+class SessionCore:
+    """One lineage of guest state: variables, files, checkpoints. Two users at once are a `SessionBusy`; `cancel` may
+    come from any thread.
+    """
+
+    def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
+        self.sandbox = sandbox
+        self.policy = policy
+        self.line = Line(sandbox, policy, spare)
+        self.state = NEW
+        self.mechanisms: list[Mechanism] = []
+        self.toolbox = sandbox.toolbox
+        self.tool_records = ToolLog()
+        self.calls_of_step = 0
+        self.step = 0
+        """The number of the last step."""
+        self.more = False
+        """Whether the last call returned a generator that goes on."""
+        self.number = next(_numbers)
+        self.label: str | None = None
+        """Whose session it is, in the words of the host: for its audit log."""
+        self.code = b""
+        """The source of the plugin that is loaded."""
+        self.trust = "policy"
+        """`kernel-only` when the session was restored from a state that this host did not sign."""
+        self.used = monotonic()
+        """When the session was last used."""
+        self.settled = self.used
+        """The use after which its newest checkpoint was last made anew."""
+        self.rest: Rest | None = None
+        self.next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
+        """When to look again at what the session holds without a name (`host.watch.unnamed`)."""
+        self._turn = Turn()
+        self._step: Step | None = None
+        self._sources = Sources()
+        self._listing: dict[str, FileInfo] = {}
+        """The workspace's files after the last step, to tell what the next one changes."""
+        self._told_next: list[str] = []
+        """Notes for the next result: what became of the state while nobody used it."""
+        self._why_closed: str | None = None
+        """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
+
+    # Turns and states
+
+    def _in_turn(self, turn: Turn, work: Core[R]) -> Core[R]:
+        """Do `work` in `turn`."""
+        while not self._take(turn):
+            if not self._turn.brief:
+                raise SessionBusy(
+                    "a step of this session is running in another thread or task; use a session per thread, or branch"
+                )
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+        try:
+            return (yield from work)
+        finally:
+            self.used = monotonic()
+            if self.closed:
+                self._let_go()
+
+    def _take(self, turn: Turn) -> bool:
+        """Whether it is `turn`'s now. Raises `SessionClosed`."""
+        while self._why_closed is None:
+            last = self._turn
+            if last.goes_on:
+                return False
+            self._turn = turn.begin_after(last)  # or whoever was faster
+            if self._turn is turn:
+                return True
+        raise SessionClosed(self._why_closed)
+
+    def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
+        """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
+        turn = Turn(brief=True)
+        core = self._attend(turn, look)
+        turn.belongs_to(core)
+        return core
+
+    def _attend(self, turn: Turn, look: Callable[[], Core[None]]) -> Core[None]:
+        if not self._take(turn):
+            return
+        try:
+            yield from look()
+        finally:
+            if self.closed:
+                # Who closed it meanwhile may have waited long enough and gone: nobody else would end what there is.
+                yield from self._end()
+
+    def _go(self, state: str) -> None:
+        assert state in FOLLOWS[self.state], f"{self.state} → {state}"
+        self.state = state
+
+    def _living(self) -> Core[Runner]:
+        """The process that runs steps, ready for a request."""
+        if self.state is not IDLE:
+            yield from self._recover()
+        assert self.line.runner is not None
+        return self.line.runner
+
+    def _recover(self) -> Core[None]:
+        """Put in order what the last caller left in the middle of something: it was interrupted (Ctrl-C, a handler that
+        raised), and that again while it put things in order itself.
+        """
+        runner = self.line.runner
+        if runner is not None and self.state is ASKING:
+            yield from self._take_in(runner)
+        elif runner is not None and self.state is STEPPING:
+            yield from self._take_back(runner)
+        if self.state is LOST:
+            yield from self.line.stop()
+            self._told_next += yield from self._restore()
+
+    def _take_in(self, runner: Runner) -> Core[None]:
+        """The answer that nobody waits for. A change that it confirms has been made."""
+        try:
+            answered = yield from runner.drain(monotonic() + RECOVER_SECONDS)
+        except (Gone, ProtocolError):
+            answered = False
+        if not answered:
+            self.line.undo()
+            self._go(LOST)
+            return
+        if self.line.history.next is not None:
+            self.sandbox.gate.announce_one(runner.pid)
+            self.line.commit(self.line.files(), len(self.tool_records))
+        self._go(IDLE)
+
+    def _take_back(self, runner: Runner) -> Core[None]:
+        """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
+        line = self.line
+        history = line.history
+        if self._step is not None:
+            self._step.close()
+        sent = not runner.at_rest
+        if history.next is not None and not sent:
+            # Answered, or not sent. No child begins a step before it has made the copy of the state before.
+            copies = history.copies_of(history.current)
+            sent = history.current.memory is FRESH or any(copy.seen() for copy in copies)
+        if sent:
+            yield from line.secured(monotonic() + FREEZE_SECONDS)
+            line.undo()
+            self._go(LOST)
+            return
+        line.undo()
+        self._go(IDLE)
+
+    def _restore(self) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes."""
+        if self._why_closed is not None:
+            raise SessionClosed(CLOSED_MEANWHILE)
+        notes = yield from self.line.restore(self._lost_names())
+        self._arrived()
+        return notes
+
+    def _arrived(self) -> None:
+        """The session has another process, and the files that go with it."""
+        if self.line.history.current.memory is FRESH:
+            self._sources.clear()
+        self._changed_files()
+        self._go(IDLE)
+
+    def _lost_names(self) -> list[str]:
+        """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it
+        is gone.
+        """
+        source = self._sources.get(f"<step {self.step}>", "")[:LOST_SOURCE]
+        return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
+
+    def _lost(self, error: Exception) -> Core[NoReturn]:
+        """The process died outside a step: restore, and say so."""
+        self.line.undo()
+        self._go(LOST)
+        yield from self.line.stop()
+        notes = yield from self._restore()
+        self._told_next += notes
+        became = f"its state was restored ({'; '.join(notes)})" if notes else "its state was restored"
+        if self.line.history.current.memory is FRESH and notes:
+            became = notes[-1]
+        raise SandboxError(f"the session's process died ({error}); {became}; try again") from None
+
+    # Opening and closing
+
+    def open(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        try:
+            yield from self.line.begin()
+            self.mechanisms = self.sandbox.mechanisms
+            self._arrived()
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def close(self) -> Core[None]:
+        """End every process of the session and remove its files. Harmless when closed already."""
+        return self._close_in_turn("the session is closed")
+
+    def close_if_idle(self, seconds: float) -> Core[None]:
+        """Close the session if nobody has used it for `seconds`."""
+        if self._turn.goes_on or monotonic() - self.used < seconds:
+            return
+        yield from self._close_in_turn(f"the session was closed after {seconds:g} s without use (idle_seconds)")
+
+    def _close_in_turn(self, why: str) -> Core[None]:
+        turn = Turn(brief=True)
+        core = self._close(turn, why)
+        turn.belongs_to(core)
+        return core
+
+    def _close(self, turn: Turn, why: str) -> Core[None]:
+        if self._why_closed is None:
+            self._why_closed = why
+        deadline = monotonic() + supervisor.KILL_SECONDS
+        while self.state is not CLOSED:
+            last = self._turn
+            if not last.goes_on:
+                self._turn = following = turn.begin_after(last)
+                if following is turn:
+                    yield from self._end()
+                    return
+                continue
+            # In use: the step that runs is ended, and whoever uses the session lets go of it.
+            if self._stop_step(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.line.runner) is not None:
+                runner.channel.kill()
+            if last.thread == threading.get_ident():
+                return
+            if monotonic() >= deadline:
+                self.line.kill_all()
+                return
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+
+    def _end(self) -> Core[None]:
+        """End everything, wait until it has gone, and remove what it leaves."""
+        yield from wait_for(self.line.end_processes())
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """The same without waiting, for a session that was closed while it was in use."""
+        if self.state is not CLOSED:
+            for process in self.line.end_processes():
+                os.close(process)
+            self.line.close()
+            self.state = CLOSED
+            self.sandbox.session_closed(self)
+
+    def forget(self) -> None:
+        """This process was forked from the one that has the session: close its copies of the descriptors, end
+        nothing.
+        """
+        self._why_closed = "the session was opened before the process forked; open one in each worker"
+        self.state = CLOSED
+        self.line.forget()
+
+    @property
+    def closed(self) -> bool:
+        return self._why_closed is not None
+
+    # What others ask of it
+
+    @property
+    def workspace(self) -> Workspace | None:
+        return self.line.workspace
+
+    @property
+    def group(self) -> Group | None:
+        return self.line.group
+
+    @property
+    def born(self) -> int:
+        """How many new children this session has had."""
+        return self.line.born
+
+    @property
+    def reached(self) -> int:
+        """The step whose state this is: less than `step` after one that was undone."""
+        return self.line.history.current.step
+
+    @property
+    def protection(self) -> list[Mechanism]:
+        """What holds this session, and what does not and why."""
+        from safeexec.host.watch import groups
+
+        row = groups.mechanism()
+        if row.active and self.line.group is None:
+            row = Mechanism(groups.NAME, False, "no group could be made for this session")
+        return [*self.mechanisms, row]
+
+    def pids(self) -> Collection[int]:
+        """Its runner and its parked copies."""
+        return self.line.pids()
+
+    def runner_pid(self) -> int | None:
+        """The process that runs steps, if there is one."""
+        return self.line.runner_pid()
+
+    def unnamed_over(self) -> Verdict | None:
+        """The verdict on a session that holds too much in what has no name, looked at once a second."""
+        if monotonic() < self.next_deep_look:
+            return None
+        from safeexec.host.watch import unnamed
+
+        self.next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
+        return unnamed.over({*self.line.pids(), *self.line.guests()}, self.policy.limits, self.line.workspace)
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """The policy and the host's tools, for a model's prompt."""
@@ -72,20 +418,560 @@ class SessionCore(Steps):
         for index, (name, source) in enumerate(modules):
             self._sources[f"<plugin {label}/{name}>" if index else f"<plugin {label}>"] = source
 
+    # At rest
+
+    def restless(self) -> bool:
+        """Whether nobody has used the session for a while, and it holds more memory than it would settled."""
+        return (
+            self.settled != self.used
+            and monotonic() - self.used >= SETTLE_SECONDS
+            and self.policy.checkpoints == "idle"
+        )
+
+    def end_rest(self, over: str, hostile: Callable[[int], bool]) -> Core[None]:
+        """End what the session has running although no step does, and go on from its newest checkpoint that is not
+        `hostile`.
+        """
+        for copy in self.line.history.copies():
+            if (pid := copy.pid()) is not None and hostile(pid):
+                copy.kill()
+        if self.state is not LOST:
+            self._go(LOST)
+        yield from self.line.stop()
+        notes = yield from self._restore()
+        self._told_next = [f"between its steps the session {over}: what it had running was ended", *notes]
+
+    def settle(self) -> Core[None]:
+        """At rest: make the newest checkpoint anew, so that it and the running process share what both hold.
+
+        An automatic checkpoint is made before the process rehearses its next step; from then on each has a copy of its
+        own of every page that the rehearsal writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
+        """
+        self.settled = self.used
+        line, history = self.line, self.line.history
+        newest = next((copy for copy in history.copies_of(history.current) if copy.name is None), None)
+        if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
+            return  # the next user puts it in order
+        if newest is None or newest.pid() is None:
+            return
+        self._go(ASKING)
+        try:
+            copy = yield from line.freeze(line.runner, PARK_SECONDS)
+        except CheckpointError:
+            self._go(IDLE)  # the checkpoint that is there does
+            return
+        except (Gone, ProtocolError) as error:
+            yield from self._died_freezing("between its steps ", error)
+            return
+        self._go(IDLE)
+        copy.created = newest.created
+        history.replace(newest, copy)
+        newest.release()
+
+    def _died_freezing(self, when: str, error: Exception) -> Core[str]:
+        """The process died while a checkpoint was made. Returns what became of it, which the next result tells, too."""
+        self._go(LOST)
+        yield from self.line.stop()
+        notes = yield from self._restore()
+        told = f"the process died while the checkpoint was made ({error}); the session was restored"
+        self._told_next += [f"{when}{told}", *notes] if when else notes
+        return "; ".join([told, *notes])
+
+    # Steps
+
+    @exclusive
+    def run(
+        self,
+        source: str,
+        *,
+        timeout: float | None,
+        atomic: bool,
+        on_output: OnOutput | None,
+        on_progress: OnProgress | None = None,
+        stdin: Given | None = None,
+        argv: Sequence[str] | None = None,
+    ) -> Core[Result]:
+        """Run one step and give its result."""
+        if not isinstance(source, str):
+            raise TypeError(f"source must be str, not {type(source).__name__}")
+        limit = self._timeout(timeout)
+        arguments = None if argv is None else checked_arguments(argv)
+        if (size := len(source)) > self.policy.limits.step_source_kb << 10:
+            return self._too_long(size)
+        self.step += 1
+        self._sources.add(self.step, source)
+        request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), stdin is not None, arguments)
+        if stdin is None:
+            result = yield from self._act(request, self.step, limit, atomic, on_output, on_progress)
+        else:
+            given = StandardInput(stdin)
+            result = yield from self._fed(given, request, limit, atomic, on_output, on_progress)
+        if self._told_next:
+            result = self._told(result)
+        if (observer := self.sandbox.observer) is not None:
+            observer.step_done(self, request.source, result)
+        return result
+
+    def _fed(
+        self,
+        given: StandardInput,
+        request: m.Execute,
+        timeout: float,
+        atomic: bool,
+        on_output: OnOutput | None,
+        on_progress: OnProgress | None,
+    ) -> Core[Result]:
+        """A step that reads what the host gives it."""
+        try:
+            result = yield from self._act(request, self.step, timeout, atomic, on_output, on_progress, given)
+        finally:
+            problem = given.close()
+        if problem is not None:
+            result = replace(result, notes=(*result.notes, f"the standard input ended early: {problem}"))
+        return result
+
+    def _told(self, result: Result) -> Result:
+        """The result with what happened before the step, while nobody used the session."""
+        told, self._told_next = self._told_next, []
+        return replace(result, notes=(*told, *result.notes))
+
+    @exclusive
+    def check(self, source: str) -> Core[Result]:
+        """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source
+        can exhaust a parser.
+        """
+        if not isinstance(source, str):
+            raise TypeError(f"source must be str, not {type(source).__name__}")
+        return (yield from self._act(m.Check(source.encode("utf-8", "surrogatepass")), 0, self._timeout(None), False))
+
+    def invoke(
+        self,
+        path: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
+    ) -> Core[Result]:
+        """Call an object of the namespace with values of the host, as a step."""
+        limits = self.policy.limits
+        payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+        if payload.opaque:
+            raise TypeError(
+                f"an argument of {path}() cannot cross into the sandbox: "
+                + (
+                    f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+                    if payload.truncated
+                    else "it is, or holds, an object that is no value"
+                )
+            )
+        return (
+            yield from self.perform(lambda step: m.Invoke(step, path, payload.data), timeout=timeout, atomic=atomic)
+        )
+
+    @exclusive
+    def perform(
+        self,
+        make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query],
+        *,
+        timeout: float | None = None,
+        atomic: bool = False,
+    ) -> Core[Result]:
+        """Send the request that `make` builds for the number of the next step, and give its result."""
+        limit = self._timeout(timeout)
+        self.step += 1
+        request = make(self.step)
+        result = yield from self._act(request, self.step, limit, atomic)
+        if self._told_next:
+            result = self._told(result)
+        if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
+            observer.step_done(self, self.code, result, call=request.path)
+        return result
+
+    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
+        """Run one SQL query as a step; a result is bound to the variable `name`."""
+        if not isinstance(query, str):
+            raise TypeError(f"query must be str, not {type(query).__name__}")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"{name!r} is not a variable name")
+        text = query.encode("utf-8", "surrogatepass")
+        return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
+
+    def _timeout(self, timeout: float | None) -> float:
+        limits = self.policy.limits
+        if timeout is None:
+            return limits.wall_seconds
+        if not 0 < timeout <= limits.max_wall_seconds:
+            raise PolicyError(
+                f"timeout={timeout!r} is out of bounds: the policy {self.policy.name!r} allows more than 0 and at most "
+                f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, "
+                f"{self.policy.origin('limits.max_wall_seconds')})"
+            )
+        return float(timeout)
+
+    def _too_long(self, size: int) -> Result:
+        limits = self.policy.limits
+        return Result(
+            outcome="rejected",
+            error=ErrorInfo(
+                type="PolicyViolation",
+                message=f"the source has {size} characters; limits.step_source_kb allows {limits.step_source_kb} KiB",
+                rule=self.policy.origin("limits.step_source_kb"),
+                hint="Send the program in several smaller steps; variables are kept between them.",
+            ),
+            step=self.step,
+        )
+
+    def _act(
+        self,
+        request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Query | m.Check,
+        number: int,
+        timeout: float,
+        atomic: bool,
+        on_output: OnOutput | None = None,
+        on_progress: OnProgress | None = None,
+        given: StandardInput | None = None,
+    ) -> Core[Result]:
+        """Have step `number` done (0: a check, which changes nothing), to its result."""
+        line = self.line
+        runner = yield from self._living()
+        self._go(STEPPING)
+        lane = line.promise(number) if number else None
+        line.out.begin()
+        line.err.begin()
+        self.calls_of_step, calls = 0, len(self.tool_records)
+        watch = self._watch(runner, timeout)
+        step = self._step = Step(number, line, runner, watch, self._answer_tool, on_output, on_progress)
+        try:
+            done = yield from step.run(request, lane, given)
+            over = done if isinstance(done, Verdict) else self._over(step, number)
+            # Whoever asked in time for its end, and was told that it runs, finds it ended.
+            over = step.close() or over
+        except (Gone, ProtocolError) as error:
+            return (yield from self._crashed(step, error, calls))
+        except GeneratorExit:
+            step.stop(Verdict("cancelled", "nobody waits for the step any more"))
+            if all(copy.seen() is not None for copy in line.history.copies_of(line.history.current)):
+                runner.channel.kill()
+            raise
+        except BaseException:
+            # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
+            step.close()
+            yield from step.secure(FREEZE_SECONDS)
+            self._told_next += yield from self._take_out()
+            raise
+        if isinstance(done, Verdict) or over is not None:
+            assert over is not None
+            return (yield from self._killed(step, over, calls))
+        records = self.tool_records.since(calls)
+        self.more = done.more
+        told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
+        result = build_result(told, done, step.value)
+        if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
+            result = yield from self._undone(result)
+        elif number:
+            result = self._kept(result, lane is None)
+        if self.state is STEPPING:
+            self._go(IDLE)
+        step.stream_rest()
+        self.sandbox.replenish()
+        return result
+
+    def _watch(self, runner: Runner, timeout: float) -> Watch:
+        """What watches a step from outside."""
+        line = self.line
+        outputs = (line.out, line.err)
+        return Watch(
+            runner.channel,
+            self.policy.limits,
+            timeout,
+            outputs,
+            line.workspace,
+            line.memory,
+            line.guests,
+            self.unnamed_over,
+        )
+
+    def _answer_tool(self, call: m.ToolCall, deadline: float | None) -> Core[m.ToolReply]:
+        return self.toolbox.answer(call, self, deadline)
+
+    def _over(self, step: Step, number: int) -> Verdict | None:
+        """The verdict on a step that has filled the workspace between two looks. Its files are those of its state."""
+        workspace = self.line.workspace
+        if workspace is None:
+            return None
+        if not number or self.policy.checkpoints == "off":
+            return step.watch.files_over()
+        try:
+            step.files = workspace.snapshot()
+        except WorkspaceError as error:
+            return Verdict("output", str(error))
+        return self.unnamed_over()
+
+    def _kept(self, result: Result, no_lane: bool) -> Result:
+        """The step is part of the session."""
+        line, step = self.line, self._step
+        assert step is not None
+        line.commit(step.files, len(self.tool_records))
+        notes = result.notes
+        if line.policy.checkpoints != "off":
+            if no_lane:
+                notes = (*notes, NO_DESCRIPTOR)
+            if not line.history.undoable:
+                notes = (*notes, CANNOT_UNDO)
+        files = self._changed_files() if line.workspace is not None else ()
+        if files or notes is not result.notes:
+            result = replace(result, files=files, notes=notes)
+        return result
+
+    def _undone(self, result: Result) -> Core[Result]:
+        """A step that failed leaves no trace."""
+        line = self.line
+        if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
+            # To go back to nothing would lose more than what the step has done.
+            return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)), False)
+        if line.workspace is not None and (files := self._changed_files()):
+            result = replace(result, files=files)
+        notes = yield from self._take_out()
+        return restored(result, notes, (yield from self._remaining()))
+
+    def _take_out(self) -> Core[list[str]]:
+        """End the process of a step that is to be undone, and bring back the state before it. Returns notes."""
+        self.line.undo()
+        self._go(LOST)
+        yield from self.line.stop()
+        return (yield from self._restore())
+
+    def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
+        place = yield from step.where()
+        return (yield from self._ended(step, verdict, place, calls))
+
+    def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
+        reason = yield from step.died(error)
+        verdict = step.close()
+        if verdict is None and not self.sandbox.alive:
+            self.line.undo()
+            self._go(LOST)
+            yield from self.line.stop()
+            raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
+        if verdict is None and self.line.ran_out_of_memory():
+            limit = self.policy.limits.memory_mb
+            verdict = Verdict(
+                "memory", f"the kernel ended a process: the session held too much; limits.memory_mb is {limit}"
+            )
+        verdict = verdict or Verdict("crashed", f"the process that ran the step died: {reason}")
+        return (yield from self._ended(step, verdict, Place(), calls))
+
+    def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
+        """The result of a step that was killed or died, after the state before it has been brought back."""
+        sources = self._sources.copy()
+        notes = yield from self._take_out()
+        remaining = yield from self._remaining()
+        line, records = self.line, self.tool_records.since(calls)
+        told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
+        return build_killed(told, self.policy.limits_plan(), verdict, place, notes, sources, remaining)
+
+    def _remaining(self) -> Core[tuple[str, ...]]:
+        """The names of the variables after a restore; none if the process that was brought back does not tell."""
+        runner = yield from self._living()
+        self._go(ASKING)
+        try:
+            names = (yield from runner.ask(m.ListNames(), m.Names, NAMES_SECONDS)).names
+        except (Gone, ProtocolError):
+            self._go(LOST)  # the next use restores again
+            yield from self.line.stop()
+            return ()
+        self._go(IDLE)
+        return tuple(name for name in names if name.isidentifier() and len(name) <= NAME_CHARACTERS)[:NAMES_REMAINING]
+
+    def cancel(self) -> bool:
+        """Stop the running step from another thread. Whether there was one."""
+        return self._stop_step(Verdict("cancelled", "the step was cancelled by the host"))
+
+    def _stop_step(self, verdict: Verdict) -> bool:
+        step = self._step
+        return step is not None and step.stop(verdict)
+
+    # Checkpoints
+
+    @exclusive
+    def checkpoint(self, name: str) -> Core[None]:
+        """Keep the state as it is now under `name`."""
+        if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
+            raise CheckpointError(
+                f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
+            )
+        if _AUTOMATIC_NAME.fullmatch(name):
+            raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
+        history, limit = self.line.history, self.policy.limits.checkpoints
+        if name not in history.named and len(history.named) >= limit:
+            raise CheckpointError(
+                f"this session already has {len(history.named)} named checkpoints, and limits.checkpoints allows "
+                f"{limit}; drop one first: {', '.join(history.named)}"
+            )
+        copy = yield from self._freeze()
+        copy.name = name
+        self.line.release(history.keep(name, copy))
+
+    def _freeze(self) -> Core[Checkpoint]:
+        """A copy of the state as it is now."""
+        line = self.line
+        runner = yield from self._living()
+        line.make_room()
+        if line.workspace is not None:
+            try:
+                line.history.change_files(line.workspace.snapshot())
+            except WorkspaceError as error:
+                raise CheckpointError(f"no checkpoint could be made: {error}") from None
+        self._go(ASKING)
+        try:
+            copy = yield from line.freeze(runner)
+        except (Gone, ProtocolError) as error:
+            raise CheckpointError((yield from self._died_freezing("", error))) from None
+        except CheckpointError:
+            self._go(IDLE)
+            raise
+        self._go(IDLE)
+        return copy
+
+    @exclusive
+    def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
+        """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
+        if self.state is not IDLE:
+            yield from self._recover()
+        line = self.line
+        state, copies = self._target(name)
+        since = list(self.tool_records.since(state.tool_calls))
+        copy = None
+        for copy in copies:
+            if (yield from copy.parked(monotonic() + PARK_SECONDS)):
+                break
+        else:
+            if name is not None or state.memory is not FRESH:
+                gone = f"the checkpoint {name!r} is gone (its process was killed)"
+                raise CheckpointError(NO_LONGER_KEPT if name is None else gone)
+            copy = None
+        self._go(LOST)
+        yield from line.stop()
+        if copy is None:
+            self._told_next += yield from line.start_over(state)
+        elif (carried := (yield from line.thaw(state, copy, self._lost_names()))) is None:
+            line.lose(copy)
+            self._told_next += yield from self._restore()
+            raise CheckpointError(f"the checkpoint {copy.label!r} died while it was thawed; the session was restored")
+        else:
+            self._told_next += carried
+        self._arrived()
+        return since
+
+    def _target(self, name: str | None) -> tuple[State, list[Checkpoint]]:
+        """The state to go back to, and the copies of it. Raises `CheckpointError`."""
+        history = self.line.history
+        if name is not None:
+            state, copy = history.find(name)
+            return state, [copy]
+        if history.current.before is None:
+            raise CheckpointError(NOTHING_TO_UNDO)
+        if self.policy.checkpoints == "off":
+            raise CheckpointError("checkpoints are off in this session: roll back to a named checkpoint")
+        state = history.before_last()
+        return state, history.copies_of(state)
+
+    @exclusive
+    def branch(self, count: int) -> Core[list[SessionCore]]:
+        """`count` new sessions that go on from the state as it is now."""
+        limit = self.policy.limits.branches
+        if not isinstance(count, int) or count < 1:
+            raise ValueError("a session branches into at least one")
+        if (there := len(self.line.lineage.sessions) - 1) + count > limit:
+            raise CheckpointError(f"{there} branches of this session are open; limits.branches allows {limit}")
+        copy = yield from self._freeze()
+        branches: list[SessionCore] = []
+        try:
+            while len(branches) < count:
+                branches.append((yield from self._branch_from(copy)))
+        except BaseException:
+            for branch in branches:
+                yield from branch.close()
+            raise
+        finally:
+            copy.release()
+        return branches
+
+    def _branch_from(self, copy: Checkpoint) -> Core[SessionCore]:
+        branch = SessionCore(self.sandbox, self.policy)
+        try:
+            branch._told_next = list((yield from branch.line.branch_from(self.line, copy)))
+            branch.mechanisms = self.mechanisms
+            branch.step = self.step
+            branch.tool_records = self.tool_records.copy()
+            branch.toolbox = self.toolbox
+            branch.label = self.label
+            branch._sources = self._sources.copy()
+            branch._changed_files()
+            branch._go(IDLE)
+            self.sandbox.session_opened(branch)
+        except BaseException:
+            yield from branch.close()
+            raise
+        return branch
+
+    def checkpoint_rows(self) -> list[CheckpointInfo]:
+        return self.line.rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint."""
+        drive(self._drop(name))
+
+    @exclusive
+    def _drop(self, name: str) -> Core[None]:
+        _, copy = self.line.history.find(name)
+        dropped = self.line.history.drop(name)
+        copy.name = None
+        self.line.release(dropped)
+        yield from ()
+
+    # For a plugin: a state of which each call gets a process of its own
+
+    def park(self, name: str) -> Core[tuple[State, Checkpoint]]:
+        """Name the state as it is now, and go on without a process of its own."""
+        yield from self.checkpoint(name)
+        return self.line.history.find(name)
+
+    def leave(self, state: State) -> Channel | None:
+        """Give up the running process without ending it, which is the caller's to do: the session is in `state`."""
+        runner, self.line.runner = self.line.runner, None
+        if self.state is not LOST:
+            self._go(LOST)
+        self.line.release(self.line.history.arrive(state))
+        return runner.channel if runner is not None else None
+
+    def adopt(self, channel: Channel, origin: Checkpoint, output: tuple[OutputFile, OutputFile]) -> None:
+        """Go on in a process that was thawed from `origin`, whose state the session is in, and writes to `output`."""
+        self.line.adopt(channel, origin, *output)
+        self._arrived()
+
+    def end(self, channel: Channel) -> Core[None]:
+        """End a process that was given up, and whatever it left behind."""
+        yield from self.line.lineage.end_runner(channel, self.line)
+        channel.close()
+
+    # Variables
+
+    @exclusive
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         """Whether there is such a variable, and its value."""
-        with (yield from self._turn()):
-            runner = yield from self._living_runner()
-            try:
-                yield from runner.send(m.Fetch(name, arrays))
-                answer = yield from self._answer(runner, m.Fetched)
-                if not answer.found:
-                    return False, None
-                if answer.pending:
-                    return True, (yield from self._deliver(runner, answer.pending, arrays=arrays))
-            except (Gone, ProtocolError) as error:
-                yield from self._lost(runner, error)
-            return True, decode_payload(self, answer.value, arrays=arrays)
+        runner = yield from self._living()
+        self._go(ASKING)
+        try:
+            answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
+            value = (yield from runner.deliver(answer.pending, arrays=arrays)) if answer.pending else None
+        except (Gone, ProtocolError) as error:
+            yield from self._lost(error)
+        self._go(IDLE)
+        if not answer.found:
+            return False, None
+        return True, value if answer.pending else decode_payload(self.policy.limits, answer.value, arrays=arrays)
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
@@ -103,25 +989,46 @@ class SessionCore(Steps):
         """Unbind a variable. Raises KeyError."""
         yield from self._change(m.Remove(name))
 
+    @exclusive
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
-        with (yield from self._turn()):
-            runner = yield from self._living_runner()
-            fds, lane = self._grant(self.reached)
-            try:
-                yield from self._send_granted(runner, request, fds, lane)
-                answer = yield from self._answer(runner, m.Done)
-            except (Gone, ProtocolError) as error:
-                yield from self._lost(runner, error)
-            if fds:
-                self.sandbox.gate.announce_one(runner.pid)
-            self._empty = False
-            autos = self.checkpoints.automatic
-            if autos and self.workspace is not None:
-                # Over its limit (a thread of the guest fills it): the next step ends with that.
-                with contextlib.suppress(WorkspaceError):
-                    autos[-1].snapshot = self.workspace.snapshot()
-            if answer.problem:
-                raise KeyError(answer.problem)
+        try:
+            answer = yield from self._tell(request)
+        except (Gone, ProtocolError) as error:
+            yield from self._lost(error)
+        if answer.problem:
+            raise KeyError(answer.problem)
+
+    def _tell(self, request: m.Assign | m.Remove | m.Load, fd: int = -1) -> Core[m.Done]:
+        """Have the process change its variables: another version of the state that the session is in."""
+        line = self.line
+        runner = yield from self._living()
+        self._go(ASKING)
+        lane = line.promise(line.history.current.step, change=True)
+        fds = () if lane is None else (lane.fileno(),)
+        try:
+            if fd < 0:
+                answer = yield from runner.ask(request, m.Done, fds=fds)
+            else:
+                answer = yield from self._watched(runner, request, (*fds, fd))
+        finally:
+            if lane is not None:
+                lane.close()
+        line.commit(line.files(), len(self.tool_records))
+        if lane is None and self.policy.checkpoints != "off":
+            self._told_next.append(NO_DESCRIPTOR)
+        self._go(IDLE)
+        return answer  # type: ignore[no-any-return]
+
+    @exclusive
+    def _ask(self, request: Any, kind: type) -> Core[Any]:
+        runner = yield from self._living()
+        self._go(ASKING)
+        try:
+            answer = yield from runner.ask(request, kind)
+        except (Gone, ProtocolError) as error:
+            yield from self._lost(error)
+        self._go(IDLE)
+        return answer
 
     def names(self) -> Core[list[str]]:
         return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
@@ -130,38 +1037,6 @@ class SessionCore(Steps):
         described = yield from self._ask(m.Describe(), m.Described)
         return [Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in described.variables]
 
-    def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
-        """Run a program in the session's workspace. Its changes to the files are the session's."""
-        from safeexec.host import commands
-        from safeexec.host.files.workspace import open_beneath
-
-        if self.workspace is None:
-            raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
-        place = self.workspace.path
-        if directory not in ("", "."):
-            os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
-            place = os.path.join(place, directory)
-        with (yield from self._turn()):
-            result = yield from commands.run(self.sandbox, argv, self.workspace, place, timeout, self.group)
-            limits = self.policy.limits
-            if self.workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
-                self.workspace.undo()  # and not copied
-            self._files_changed()
-            return result
-
-    def _files_changed(self) -> None:
-        """The host or a command changed files: they belong to the newest checkpoint's state."""
-        if self.workspace is None:
-            return
-        snapshot, newest = self.workspace.snapshot(), next(iter(self.checkpoints.newest_first()), None)
-        if newest is None:
-            self.workspace.initial = snapshot
-        elif newest is self.checkpoints.base:
-            # It may have a name, or be another branch's, too: there its files stay what they were.
-            self.checkpoints.base_files = snapshot
-        else:
-            newest.snapshot = snapshot
-
     def self_test(self) -> Core[list[Mechanism]]:
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was
         refused.
@@ -169,6 +1044,13 @@ class SessionCore(Steps):
         self.sandbox.gate.refuse_next(self.runner_pid())
         return list((yield from self._ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
 
+    # Durable states
+
+    def _save_seconds(self) -> float:
+        """How long saving and restoring may take: pickling runs code of the guest, which no step could run longer."""
+        return min(SAVE_SECONDS, self.policy.limits.max_wall_seconds)
+
+    @exclusive
     def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved,
         and why.
@@ -176,114 +1058,117 @@ class SessionCore(Steps):
         from safeexec.host.files import state_file
 
         key, target = state_file.signing_key(), state_file.target(path)
-        with (yield from self._turn()):
-            runner = yield from self._living_runner()
-            fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        runner = yield from self._living()
+        fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            self._go(ASKING)
             try:
-                try:
-                    yield from runner.send(m.Save(), (fd,))
-                    answer = yield from self._answer(runner, m.Saved, self._save_seconds())
-                except (Gone, ProtocolError) as error:
-                    yield from self._lost(runner, error)
-                if answer.problem:
-                    raise StateFileError(f"the session could not be saved: {answer.problem}")
-                names = [name for name in answer.names[:NAMES] if name.isidentifier()]
-                failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
-                files = self.workspace.listing() if self.workspace is not None else {}
-                for name in [name for name in files if not _is_text(name)]:
-                    del files[name]
-                    failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
-                directories = [name for name, info in files.items() if stat.S_ISDIR(info.st_mode)]
-                regular = {name: info for name, info in files.items() if stat.S_ISREG(info.st_mode)}
-                header = state_file.Header(
-                    policy=self.policy.name,
-                    digest=self.sandbox.policy.digest,
-                    python=state_file.python_version(),
-                    libraries=dict(list(answer.libraries.items())[:50]),
-                    names=names,
-                    failed=failed,
-                    step=self.step,
-                    payload_bytes=min(answer.size, os.fstat(fd).st_size),
-                    files=[(name, info.st_size) for name, info in regular.items()],
-                    modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
-                    directories=directories,
-                )
-                yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
-            finally:
-                # The child may have kept it, and no limit counts what it holds.
-                fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-                os.ftruncate(fd, 0)
-                os.close(fd)
-            return failed
+                answer = yield from runner.ask(m.Save(), m.Saved, self._save_seconds(), (fd,))
+            except (Gone, ProtocolError) as error:
+                yield from self._lost(error)
+            self._go(IDLE)
+            if answer.problem:
+                raise StateFileError(f"the session could not be saved: {answer.problem}")
+            header, failed = self._header(answer, os.fstat(fd).st_size)
+            yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
+        finally:
+            # The child may have kept it, and no limit counts what it holds.
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            os.ftruncate(fd, 0)
+            os.close(fd)
+        return failed
+
+    def _header(self, answer: m.Saved, size: int) -> tuple[Any, dict[str, str]]:
+        """What a state file says of itself, and the names that are not in it."""
+        from safeexec.host.files import state_file
+
+        failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
+        files = self.line.workspace.listing() if self.line.workspace is not None else {}
+        for name in [name for name in files if not _is_text(name)]:
+            del files[name]
+            failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
+        regular = {name: info for name, info in files.items() if stat.S_ISREG(info.st_mode)}
+        header = state_file.Header(
+            policy=self.policy.name,
+            digest=self.sandbox.policy.digest,
+            python=state_file.python_version(),
+            libraries=dict(list(answer.libraries.items())[:50]),
+            names=[name for name in answer.names[:NAMES] if name.isidentifier()],
+            failed=failed,
+            step=self.step,
+            payload_bytes=min(answer.size, size),
+            files=[(name, info.st_size) for name, info in regular.items()],
+            modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
+            directories=[name for name, info in files.items() if stat.S_ISDIR(info.st_mode)],
+        )
+        return header, failed
 
     def _open_file(self, name: str) -> int:
         """A descriptor of a file of the workspace, to be read."""
         from safeexec.host.files.workspace import open_beneath
 
-        assert self.workspace is not None
-        return open_beneath(self.workspace.path, name, os.O_RDONLY)
+        assert self.line.workspace is not None
+        return open_beneath(self.line.workspace.path, name, os.O_RDONLY)
 
-    def _save_seconds(self) -> float:
-        """How long saving and restoring may take: pickling runs code of the guest, which no step could run longer."""
-        return min(SAVE_SECONDS, self.policy.limits.max_wall_seconds)
-
+    @exclusive
     def load(self, fd: int) -> Core[None]:
         """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
         holds it.
         """
-        with (yield from self._turn()):
-            runner = yield from self._living_runner()
-            lanes, lane = self._grant(self.reached)
-            try:
-                answer = yield from self._watched(runner, m.Load(), (*lanes, fd), lane)
-            except (Gone, ProtocolError) as error:
-                raise StateFileError(f"the process died while it restored the state: {error}") from None
-            if lanes:
-                self.sandbox.gate.announce_one(runner.pid)
-            if answer.problem:
-                raise StateFileError(f"the state could not be restored: {answer.problem}")
-            self._empty = False
-            self._files_changed()
+        try:
+            answer = yield from self._tell(m.Load(), fd)
+        except (Gone, ProtocolError) as error:
+            raise StateFileError(f"the process died while it restored the state: {error}") from None
+        if answer.problem:
+            raise StateFileError(f"the state could not be restored: {answer.problem}")
 
-    def _watched(self, runner: Channel, request: m.Load, fds: tuple[int, ...], lane: Any) -> Core[m.Done]:
+    def _watched(self, runner: Runner, request: m.Assign | m.Remove | m.Load, fds: tuple[int, ...]) -> Core[m.Done]:
         """Send what runs guest code and is no step, and wait for its end; the limits of a step hold, and `cancel`.
         Raises `StateFileError` when one ends it: the process is left as it is then.
         """
-        limits, outputs = self.policy.limits, (self._out, self._err)
-        for output in outputs:
-            output.begin()
-        watch = Watch(
-            runner,
-            limits,
-            limits.wall_seconds,
-            outputs,
-            self.workspace,
-            self._memory_now,
-            self._guests,
-            self.unnamed_over,
-        )
-        self._verdict, self._safe_to_kill, self._running = None, True, True
+        line, channel = self.line, runner.channel
+        line.out.begin()
+        line.err.begin()
+        watch = self._watch(runner, self.policy.limits.wall_seconds)
+        step = self._step = Step(0, line, runner, watch, self._answer_tool, None, None)
         try:
-            yield from self._send_granted(runner, request, fds, lane)
-            while (verdict := self._verdict or watch.look()) is None:
-                answer = yield from runner.receive(watch.next_look())
+            yield from channel.send(request, fds)
+            while (verdict := step.verdict or watch.look()) is None:
+                try:
+                    answer = yield from channel.receive(watch.next_look())
+                except Gone:
+                    if step.verdict is None:
+                        raise
+                    continue
                 if isinstance(answer, m.Done):
                     return answer
                 if answer is not None:
                     raise ProtocolError(f"{type(answer).__name__} came instead of Done")
             raise StateFileError(f"the state could not be restored: {verdict.message}")
         finally:
-            with self._ending:
-                self._running = False
+            step.close()
 
-    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
-        """Run one SQL query as a step; a result is bound to the variable `name`."""
-        if not isinstance(query, str):
-            raise TypeError(f"query must be str, not {type(query).__name__}")
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"{name!r} is not a variable name")
-        text = query.encode("utf-8", "surrogatepass")
-        return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
+    # Files
+
+    @exclusive
+    def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
+        """Run a program in the session's workspace. Its changes to the files are the session's."""
+        from safeexec.host import commands
+        from safeexec.host.files.workspace import open_beneath
+
+        workspace = self.line.workspace
+        if workspace is None:
+            raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
+        place = workspace.path
+        if directory not in ("", "."):
+            os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
+            place = os.path.join(place, directory)
+        result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
+        limits = self.policy.limits
+        if workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
+            workspace.undo()  # and not copied
+        self.line.history.change_files(workspace.snapshot())
+        return result
 
     def read_file(self, name: str) -> bytes:
         """The bytes of a file of the workspace. Raises `WorkspaceError`."""
@@ -293,15 +1178,19 @@ class SessionCore(Steps):
 
     def write_file(self, name: str, data: bytes) -> None:
         """Put a file into the workspace; it belongs to the state as it is now. Raises `WorkspaceError`."""
+        drive(self._write_file(name, data))
+
+    @exclusive
+    def _write_file(self, name: str, data: bytes) -> Core[None]:
         from safeexec.host.files import workspace_files
 
-        directory = self._directory()
-        with self._use():
-            assert self.workspace is not None
-            limit = self.policy.limits.workspace_mb << 20
-            workspace_files.write_file(directory, name, bytes(data), max_bytes=limit, owner=self.workspace.owner)
-            self._files_changed()
-            self._listing = workspace_files.snapshot(directory)
+        directory, workspace = self._directory(), self.line.workspace
+        assert workspace is not None
+        limit = self.policy.limits.workspace_mb << 20
+        workspace_files.write_file(directory, name, bytes(data), max_bytes=limit, owner=workspace.owner)
+        self.line.history.change_files(workspace.snapshot())
+        self._listing = workspace_files.snapshot(directory)
+        yield from ()
 
     def list_files(self) -> list[str]:
         """The names of the regular files of the workspace, sorted."""
@@ -310,22 +1199,22 @@ class SessionCore(Steps):
         return [info.name for info in workspace_files.list_files(self._directory())]
 
     def _directory(self) -> str:
-        if self._closed:
+        if self._why_closed is not None:
             raise SessionClosed("the session is closed")
-        if self.workspace is None:
+        if self.line.workspace is None:
             raise WorkspaceError(
                 f"the policy {self.policy.name!r} gives sessions no workspace "
                 f"(filesystem.workspace, {self.policy.origin('filesystem.workspace') or 'not set'})"
             )
-        return self.workspace.path
+        return self.line.workspace.path
 
     def _changed_files(self) -> tuple[FileChange, ...]:
         """The files that the last step created, changed and deleted."""
+        if self.line.workspace is None:
+            return ()
         from safeexec.host.files import workspace_files
 
-        if self.workspace is None:
-            return ()
-        before, self._listing = self._listing, workspace_files.snapshot(self.workspace.path)
+        before, self._listing = self._listing, workspace_files.snapshot(self.line.workspace.path)
         return workspace_files.changed_since(before, self._listing)
 
 

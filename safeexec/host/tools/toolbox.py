@@ -29,7 +29,7 @@ from safeexec.results import ToolCallRecord
 from safeexec.text import default_text, short_repr
 
 if TYPE_CHECKING:
-    from safeexec.host.session.runner import Running
+    from safeexec.host.session.session import SessionCore
     from safeexec.policy.model import Policy
 
 Approval = Callable[[str, dict[str, Any]], "bool | str | dict[str, Any] | Awaitable[bool | str | dict[str, Any]]"]
@@ -227,7 +227,7 @@ class Toolbox:
         if (calls := sys.modules.get("safeexec.host.tools.calls")) is not None:
             calls.release(self)
 
-    def answer(self, call: m.ToolCall, session: Running, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolCall, session: SessionCore, deadline: float | None = None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
 
         `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
@@ -262,7 +262,7 @@ class Toolbox:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         held: Opaque | None,
-        session: Running,
+        session: SessionCore,
         deadline: float | None,
     ) -> Core[Any]:
         """What the tool returns. `held`: an object that stayed in the child and stands somewhere in the arguments."""

@@ -15,13 +15,12 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from safeexec.errors import SandboxError
-from safeexec.host.session.runner import MINDED_SECONDS
+from safeexec.host.session.session import BRIEF_SECONDS, SessionCore
 from safeexec.host.waiting import Core, Wait, drive
 from safeexec.linux import processes
 
 if TYPE_CHECKING:
     from safeexec.host.sandbox import SandboxCore
-    from safeexec.host.session.runner import Running
 
 TICK_SECONDS = 0.25
 """How often to see which sessions are to settle: that is a glance at two numbers each."""
@@ -52,13 +51,13 @@ class Rest:
         self._births = 0
         self._spent = 0.0
 
-    def over(self, session: Running) -> str | None:
-        """What is too much since the last step, or None. The session's lock is held."""
+    def over(self, session: SessionCore) -> str | None:
+        """What is too much since the last step, or None. Nobody uses the session meanwhile."""
         if self._used != session.used:
             self._begin(session.used)
-        if session.stray_fork() is not None:
+        if session.line.stray_fork() is not None:
             return "started a process"
-        guests = session._guests()
+        guests = session.line.guests()
         runner, copies = session.runner_pid(), session.pids()
         everyone = {*guests, *copies}
         first = not self._known
@@ -78,7 +77,7 @@ class Rest:
         busy, self._spent = spent - self._spent > BUSY_SECONDS, spent
         if not busy and not first:
             return None
-        held = (session._memory_now() + grown) >> 20
+        held = (session.line.memory() + grown) >> 20
         if held > limits.memory_mb:
             return f"held {held} MiB; limits.memory_mb is {limits.memory_mb}"
         if (unnamed := session.unnamed_over()) is not None:
@@ -99,32 +98,17 @@ class Rest:
         return cpu - self._cpu.get(pid, cpu) > BUSY_SECONDS or self._growth(pid) > GROWTH_BYTES
 
 
-def mind(session: Running) -> Core[None]:
+def mind(session: SessionCore) -> Core[None]:
     """Look at a session if it is at rest, and end what uses too much. A caller who comes meanwhile waits for it."""
-    session.minded = True
-    try:
-        if not session._lock.acquire(blocking=False):
-            return
-        try:
-            if not session.closed:
-                yield from _look_at(session)
-        finally:
-            try:
-                if session.closed:
-                    # Who closed it meanwhile may have waited long enough and gone: nobody else would end what there is.
-                    yield from session._end()
-            finally:
-                session._lock.release()
-    finally:
-        session.minded = False
+    return session.attend(lambda: _look_at(session))
 
 
-def _look_at(session: Running) -> Core[None]:
-    """The session's lock is held."""
+def _look_at(session: SessionCore) -> Core[None]:
+    """Nobody else uses the session meanwhile."""
     if session.rest is None:
         session.rest = Rest()
     if (over := session.rest.over(session)) is not None:
-        yield from session.end_rest(over)
+        yield from session.end_rest(over, session.rest.hostile)
     elif session.restless():
         yield from session.settle()
 
@@ -168,5 +152,5 @@ class Minder:
     def close(self) -> Core[None]:
         """End the thread, and wait until it has."""
         self._stop.release()
-        while not self._ended.acquire(timeout=MINDED_SECONDS):
-            yield Wait((), monotonic() + MINDED_SECONDS)
+        while not self._ended.acquire(timeout=BRIEF_SECONDS):
+            yield Wait((), monotonic() + BRIEF_SECONDS)

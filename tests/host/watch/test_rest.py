@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
-from safeexec.host.session.runner import SETTLE_SECONDS
+from safeexec.host.session.session import SETTLE_SECONDS
 from safeexec.host.watch import supervisor
 from tests.footprint import pause
 
@@ -24,7 +24,7 @@ SOON = 30.0
 
 def parked(session: Session) -> int:
     """The process that holds the newest checkpoint, once it has parked."""
-    newest = session._core.checkpoints.automatic[-1]
+    newest = session._core.line.automatic[-1]
     deadline = monotonic() + SOON
     while (pid := newest.pid()) is None and monotonic() < deadline:
         pause()

@@ -1,0 +1,273 @@
+"""What a session can go back to: which states there were, which have a copy, where a rollback and a kill lead, and
+what may be dropped.
+
+Pure: no process, no clock, no descriptor. A copy is whatever object the caller keeps for a parked process; this
+module compares copies by identity and gives back those that nothing leads to any more. The caller ends them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct
+
+from safeexec.errors import CheckpointError
+
+C = TypeVar("C")
+
+FRESH: Final = object()
+"""The memory of a new child. It needs no copy: another child has the same."""
+NOTHING_TO_UNDO = "no step is part of this state: there is nothing to roll back"
+NO_LONGER_KEPT = "the state before the last step is no longer kept: roll back to a named checkpoint"
+
+
+class State(Struct, eq=False, gc=True):
+    """One moment of a session: what its process remembers, and its files.
+
+    `memory` is an identity: two states with one memory differ in their files alone. `before` is the state before the
+    step that led here, `older` the next best one to fall back to when no copy of this one is left: an earlier version
+    of it, which the host has changed since, or `before`.
+    """
+
+    step: int
+    memory: object
+    files: Any = None
+    before: State | None = None
+    older: State | None = None
+    tool_calls: int = 0
+    """Host tool calls made until then."""
+
+
+GAP: Final = State(-1, object())
+"""Stands for a state that has no copy any more."""
+
+
+class History(Generic[C]):
+    """The states of one session's line, and the copies of them."""
+
+    __slots__ = ("_certain", "_copies", "current", "named", "next", "root")
+
+    def __init__(self, root: State | None = None) -> None:
+        self.root = State(0, FRESH) if root is None else root
+        """What the session is when nothing is left to go back to."""
+        self.current = self.root
+        """The state that the session is in. While a step runs: the one to go back to."""
+        self.next: State | None = None
+        """The state that the running step, or change, leads to."""
+        self.named: dict[str, tuple[State, C]] = {}
+        self._copies: dict[C, State] = {}
+        self._certain: set[C] = set()
+        """Copies that are known to have parked. Of the others there is only the promise that they will."""
+
+    # A step, or a change by the host
+
+    def begin(self, step: int, copy: C | None = None) -> None:
+        """Step `step` begins; `copy` will be made of the state after it."""
+        current = self.current
+        self._promise(State(step, object(), None, current, current), copy)
+
+    def begin_change(self, copy: C | None = None) -> None:
+        """The host changes variables: another version of the same state."""
+        current = self.current
+        changed = State(current.step, object(), current.files, current.before, current, current.tool_calls)
+        self._promise(changed, copy)
+
+    def _promise(self, state: State, copy: C | None) -> None:
+        self.next = state
+        if copy is not None:
+            self._copies[copy] = state
+
+    def promised(self) -> list[C]:
+        """The copies that have not been seen to park, but for that of the running step."""
+        certain, coming = self._certain, self.next
+        return [copy for copy, state in self._copies.items() if copy not in certain and state is not coming]
+
+    def commit(self, files: Any = None, tool_calls: int = 0) -> list[C]:
+        """The step is part of the session. Returns the copies that nothing leads to any more."""
+        state = self.next
+        assert state is not None
+        state.files, state.tool_calls = files, tool_calls
+        self.current, self.next = state, None
+        return self._dropped()
+
+    def undo(self) -> list[C]:
+        """The step is no part of the session. Returns the copies that were to be made of the state after it."""
+        state, self.next = self.next, None
+        if state is None or state is self.current:
+            return []
+        return self._forget([copy for copy, of in self._copies.items() if of is state])
+
+    def change_files(self, files: Any) -> None:
+        """The host changed files: the same memory with others. Copies of it serve both; a name keeps what it named."""
+        now = self.current
+        self.current = State(now.step, now.memory, files, now.before, now.older, now.tool_calls)
+        if now is self.root:
+            self.root = self.current
+
+    # Copies
+
+    def parked(self, copy: C) -> None:
+        """`copy` is there."""
+        if copy in self._copies:
+            self._certain.add(copy)
+
+    def lost(self, copy: C) -> None:
+        """`copy` never came to be, has ended, or has to go. A name that it had is still listed until it is dropped."""
+        self._forget([copy])
+
+    def replace(self, old: C, new: C) -> None:
+        """`new` is another copy of what `old` is of, and takes its place."""
+        state = self._copies[old]
+        self._forget([old])
+        self._copies[new] = state
+        self._certain.add(new)
+
+    def keep(self, name: str, copy: C) -> list[C]:
+        """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
+        there.
+        """
+        before = self.drop(name) if name in self.named else []
+        self._copies[copy] = self.current
+        self._certain.add(copy)
+        self.named[name] = self.current, copy
+        return before
+
+    def find(self, name: str) -> tuple[State, C]:
+        """The state of that name, and its copy. Raises `CheckpointError`."""
+        try:
+            return self.named[name]
+        except (KeyError, TypeError):
+            known = ", ".join(self.named) or "none"
+            raise CheckpointError(f"no checkpoint {name!r}; named checkpoints of this session: {known}") from None
+
+    def drop(self, name: str) -> list[C]:
+        """Give up a name. Returns its copy if nothing else leads there. Raises `CheckpointError`."""
+        _, copy = self.find(name)
+        del self.named[name]
+        if copy not in self._copies:
+            return [copy]
+        return self._dropped()
+
+    def spare(self) -> list[C]:
+        """The copies that could go if there were no room for all: automatic ones, the oldest first, but for those of
+        the state as it is now.
+        """
+        kept = {copy for _, copy in self.named.values()}
+        memory = self.current.memory
+        return [copy for copy, state in self._copies.items() if copy not in kept and state.memory is not memory]
+
+    def copies(self) -> list[C]:
+        """Every copy that is held, the oldest first; those with a name whose process has ended among them."""
+        # In calls of C code: another thread may ask, that sweeps a branch of the session.
+        return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
+
+    def state_of(self, copy: C) -> State | None:
+        """The state that `copy` is of; None for one that is lost."""
+        return self._copies.get(copy)
+
+    def copies_of(self, state: State) -> list[C]:
+        """The copies of a state's memory, the surest first."""
+        found = [copy for copy, of in self._copies.items() if of.memory is state.memory]
+        return found if len(found) < 2 else sorted(found, key=lambda copy: copy not in self._certain)
+
+    # Going back
+
+    @property
+    def undoable(self) -> bool:
+        """Whether the state before the last step can be had."""
+        before = self.current.before
+        return before is not None and (before.memory is FRESH or bool(self.copies_of(before)))
+
+    def before_last(self) -> State:
+        """The state before the last step that is part of the session, never an older one. Raises `CheckpointError`."""
+        before = self.current.before
+        if before is None:
+            raise CheckpointError(NOTHING_TO_UNDO)
+        if before.memory is not FRESH and not self.copies_of(before):
+            raise CheckpointError(NO_LONGER_KEPT)
+        return before
+
+    def ways_back(self) -> Iterator[tuple[State, C]]:
+        """Where the session can go on after its process has ended, the newest state first. After these only a new
+        child is left: `last_resort`.
+        """
+        state: State | None = self.current
+        while state is not None:
+            yield from ((state, copy) for copy in self.copies_of(state))
+            state = state.older
+
+    def last_resort(self) -> State:
+        """The state of a new child: that of the line, with the files it had, or the one that the session began with."""
+        state: State | None = self.current
+        while state is not None and state.memory is not FRESH:
+            state = state.older
+        return self.root if state is None else state
+
+    def arrive(self, state: State) -> list[C]:
+        """The session is in `state` again. Returns the copies of the line that was left."""
+        self.current, self.next = state, None
+        return self._dropped()
+
+    def branch(self, copy: C) -> History[C]:
+        """The history of another session that begins in the state as it is now, with `copy` of it. It has no copies of
+        what was before.
+        """
+        now, branch = self.current, History[C](self.root)
+        before = now.before
+        if before is not None and before.memory is not FRESH:
+            before = GAP
+        branch.current = State(now.step, now.memory, now.files, before, None, now.tool_calls)
+        branch._copies[copy] = branch.current
+        branch._certain.add(copy)
+        return branch
+
+    # What may go
+
+    def _dropped(self) -> list[C]:
+        """Forget the copies that nothing leads to, and the states between the others.
+
+        What leads somewhere: the names; the state as it is now and the one before the last step; and, until one of
+        these is known to have parked, the older ones down to the newest that is.
+        """
+        current = self.current
+        kept = [current.memory] if current.before is None else [current.memory, current.before.memory]
+        named = [state.memory for state, _ in self.named.values()]
+        line, safe, state = [current], self._is_safe(current), current.older
+        while state is not None:
+            if not safe and state.memory not in kept:
+                kept.append(state.memory)
+            if state.memory in kept or state.memory in named or state.memory is FRESH:
+                line.append(state)
+            safe = safe or self._is_safe(state)
+            state = state.older
+        gone = self._forget(self._superfluous(kept))
+        for state, older in zip(line, [*line[1:], None], strict=True):
+            state.older = older
+            if state.before is not None and state.before.memory is not FRESH and not self.copies_of(state.before):
+                state.before = GAP
+        return gone
+
+    def _superfluous(self, kept: list[object]) -> list[C]:
+        """The copies without a name that are not of the memories `kept`, or of one that has a sure copy already."""
+        names = [copy for _, copy in self.named.values()]
+        found: list[C] = []
+        have: list[object] = []
+        for copy, of in self._copies.items():
+            if copy in names:
+                continue
+            if of.memory not in kept or of.memory in have:
+                found.append(copy)
+            elif copy in self._certain:
+                have.append(of.memory)
+        return found
+
+    def _is_safe(self, state: State) -> bool:
+        """Whether a copy of it is known to have parked."""
+        return any(of.memory is state.memory and copy in self._certain for copy, of in self._copies.items())
+
+    def _forget(self, copies: list[C]) -> list[C]:
+        for copy in copies:
+            self._copies.pop(copy, None)
+            self._certain.discard(copy)
+        return copies

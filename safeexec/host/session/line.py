@@ -1,0 +1,503 @@
+"""The processes of one session: the one that runs, the parked copies, and how the one comes from the others.
+
+Which copy leads where is told by the history, without processes; this module makes, wakes and ends what it tells of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Collection, Iterable
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from safeexec.errors import CheckpointError, SessionClosed, WorkspaceError
+from safeexec.host.session.channel import Channel
+from safeexec.host.session.checkpoints import (
+    Checkpoint,
+    CheckpointInfo,
+    ancestors,
+    living,
+    new_lane,
+    pidfds,
+)
+from safeexec.host.session.history import FRESH, History, State
+from safeexec.host.session.output import OutputFile, PrintedFile
+from safeexec.host.session.runner import Runner
+from safeexec.host.waiting import Core, Wait
+from safeexec.host.watch.memory import own_bytes
+from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage, Verdict
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Snapshot, Workspace
+    from safeexec.host.sandbox import SandboxCore, Spare
+    from safeexec.linux.cgroups import Group
+    from safeexec.policy.model import Policy
+
+PARK_SECONDS = 3.0
+"""How long a copy may take to park once nothing is before it. A stray that holds the other end of a lane never does."""
+RESTORE_SECONDS = 6.0
+"""How long all copies together may take: then the session starts over."""
+MAX_GENERATIONS = 8
+"""Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
+
+
+class Line:
+    """What of a session are processes: a runner or none, and copies."""
+
+    def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
+        self.sandbox = sandbox
+        self.policy = policy
+        self.history: History[Checkpoint] = History()
+        self.runner: Runner | None = None
+        self.workspace: Workspace | None = spare.workspace if spare is not None else None
+        self.out = spare.out if spare is not None else PrintedFile("stdout")
+        self.err = spare.err if spare is not None else OutputFile("stderr")
+        self.group: Group | None = None
+        self.born = 0
+        """How many new children there have been: one, and one more each time there was no state to go back to."""
+        self._oom_kills = 0
+        self._lineages: list[Lineage] = []
+        self._memory_base: int | None = None
+        self._spare = spare
+        self._unmet = False
+        """Whether there are copies that the host has not met. Matters only while there is no runner."""
+
+    # The first process, and those without a past
+
+    def begin(self) -> Core[None]:
+        """Get a child and wait until it is locked down."""
+        spare, self._spare = self._spare, None
+        ready = (yield from spare.ready()) if spare is not None else None
+        if spare is not None and ready is not None:
+            self._born(spare.channel)
+        else:
+            if self.workspace is None and self.policy.filesystem.workspace != "none":
+                self.workspace = self.sandbox.new_workspace(self.policy)
+            yield from self._new_child()
+        if self.workspace is not None:
+            self.history.change_files(self.workspace.initial)
+
+    def _new_child(self) -> Core[None]:
+        outputs = (self.out.fd, self.err.fd)
+        channel, _ = yield from self.sandbox.new_child(self.policy, self.workspace, outputs)
+        self._born(channel)
+
+    def _born(self, channel: Channel) -> None:
+        self.born += 1
+        lineage = Lineage(channel, self.sandbox.reapers, self.sandbox.gate)
+        self._join(lineage)
+        if self.policy.limits.processes:
+            self.sandbox.gate.allow(lineage.leader, lineage.room_for(self.policy.limits.processes))
+        self._memory_base = None
+        self._run(channel, lineage, None)
+        self._begin_group(channel, lineage)
+
+    def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
+        """From now on the session's process is that of `channel`."""
+        self._unmet = True
+        self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base)
+        self._memory_base = self.runner.memory_base
+
+    def adopt(self, channel: Channel, origin: Checkpoint, out: OutputFile, err: OutputFile) -> None:
+        """Go on in a process that was thawed from `origin` and writes to `out` and `err`."""
+        self.out.close()
+        self.err.close()
+        self.out, self.err = out, err
+        self._run(channel, origin.lineage, origin)
+
+    def _join(self, lineage: Lineage) -> None:
+        lineage.sessions.add(self)
+        self._lineages.append(lineage)
+
+    def _leave(self) -> None:
+        """Leave the lineages of which the session has no process any more: what is left of them ends."""
+        if len(self._lineages) > 1:
+            held = {copy.lineage for copy in self.history.copies()}
+            if self.runner is not None:
+                held.add(self.runner.lineage)
+            for lineage in [lineage for lineage in self._lineages if lineage not in held]:
+                self._lineages.remove(lineage)
+                lineage.leave(self)
+
+    @property
+    def lineage(self) -> Lineage:
+        """The processes that descend from the first child of this session, or of the one that it branched from."""
+        return self.runner.lineage if self.runner is not None else self._lineages[-1]
+
+    # Control groups
+
+    def _begin_group(self, channel: Channel, lineage: Lineage) -> None:
+        """Give the session a control group, where there are any, with the process that it begins in."""
+        self.group, self._oom_kills = self.sandbox.new_group(self.policy), 0
+        if self.group is not None:
+            lineage.groups.append(self.group)
+            self._enter_group(channel)
+
+    def _enter_group(self, channel: Channel) -> None:
+        """Count the process with its session: it may come from a copy that another one made."""
+        if self.group is not None and channel.pid is not None:
+            with contextlib.suppress(OSError):  # it has ended already
+                self.group.add(channel.pid)
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel has ended a process of the session's control group since this was last asked."""
+        if self.group is None:
+            return False
+        before = self._oom_kills
+        with contextlib.suppress(OSError):
+            self._oom_kills = self.group.oom_kills()
+        return self._oom_kills > before
+
+    # Copies of the state to come
+
+    def promise(self, step: int, *, change: bool = False) -> socket.socket | None:
+        """A step, or a change of the host's, begins. Returns the copy's end of the lane on which its state will park:
+        the caller's to send and to close; None if the policy makes no copies, or there is no descriptor left for one.
+        """
+        history, theirs, copy = self.history, None, None
+        if self.policy.checkpoints != "off":
+            try:
+                ours, theirs = new_lane()
+            except OSError:  # out of descriptors: the step is told so
+                pass
+            else:
+                runner = self.runner
+                assert runner is not None
+                copy = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
+        if change:
+            history.begin_change(copy)
+        else:
+            history.begin(step, copy)
+        return theirs
+
+    def commit(self, files: Snapshot | None, tool_calls: int) -> None:
+        """What was begun is part of the session now."""
+        history = self.history
+        for copy in history.promised():
+            # Steps are done one by one: the copy of the state before has been made by now, or never will be.
+            seen = copy.seen()
+            if seen:
+                history.parked(copy)
+            elif seen is False:
+                self.lose(copy)
+        self.release(history.commit(files, tool_calls))
+
+    def undo(self) -> None:
+        """What was begun is not to be. First of all: a stray may hold the other end of the lane open."""
+        self.release(self.history.undo())
+
+    def release(self, copies: Iterable[Checkpoint]) -> None:
+        """End copies that nothing leads to."""
+        for copy in copies:
+            copy.release()
+        self._leave()
+
+    def lose(self, copy: Checkpoint) -> None:
+        """There is no such copy any more."""
+        self.history.lost(copy)
+        if all(copy is not named for _, named in self.history.named.values()):
+            copy.release()
+
+    def secured(self, deadline: float) -> Core[bool]:
+        """Whether the state that the session is in has a copy, or never will; waits for it until `deadline`.
+
+        The child makes it in think time or, when steps come back to back, before it begins the next one.
+        """
+        history = self.history
+        for copy in history.copies_of(history.current):
+            if (yield from copy.parked(deadline)):
+                history.parked(copy)
+            elif not copy.ended:
+                return False
+        return True
+
+    def freeze(self, runner: Runner, seconds: float | None = None) -> Core[Checkpoint]:
+        """A copy of the state as it is now; the caller is its one user. Raises `CheckpointError`, and `Gone` or
+        `ProtocolError` if the process is lost.
+        """
+        parent = living(runner.origin)
+        if len(above := ancestors(parent)) >= MAX_GENERATIONS:
+            raise CheckpointError(
+                f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
+                f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
+                "that lie between"
+            )
+        try:
+            ours, theirs = new_lane()
+        except OSError as error:
+            raise CheckpointError(f"no checkpoint could be made: {error.strerror}") from None
+        copy = Checkpoint(ours, self.history.current.step, runner.lineage, self.out, None, parent)
+        self.sandbox.gate.announce(runner.pid)
+        try:
+            with theirs:
+                answer = yield from runner.ask(m.Freeze(), m.Done, seconds, (theirs.fileno(),))
+            self.sandbox.gate.withdraw(runner.pid)
+            if answer.problem or not (yield from copy.parked(monotonic() + PARK_SECONDS)):
+                raise CheckpointError(f"no checkpoint could be made: {answer.problem or 'the copy died'}")
+        except BaseException:
+            copy.release()
+            raise
+        return copy
+
+    def make_room(self) -> None:
+        """Keep the copies within `limits.checkpoint_memory_mb`: automatic ones go first, the oldest of them before.
+        Raises `CheckpointError`.
+        """
+        limit = self.policy.limits.checkpoint_memory_mb
+        held = [(copy, pid) for copy in self.history.copies() if (pid := copy.pid()) is not None]
+        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
+        if sum(processes.private_memory(pid) for _, pid in held) >> 20 <= limit:
+            return
+        sizes = {copy: own_bytes(pid) for copy, pid in held}
+        total = sum(sizes.values()) >> 20
+        for copy in self.history.spare():
+            if total <= limit:
+                return
+            total -= sizes.get(copy, 0) >> 20
+            self.lose(copy)
+        if total > limit:
+            raise CheckpointError(
+                f"the checkpoints of this session hold {total} MiB; limits.checkpoint_memory_mb is {limit}. "
+                f"Drop one first: {', '.join(self.history.named) or 'none has a name'}"
+            )
+
+    # Going back
+
+    def restore(self, lost: list[str]) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes about what could not be
+        carried over. `lost`: names that the step which was ended has bound.
+        """
+        history, off = self.history, self.policy.checkpoints == "off"
+        wanted = history.current
+        deadline = monotonic() + RESTORE_SECONDS
+        for state, copy in list(history.ways_back()):
+            if monotonic() >= deadline:
+                break
+            if (carried := (yield from self.thaw(state, copy, lost))) is not None:
+                if state is not wanted:
+                    carried.append(f"the state of checkpoint {copy.label!r} {NEWEST_LEFT}")
+                return carried
+            self.lose(copy)
+        carried = yield from self.start_over(history.last_resort())
+        if wanted.memory is not FRESH:
+            carried.append(f"{'checkpoints are off, so' if off else 'no checkpoint was left:'} {STARTS_EMPTY}")
+        return carried
+
+    def start_over(self, state: State) -> Core[list[str]]:
+        """Go on in a new child. Returns notes about files that could not be brought back."""
+        if not self.sandbox.alive:
+            raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
+        problems: list[str] = []
+        if self.workspace is not None and state.files is not None:
+            problems = self.workspace.restore(state.files)
+        yield from self._new_child()
+        self.release(self.history.arrive(state))
+        return problems
+
+    def thaw(self, state: State, copy: Checkpoint, lost: list[str]) -> Core[list[str] | None]:
+        """Go on from `state`, of whose memory there is `copy`. None if that is not there any more."""
+        place: str | None = None
+        problems: list[str] = []
+        if self.workspace is not None and state.files is not None:
+            # First, for the copy opens its files again when it thaws.
+            problems = self.workspace.restore(state.files)
+            # What a branch goes back to may have been parked in the directory of the session that it came from.
+            place = self.workspace.path
+        # So it is with what it prints to, which another call of a fresh plugin may have had, too.
+        others = copy.out is not self.out
+        fds = (self.out.fd, self.err.fd) if others else ()
+        thawed = yield from copy.thaw(m.Thaw(others, place, lost), fds, monotonic() + PARK_SECONDS, self.sandbox.gate)
+        if thawed is None:
+            return None
+        channel, ready = thawed
+        self._run(channel, copy.lineage, copy)
+        self.release(self.history.arrive(state))
+        self._enter_group(channel)
+        return [*problems, *ready.notes]
+
+    def branch_from(self, parent: Line, copy: Checkpoint) -> Core[list[str]]:
+        """Begin as a branch of `parent`, in a process thawed from `copy` of its state."""
+        state = parent.history.current
+        if parent.workspace is not None:
+            self.workspace = parent.workspace.branch(state.files)
+        place = self.workspace.path if self.workspace is not None else None
+        deadline = monotonic() + PARK_SECONDS
+        outputs = (self.out.fd, self.err.fd)
+        thawed = yield from copy.thaw(m.Thaw(True, place), outputs, deadline, self.sandbox.gate)
+        if thawed is None:
+            raise CheckpointError("the checkpoint died while it was branched")
+        channel, ready = thawed
+        self.history = parent.history.branch(copy)
+        copy.users += 1
+        self._memory_base = parent._memory_base
+        self._join(copy.lineage)
+        self._run(channel, copy.lineage, copy)
+        self._begin_group(channel, copy.lineage)
+        return ready.notes
+
+    def files(self) -> Snapshot | None:
+        """The files as they are now; of a workspace that is over its limit those of the state as it was: the next step
+        ends with that.
+        """
+        if self.workspace is None:
+            return None
+        try:
+            return self.workspace.snapshot()
+        except WorkspaceError:
+            return self.history.current.files  # type: ignore[no-any-return]
+
+    # Ending
+
+    def stop(self) -> Core[None]:
+        """End the running process and its strays."""
+        if self.runner is not None:
+            self.sandbox.gate.withdraw(self.runner.pid)
+            try:
+                yield from self.runner.stop(self)
+            finally:
+                self.runner = None
+
+    def end_processes(self) -> list[int]:
+        """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
+        runner, self.runner = self.runner, None
+        copies = self.history.copies()
+        held = pidfds(copies)
+        if runner is not None:
+            runner.channel.kill()
+            if runner.channel.pidfd >= 0:
+                with contextlib.suppress(OSError):  # out of descriptors: it ends all the same
+                    held.insert(0, (None, os.dup(runner.channel.pidfd)))  # type: ignore[arg-type]
+        self.history = History()
+        for copy in copies:
+            copy.release()
+        for lineage in self._lineages:
+            lineage.leave(self)
+        self._lineages.clear()
+        if runner is not None:
+            runner.channel.close()
+        for copy, pidfd in held:
+            if copy is not None and copy.users:
+                os.close(pidfd)
+        return [pidfd for copy, pidfd in held if copy is None or not copy.users]
+
+    def kill_all(self) -> None:
+        """Kill what runs and what is parked, and nothing more: another thread may be at work with them."""
+        if (runner := self.runner) is not None:
+            runner.channel.kill()
+        for copy in self.history.copies():
+            if copy.users == 1:
+                copy.kill()
+
+    def close(self) -> None:
+        """Close the files of a session whose processes have been ended."""
+        self.out.close()
+        self.err.close()
+        if self.workspace is not None:
+            self.workspace.close()
+
+    def forget(self) -> None:
+        """This process was forked from the one that has the session: close its copies of the descriptors, end
+        nothing.
+        """
+        if self.runner is not None:
+            self.runner.channel.close()
+            self.runner = None
+        for copy in self.history.copies():
+            copy.forget()
+        self.out.close()
+        self.err.close()
+
+    # What a watcher asks
+
+    def runner_pid(self) -> int | None:
+        """The process that runs steps, if there is one."""
+        return self.runner.pid if self.runner is not None else None
+
+    def pids(self) -> Collection[int]:
+        """Runner and parked copies: the processes of this session that are not strays."""
+        copies = self.history.copies()
+        pids = {copy.channel.pid for copy in copies if copy.channel is not None and copy.channel.pid is not None}
+        if (runner := self.runner) is not None and runner.pid is not None:
+            pids.add(runner.pid)
+        return pids
+
+    def guests(self) -> list[int]:
+        """The processes that guest code has forked."""
+        for copy in self.history.copies():
+            copy.pid()  # who has parked since is known from now on
+        return self.lineage.guests(self) if self._lineages else []
+
+    def memory(self) -> int:
+        """Bytes that the session holds beyond what its child was born with, without its copies."""
+        return self.runner.memory(self.guests()) if self.runner is not None else 0
+
+    def stray_fork(self) -> Verdict | None:
+        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
+        own, or only a parked copy, is ended instead.
+        """
+        runner, gate = self.runner, self.sandbox.gate
+        if runner is None:
+            return None
+        for fork in gate.waiting(runner.lineage.leader):
+            if fork.process != runner.pid:
+                if fork.process not in runner.lineage.runners():
+                    gate.kill(fork)
+            elif fork.thread != fork.process or not runner.channel.has_news():
+                # Otherwise it has ended its step meanwhile, and makes the checkpoint of it: that is read first.
+                allowed = self.policy.limits.processes
+                rule = self.policy.origin("limits.processes")
+                return Verdict(
+                    "violation",
+                    f"the step started {'a process' if not allowed else 'one process too many'}; "
+                    f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
+                )
+        return None
+
+    def meet_checkpoints(self) -> Core[None]:
+        """Learn from the kernel who has parked on each lane. A lane that nobody parked on has ended with the runner."""
+        deadline = monotonic() + PARK_SECONDS
+        for copy in self.history.copies():
+            if (yield from copy.parked(deadline)):
+                self.history.parked(copy)
+        self._unmet = False
+
+    def bereft(self) -> bool:
+        """Whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
+        branches.
+        """
+        runner = self.runner
+        if runner is None or runner.channel.pidfd < 0:
+            return self._unmet
+        return processes.has_ended(runner.channel.pidfd)
+
+    def rows(self) -> list[CheckpointInfo]:
+        """The copies as data: those with a name, and the automatic ones that have parked."""
+        now, rows = monotonic(), []
+        for copy in self.history.copies():
+            pid = copy.pid()
+            if copy.name is None and (pid is None or not copy.alive):
+                continue
+            memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
+            parent = copy.parent.label if copy.parent is not None else None
+            rows.append(CheckpointInfo(copy.label, parent, copy.step, copy.name is None, now - copy.created, memory))
+        return sorted(rows, key=lambda row: (row.step, row.name))
+
+    @property
+    def automatic(self) -> list[Checkpoint]:
+        """The copies without a name, the oldest first."""
+        return [copy for copy in self.history.copies() if copy.name is None]
+
+
+def wait_for(ending: list[int]) -> Core[None]:
+    """Wait until the processes of these pidfds have gone, and close them."""
+    deadline = monotonic() + KILL_SECONDS
+    for process in ending:
+        try:
+            yield Wait((process,), deadline)
+        finally:
+            os.close(process)

@@ -1,0 +1,233 @@
+"""One step from request to verdict: sent, watched, served with tools, ended by itself or by the host."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from safeexec.errors import ProtocolError
+from safeexec.host.session.channel import Gone
+from safeexec.host.session.decode import decode_payload
+from safeexec.host.session.line import Line
+from safeexec.host.session.output import OnOutput
+from safeexec.host.session.runner import Runner
+from safeexec.host.waiting import Core
+from safeexec.host.watch import supervisor
+from safeexec.host.watch.supervisor import Place, Verdict, Watch
+from safeexec.linux import processes
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from safeexec.host.session.standard_input import StandardInput
+
+OnProgress = Callable[[str, float, "float | None"], object]
+"""Gets description, how much is done, and of how much (None: unknown), as the guest's progress bars move."""
+AnswerTool = Callable[[m.ToolCall, "float | None"], Core[m.ToolReply]]
+"""Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
+STREAM_SECONDS = 0.003
+"""How far behind the guest `on_output` may be."""
+STREAM_BYTES = 1 << 20
+DESCRIPTION = 200
+"""Characters of what a progress bar says of itself; a child that sends more is none of ours."""
+FREEZE_SECONDS = 3.0
+"""How long a step that must end may go on because the state before it has no checkpoint yet."""
+OVER: Final = Verdict("ok", "")
+"""The fate of a step that nobody has ended."""
+
+
+class Step:
+    """One request of a runner, from when it is sent until it is answered, or somebody ends it."""
+
+    __slots__ = (
+        "_answer_tool",
+        "_fate",
+        "_line",
+        "_on_output",
+        "_on_progress",
+        "_over",
+        "_runner",
+        "_secured",
+        "_stops",
+        "cpu",
+        "files",
+        "number",
+        "value",
+        "wall",
+        "watch",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        line: Line,
+        runner: Runner,
+        watch: Watch,
+        answer_tool: AnswerTool,
+        on_output: OnOutput | None,
+        on_progress: OnProgress | None,
+    ) -> None:
+        """`number`: which step it is; 0: a check, which is none."""
+        self.number = number
+        self.watch = watch
+        self.value: Any = None
+        self.files: Any = None
+        """The files of the state after it."""
+        self.wall = self.cpu = 0.0
+        self._line = line
+        self._runner = runner
+        self._answer_tool = answer_tool
+        self._stops = line.policy.tools.clock == "stops"
+        self._on_output = on_output
+        self._on_progress = on_progress
+        self._over = False
+        self._fate: dict[None, Verdict] = {}
+        self._secured = False
+        """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
+
+    def run(self, request: Struct, lane: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
+        """Send the request, with the lane of the copy to be made afterwards, and wait for its end. A `Verdict` when it
+        must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
+        """
+        fds = () if lane is None else (lane.fileno(),)
+        try:
+            yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
+        finally:
+            if lane is not None:
+                lane.close()
+        if given is not None:
+            given.sent()
+        done = yield from self._await_done()
+        if lane is not None and not isinstance(done, Verdict):
+            self._line.sandbox.gate.announce_one(self._runner.pid)
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        if isinstance(done, Verdict):
+            return done
+        # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
+        if done.pending:
+            self.value = yield from self._runner.deliver(done.pending)
+        elif done.value:
+            self.value = decode_payload(self._line.policy.limits, done.value)
+        return done
+
+    def stop(self, verdict: Verdict) -> bool:
+        """End it. False if it is over already. May be called from any thread, and from a handler of signals."""
+        if self._over or self._fate.setdefault(None, verdict) is OVER:  # atomic: one call of C code
+            return False
+        self._runner.channel.wake()
+        return True
+
+    def close(self) -> Verdict | None:
+        """The step is over: nobody can end it any more. The verdict of who has done so before."""
+        fate = self._fate.setdefault(None, OVER)
+        self._over = True
+        return None if fate is OVER else fate
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why it must end, if it must."""
+        return self._fate.get(None)
+
+    def _await_done(self) -> Core[m.StepDone | Verdict]:
+        watch, channel, on_output = self.watch, self._runner.channel, self._on_output
+        look = watch.next_look()
+        while True:
+            if self._fate:
+                return self._fate[None]
+            until = look if on_output is None else min(look, monotonic() + STREAM_SECONDS)
+            try:
+                message = yield from channel.receive(until)
+            except Gone:
+                if self._fate:
+                    return self._fate[None]
+                raise
+            if on_output is not None:
+                self._stream(on_output)
+            if isinstance(message, m.StepDone):
+                if message.step != self.number:
+                    raise ProtocolError(f"the end of step {message.step} was told while step {self.number} ran")
+                # A flood may end itself at RLIMIT_FSIZE, with an OSError about a full file, before a look finds it.
+                if message.outcome == "output" or (message.outcome == "error" and watch.flooded()):
+                    return self._fate.setdefault(None, watch.flood())
+                return message
+            if isinstance(message, m.ToolCall):
+                yield from self._tool_call(message)
+            elif isinstance(message, m.Progress) and self._on_progress is not None:
+                self._on_progress(message.description[:DESCRIPTION], message.done, message.total)
+            if monotonic() >= look:
+                if (verdict := (yield from self._look())) is not None:
+                    return verdict
+                look = watch.next_look()
+
+    def _look(self) -> Core[Verdict | None]:
+        """The first limit that the step is over, if any."""
+        if not self._secured:
+            yield from self.secure(0.0)
+        verdict = self._line.stray_fork() or self.watch.look()
+        if verdict is None:
+            return None
+        if not self._secured and not self._fate and (yield from self.secure(FREEZE_SECONDS)):
+            # Until now the child made the copy of the state before this step: its time begins here.
+            self.watch.start_again()
+            return None
+        self._secured = True  # or as safe as it gets: it has been waited for
+        return self._fate.setdefault(None, verdict)
+
+    def secure(self, seconds: float) -> Core[bool]:
+        """Whether the state before this step has its copy, waiting so long for it; without one the end of the process
+        would lose that state.
+        """
+        if not self._secured:
+            self._secured = yield from self._line.secured(monotonic() + seconds)
+        return self._secured
+
+    def _tool_call(self, call: m.ToolCall) -> Core[None]:
+        started = monotonic()
+        reply = yield from self._answer_tool(call, None if self._stops else self.watch.deadline)
+        if self._stops:
+            self.watch.paused += monotonic() - started
+        yield from self._runner.channel.send(reply)
+
+    def _stream(self, on_output: OnOutput) -> None:
+        for stream in (self._line.out, self._line.err):
+            if text := stream.fresh(STREAM_BYTES):
+                on_output(text)
+
+    def stream_rest(self) -> None:
+        """Give out the last piece of output, an unfinished line included."""
+        if self._on_output is not None:
+            for stream in (self._line.out, self._line.err):
+                if text := stream.rest(STREAM_BYTES):
+                    self._on_output(text)
+
+    def where(self) -> Core[Place]:
+        """Where its code is; before it is killed, and not before the state before it is safe."""
+        yield from self.secure(FREEZE_SECONDS)
+        place = yield from supervisor.where(self._runner.channel, self._line.err, self._line.sandbox.gate)
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        return place
+
+    def died(self, error: Exception) -> Core[str]:
+        """How its process ended, in words."""
+        self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
+        channel = self._runner.channel
+        if not (yield from channel.ended(monotonic() + 0.2)):
+            return str(error) if isinstance(error, ProtocolError) else "it closed its connection to the host"
+        return death(channel.pidfd)
+
+
+def death(pidfd: int) -> str:
+    """How a process ended, in words, as far as the kernel still knows."""
+    info = processes.pidfd_info(pidfd)
+    if info is None or info.exit_status is None:
+        return "killed, or crashed in C code"
+    status = info.exit_status
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = next((one.name for one in signal.Signals if one.value == number), str(number))
+        return f"killed by signal {name}"
+    return f"it exited with status {os.WEXITSTATUS(status)}"

@@ -1,0 +1,48 @@
+"""Who uses a session: one caller at a time, a second one is refused at once.
+
+No lock is held, for none could be lost: a turn is a generator of the core, and lasts exactly as long as that runs or
+waits. However it ends, by returning, by an exception of a signal handler at any byte code, or by being forgotten, the
+next caller finds it ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from safeexec.host.waiting import Core
+
+Operation = Callable[..., Core[Any]]
+
+
+def _nobody() -> None:
+    return None
+
+
+class Turn:
+    """One caller's use of a session. `brief`: it is the host's own and soon over, so that others wait for it."""
+
+    __slots__ = ("_core", "_next", "brief", "thread")
+
+    def __init__(self, brief: bool = False) -> None:
+        self._core: Callable[[], Any] = _nobody
+        self._next: dict[None, Turn] = {}
+        self.brief = brief
+        self.thread = 0
+
+    def belongs_to(self, core: Core[Any]) -> None:
+        """The generator whose life is that of the turn."""
+        self._core = ref(core)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its generator runs, or waits for something."""
+        core = self._core()
+        return core is not None and (core.gi_running or core.gi_suspended)
+
+    def begin_after(self, last: Turn) -> Turn:
+        """Follow `last`, which has ended. Returns the turn that does: another caller may have been faster."""
+        self.thread = threading.get_ident()
+        return last._next.setdefault(None, self)  # atomic: one call of C code

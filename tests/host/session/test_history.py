@@ -1,0 +1,299 @@
+"""Where a rollback and a kill lead, against a model that remembers everything. No process: a copy is an object that
+knows which state it was made of.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import pytest
+
+from safeexec import CheckpointError
+from safeexec.host.session.history import FRESH, GAP, History, State
+
+Truth = tuple[str, ...]
+"""What a session remembers: the names of all that was done to it."""
+
+
+class Copy:
+    """A parked process. It knows what it remembers, and whether it has been ended."""
+
+    def __init__(self, truth: Truth, parks: bool) -> None:
+        self.truth = truth
+        self.parks = parks
+        self.ended = False
+
+
+class Engine:
+    """A session without processes: it does what the real one does with a history, in the same order."""
+
+    def __init__(self, parks: Callable[[], bool] = lambda: True) -> None:
+        self.history: History[Copy] = History()
+        self.truth: Truth = ()
+        self.parks = parks
+        self.steps = 0
+        self.empty: Truth = ()
+
+    def _copy(self, truth: Truth) -> Copy:
+        return Copy(truth, self.parks())
+
+    def _release(self, copies: list[Copy]) -> None:
+        for copy in copies:
+            assert not copy.ended, "ended twice"
+            copy.ended = True
+
+    def _settle(self) -> None:
+        """The child has made, or failed to make, what it was asked for before this request."""
+        for copy in self.history.promised():
+            if copy.parks:
+                self.history.parked(copy)
+            else:
+                self.history.lost(copy)
+
+    def step(self, name: str, *, lane: bool = True) -> None:
+        self.steps += 1
+        after = (*self.truth, name)
+        self.history.begin(self.steps, self._copy(after) if lane else None)
+        self._settle()
+        self.truth = after
+        self._release(self.history.commit())
+
+    def change(self, name: str) -> None:
+        after = (*self.truth, name)
+        self.history.begin_change(self._copy(after))
+        self._settle()
+        self.truth = after
+        self._release(self.history.commit())
+
+    def kill(self) -> Truth:
+        """A step that is ended. Returns what the session remembered before it."""
+        self.steps += 1
+        before = self.truth
+        self.history.begin(self.steps, self._copy((*self.truth, "lost")))
+        self._settle()
+        self._release(self.history.undo())
+        self._restore()
+        return before
+
+    def _restore(self) -> None:
+        for state, copy in self.history.ways_back():
+            if copy.parks and not copy.ended:
+                self._go(state, copy)
+                return
+            self.history.lost(copy)
+        self._release(self.history.arrive(self.history.last_resort()))
+        self.truth = self.empty
+
+    def _go(self, state: State, copy: Copy) -> None:
+        assert not copy.ended, "thawed from a copy that was ended"
+        self.truth = copy.truth
+        self._release(self.history.arrive(state))
+
+    def rollback(self) -> None:
+        state = self.history.before_last()
+        for copy in self.history.copies_of(state):
+            if copy.parks:
+                self._go(state, copy)
+                return
+            self.history.lost(copy)
+        if state.memory is not FRESH:
+            raise CheckpointError("gone")
+        self._release(self.history.arrive(state))
+        self.truth = self.empty
+
+    def checkpoint(self, name: str) -> None:
+        copy = Copy(self.truth, True)
+        self._settle()
+        self._release(self.history.keep(name, copy))
+
+    def rollback_to(self, name: str) -> None:
+        self._settle()
+        self._go(*self.history.find(name))
+
+    def drop(self, name: str) -> None:
+        self._release(self.history.drop(name))
+
+    def branch(self) -> Engine:
+        self._settle()
+        branch = Engine(self.parks)
+        branch.history = self.history.branch(Copy(self.truth, True))
+        branch.truth, branch.steps = self.truth, self.steps
+        return branch
+
+    def key(self) -> object:
+        """What decides how it goes on, with names instead of objects: equal keys, equal futures."""
+        names: dict[int, int] = {id(FRESH): -1, id(GAP.memory): -2}
+
+        def memory(state: State) -> int:
+            return names.setdefault(id(state.memory), len(names))
+
+        def line(state: State | None) -> object:
+            if state is None or state is GAP:
+                return state is GAP
+            return memory(state), line(state.before), line(state.older)
+
+        history = self.history
+        return (
+            line(history.current),
+            tuple((memory(history._copies[copy]), copy in history._certain) for copy in history._copies),
+            tuple((name, line(state), copy in history._copies) for name, (state, copy) in history.named.items()),
+        )
+
+
+class Model:
+    """What a user may rely on. It remembers everything: each state, with those before it."""
+
+    def __init__(self, truth: Truth = (), before: tuple[Truth, ...] = ()) -> None:
+        self.truth = truth
+        self.before = before
+        self.names: dict[str, tuple[Truth, tuple[Truth, ...]]] = {}
+        self.fresh = 0
+        """Steps and rollbacks since the last one that may have left nothing to go back to: at two a rollback works."""
+
+
+ACTS = ("ok", "error", "atomic", "kill", "set", "checkpoint", "rollback", "named", "branch", "restore")
+
+
+class Pair:
+    """An engine and its model, which every act is done to."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        chance = random.Random(seed)
+        self.fails = seed is not None
+        self.engine = Engine((lambda: chance.random() > 0.2) if self.fails else lambda: True)
+        self.model = Model()
+        self.others: list[tuple[Engine, Model]] = []
+        self.number = 0
+
+    def act(self, act: str) -> None:
+        self.number += 1
+        name = f"{act}{self.number}"
+        engine, model = self.engine, self.model
+        if act in ("ok", "error"):  # an error is a state like any other
+            model.before, model.truth = (*model.before, model.truth), (*model.truth, name)
+            model.fresh += 1
+            engine.step(name)
+        elif act in ("atomic", "kill"):
+            engine.kill()
+            if engine.truth != model.truth:
+                # Only where copies fail to be made: an older state then, of this line.
+                assert self.fails and engine.truth in (*model.before, ()), (engine.truth, model)
+                self._adopt()
+            model.fresh = 0
+        elif act in ("set", "restore"):
+            model.truth = (*model.truth, name)
+            engine.change(name)
+        elif act == "checkpoint":
+            engine.checkpoint("p")
+            model.names["p"] = model.truth, model.before
+        elif act == "named":
+            if "p" in model.names:
+                engine.rollback_to("p")
+                model.truth, model.before = model.names["p"]
+                model.fresh = 0
+        elif act == "rollback":
+            self._rollback()
+        elif act == "branch":
+            self._branch()
+        assert self.engine.truth == self.model.truth, (act, self.engine.truth, self.model.truth)
+        for other, its in self.others:
+            assert other.truth == its.truth
+        self._holds_no_more_than_it_needs()
+
+    def _adopt(self) -> None:
+        model, truth = self.model, self.engine.truth
+        model.before = model.before[: model.before.index(truth)] if truth in model.before else ()
+        model.truth = truth
+
+    def _rollback(self) -> None:
+        engine, model = self.engine, self.model
+        try:
+            engine.rollback()
+        except CheckpointError as error:
+            if not model.before:
+                assert "no step" in str(error)
+            else:
+                assert self.fails or model.fresh < 2, f"refused: {error}"
+            assert engine.truth == model.truth
+            return
+        assert model.before, "there was nothing to roll back"
+        *before, model.truth = model.before
+        model.before = tuple(before)
+        model.fresh = 0
+
+    def _branch(self) -> None:
+        """Go on in a branch; the session that it came from stays as it is."""
+        self.others.append((self.engine, self.model))
+        branch = Model(self.model.truth, self.model.before)
+        self.engine, self.model = self.engine.branch(), branch
+
+    def _holds_no_more_than_it_needs(self) -> None:
+        history = self.engine.history
+        assert all(not copy.ended for copy in history.copies()), "a copy that was ended is listed"
+        if not self.fails:
+            # now, before the last step, the one that is being made, and an older version of each
+            assert len(history.copies()) <= len(history.named) + 4, self.engine.key()
+        states, line = 0, history.current
+        while line.older is not None:
+            states, line = states + 1, line.older
+        assert states <= len(history.copies()) + 2, "states without a copy pile up"
+
+    def key(self) -> object:
+        """The engine's, and where the model stands to it."""
+        model = self.model
+        return self.engine.key(), len(model.before) > 0, min(model.fresh, 2), "p" in model.names
+
+
+def replay(acts: tuple[str, ...], seed: int | None = None) -> Pair:
+    pair = Pair(seed)
+    for at, act in enumerate(acts):
+        try:
+            pair.act(act)
+        except AssertionError as error:
+            raise AssertionError(f"{' '.join(acts[: at + 1])}: {error}") from None
+    return pair
+
+
+def test_every_sequence_of_up_to_five() -> None:
+    for length in range(1, 5):
+        for acts in product(ACTS, repeat=length):
+            replay(acts)
+    for acts in product(("ok", "kill", "set", "checkpoint", "rollback", "named", "branch"), repeat=5):
+        replay(acts)  # an error is another ok, atomic another kill, restore another set
+
+
+def test_longer_sequences_where_equal_states_are_merged() -> None:
+    """Breadth first: a sequence that leads to a state that was seen before is not gone on with."""
+    seen: set[object] = set()
+    layer: list[tuple[str, ...]] = [()]
+    for _ in range(9):
+        following = []
+        for acts, act in product(layer, ("ok", "kill", "set", "checkpoint", "rollback", "named", "branch")):
+            key = replay((*acts, act)).key()
+            if key not in seen:
+                seen.add(key)
+                following.append((*acts, act))
+        layer = following
+    assert len(seen) > 50
+
+
+def sequences(count: int, length: int, seed: int) -> Iterator[tuple[str, ...]]:
+    chance = random.Random(seed)
+    weights = [6, 1, 1, 4, 3, 2, 4, 2, 1, 1]
+    for _ in range(count):
+        yield tuple(chance.choices(ACTS, weights, k=length))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_random_sequences(seed: int) -> None:
+    for acts in sequences(500, 40, seed):
+        replay(acts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: int) -> None:
+    """Then a kill may lead to an older state, and a rollback never does."""
+    for number, acts in enumerate(sequences(500, 40, seed)):
+        replay(acts, seed=number)
