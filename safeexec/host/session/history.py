@@ -116,12 +116,11 @@ class History(Generic[C]):
         """`copy` never came to be, has ended, or has to go. A name that it had is still listed until it is dropped."""
         self._forget([copy])
 
-    def replace(self, old: C, new: C) -> None:
-        """`new` is another copy of what `old` is of, and takes its place."""
-        state = self._copies[old]
-        self._forget([old])
-        self._copies[new] = state
+    def replace(self, old: C, new: C) -> list[C]:
+        """`new` is another copy of what `old` is of, and takes its place. Returns what nothing leads to any more."""
+        self._copies[new] = self._copies[old]
         self._certain.add(new)
+        return [*self._forget([old]), *self._dropped()]
 
     def keep(self, name: str, copy: C) -> list[C]:
         """Name the state as it is now, of which `copy` has parked. Returns what had that name, if nothing else leads
@@ -167,9 +166,12 @@ class History(Generic[C]):
         return self._copies.get(copy)
 
     def copies_of(self, state: State) -> list[C]:
-        """The copies of a state's memory, the surest first."""
+        """The copies of a state's memory: the surest first, and of these the ones with a name."""
         found = [copy for copy, of in self._copies.items() if of.memory is state.memory]
-        return found if len(found) < 2 else sorted(found, key=lambda copy: copy not in self._certain)
+        if len(found) < 2:
+            return found
+        names = [copy for _, copy in self.named.values()]
+        return sorted(found, key=lambda copy: (copy not in self._certain, copy not in names))
 
     # Going back
 

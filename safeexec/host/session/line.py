@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from safeexec.errors import CheckpointError, SessionClosed, WorkspaceError
+from safeexec.errors import CheckpointError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import (
     Checkpoint,
@@ -157,18 +157,18 @@ class Line:
 
     def promise(self, step: int, *, change: bool = False) -> socket.socket | None:
         """A step, or a change of the host's, begins. Returns the copy's end of the lane on which its state will park:
-        the caller's to send and to close; None if the policy makes no copies, or there is no descriptor left for one.
+        the caller's to send and to close; None if the policy makes no copies. Raises `SandboxError`.
         """
         history, theirs, copy = self.history, None, None
         if self.policy.checkpoints != "off":
             try:
                 ours, theirs = new_lane()
-            except OSError:  # out of descriptors: the step is told so
-                pass
-            else:
-                runner = self.runner
-                assert runner is not None
-                copy = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
+            except OSError as error:
+                # Before anything has begun: a step without it could not be undone.
+                raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
+            runner = self.runner
+            assert runner is not None
+            copy = Checkpoint(ours, step, runner.lineage, self.out, None, living(runner.origin))
         if change:
             history.begin_change(copy)
         else:
@@ -478,9 +478,12 @@ class Line:
     def rows(self) -> list[CheckpointInfo]:
         """The copies as data: those with a name, and the automatic ones that have parked."""
         now, rows = monotonic(), []
-        for copy in self.history.copies():
+        copies = self.history.copies()
+        # Of a state that the host has changed an older version may live until the newer one is known to.
+        newest = {copy.step: copy for copy in copies if copy.name is None and copy.pid() is not None and copy.alive}
+        for copy in copies:
             pid = copy.pid()
-            if copy.name is None and (pid is None or not copy.alive):
+            if copy.name is None and newest.get(copy.step) is not copy:
                 continue
             memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
             parent = copy.parent.label if copy.parent is not None else None

@@ -81,7 +81,6 @@ NAMES_LOST = 200
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
-NO_DESCRIPTOR = "no file descriptor was left for a checkpoint: the state after this step cannot be restored"
 _AUTOMATIC_NAME = re.compile(r"step \d+")
 _BINDS = re.compile(
     # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
@@ -465,8 +464,7 @@ class SessionCore:
             return
         self._go(IDLE)
         copy.created = newest.created
-        history.replace(newest, copy)
-        newest.release()
+        line.release(history.replace(newest, copy))
 
     def _died_freezing(self, when: str, error: Exception) -> Core[str]:
         """The process died while a checkpoint was made. Returns what became of it, which the next result tells, too."""
@@ -635,8 +633,8 @@ class SessionCore:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line = self.line
         runner = yield from self._living()
-        self._go(STEPPING)
         lane = line.promise(number) if number else None
+        self._go(STEPPING)
         line.out.begin()
         line.err.begin()
         self.calls_of_step, calls = 0, len(self.tool_records)
@@ -670,7 +668,7 @@ class SessionCore:
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
             result = yield from self._undone(result)
         elif number:
-            result = self._kept(result, lane is None)
+            result = self._kept(result)
         if self.state is STEPPING:
             self._go(IDLE)
         step.stream_rest()
@@ -708,17 +706,14 @@ class SessionCore:
             return Verdict("output", str(error))
         return self.unnamed_over()
 
-    def _kept(self, result: Result, no_lane: bool) -> Result:
+    def _kept(self, result: Result) -> Result:
         """The step is part of the session."""
         line, step = self.line, self._step
         assert step is not None
         line.commit(step.files, len(self.tool_records))
         notes = result.notes
-        if line.policy.checkpoints != "off":
-            if no_lane:
-                notes = (*notes, NO_DESCRIPTOR)
-            if not line.history.undoable:
-                notes = (*notes, CANNOT_UNDO)
+        if not line.history.undoable and self.policy.checkpoints != "off":
+            notes = (*notes, CANNOT_UNDO)
         files = self._changed_files() if line.workspace is not None else ()
         if files or notes is not result.notes:
             result = replace(result, files=files, notes=notes)
@@ -729,7 +724,7 @@ class SessionCore:
         line = self.line
         if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
-            return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)), False)
+            return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
         if line.workspace is not None and (files := self._changed_files()):
             result = replace(result, files=files)
         notes = yield from self._take_out()
@@ -841,27 +836,24 @@ class SessionCore:
             yield from self._recover()
         line = self.line
         state, copies = self._target(name)
-        since = list(self.tool_records.since(state.tool_calls))
-        copy = None
         for copy in copies:
             if (yield from copy.parked(monotonic() + PARK_SECONDS)):
+                line.history.parked(copy)
                 break
         else:
-            if name is not None or state.memory is not FRESH:
-                gone = f"the checkpoint {name!r} is gone (its process was killed)"
-                raise CheckpointError(NO_LONGER_KEPT if name is None else gone)
-            copy = None
+            if name is not None:
+                raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
+            if state.memory is not FRESH:
+                raise CheckpointError(NO_LONGER_KEPT)
+        since = list(self.tool_records.since(state.tool_calls))
+        # Decided: whoever is interrupted from here on finds the session in that state.
+        line.release(line.history.arrive(state))
         self._go(LOST)
         yield from line.stop()
-        if copy is None:
-            self._told_next += yield from line.start_over(state)
-        elif (carried := (yield from line.thaw(state, copy, self._lost_names()))) is None:
-            line.lose(copy)
-            self._told_next += yield from self._restore()
-            raise CheckpointError(f"the checkpoint {copy.label!r} died while it was thawed; the session was restored")
-        else:
-            self._told_next += carried
-        self._arrived()
+        self._told_next += yield from self._restore()
+        if line.history.current.memory is not state.memory:
+            told = "the state before the last step" if name is None else f"the checkpoint {name!r}"
+            raise CheckpointError(f"{told} died while it was thawed; the session was restored")
         return since
 
     def _target(self, name: str | None) -> tuple[State, list[Checkpoint]]:
@@ -1002,8 +994,8 @@ class SessionCore:
         """Have the process change its variables: another version of the state that the session is in."""
         line = self.line
         runner = yield from self._living()
-        self._go(ASKING)
         lane = line.promise(line.history.current.step, change=True)
+        self._go(ASKING)
         fds = () if lane is None else (lane.fileno(),)
         try:
             if fd < 0:
@@ -1014,8 +1006,6 @@ class SessionCore:
             if lane is not None:
                 lane.close()
         line.commit(line.files(), len(self.tool_records))
-        if lane is None and self.policy.checkpoints != "off":
-            self._told_next.append(NO_DESCRIPTOR)
         self._go(IDLE)
         return answer  # type: ignore[no-any-return]
 

@@ -135,7 +135,7 @@ def test_what_cannot_be_carried_is_named(session: Session) -> None:
 # When
 
 
-@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit", "x = 2\nundefined"])
+@pytest.mark.parametrize("change", ["x = 2\n1 / 0", "x = 2\nraise SystemExit(1)", "x = 2\nundefined"])
 def test_atomic_undoes_a_step_that_raises(session: Session, change: str) -> None:
     session.run("x = 1").check()
     result = session.run(change, atomic=True)

@@ -179,7 +179,7 @@ def test_a_session_that_is_closed_while_it_settles_leaves_nothing(monkeypatch: p
         while core.settled != core.used and monotonic() < deadline:
             pause()
         session.close()
-        while core.minded and monotonic() < deadline:
+        while core._turn.goes_on and monotonic() < deadline:
             pause()
         assert not os.path.exists(place) and not sandbox._core.open_sessions()
 
@@ -209,7 +209,7 @@ def test_a_sandbox_that_is_dropped_ends_with_the_sessions_that_have_rested() -> 
 
 FEW_DESCRIPTORS = """
 import os, resource, time
-from safeexec import Sandbox
+from safeexec import Sandbox, SandboxError
 with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sandbox.session() as second:
     sessions = first, second
     for session in sessions:
@@ -228,8 +228,8 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
     for session in sessions:
         try:
             session.run("x = 2")
-        except OSError as error:
-            print(error.strerror)
+        except SandboxError as error:
+            print(error)
     rest()
     for fd in held:
         os.close(fd)
@@ -245,5 +245,5 @@ def test_a_host_without_descriptors_loses_no_state() -> None:
     done = subprocess.run(
         ["prlimit", "--nofile=48", sys.executable, "-c", FEW_DESCRIPTORS], capture_output=True, text=True, timeout=60
     )
-    refused, kept = "Too many open files", "1 kept ()"
+    refused, kept = "no checkpoint can be made of the state to come: Too many open files", "1 kept ()"
     assert done.stdout.splitlines() == [refused, refused, kept, kept, "True"], done.stderr
