@@ -1005,6 +1005,8 @@ class SessionCore:
         finally:
             if lane is not None:
                 lane.close()
+        if lane is not None:
+            self.sandbox.gate.announce_one(runner.pid)
         line.commit(line.files(), len(self.tool_records))
         self._go(IDLE)
         return answer  # type: ignore[no-any-return]
