@@ -234,16 +234,15 @@ class History(Generic[C]):
         """
         current = self.current
         kept = [current.memory] if current.before is None else [current.memory, current.before.memory]
-        named = [state.memory for state, _ in self.named.values()]
         line, safe, state = [current], self._is_safe(current), current.older
         while state is not None:
-            if not safe and state.memory not in kept:
+            if not safe:
                 kept.append(state.memory)
-            if state.memory in kept or state.memory in named or state.memory is FRESH:
-                line.append(state)
+            line.append(state)
             safe = safe or self._is_safe(state)
             state = state.older
         gone = self._forget(self._superfluous(kept))
+        line = [state for state in line if state is current or state.memory is FRESH or self.copies_of(state)]
         for state, older in zip(line, [*line[1:], None], strict=True):
             state.older = older
             if state.before is not None and state.before.memory is not FRESH and not self.copies_of(state.before):
