@@ -71,11 +71,11 @@ def explain(findings: Sequence[Finding], source: str, rules: Rules) -> list[Diag
     return [found[place] for place in sorted(found)]
 
 
-def hint_of(kind: str, name: str, rules: Rules, source: str = "") -> str | None:
+def hint_of(kind: str, name: str, rules: Rules) -> str | None:
     """What to do instead: the policy's own hint, or the table's."""
     from safeexec.hints.refusals import hint_for
 
-    return hint_for(kind, name, rules.plan, source=source)
+    return hint_for(kind, name, rules.plan)
 
 
 def _explain(finding: Finding, source: str, lines: object, rules: Rules) -> Diagnostic:
@@ -95,7 +95,7 @@ def _explain(finding: Finding, source: str, lines: object, rules: Rules) -> Diag
         name=finding.name,
         hint=hint_of("construct", "module-assignment", rules)
         if finding.message.endswith("modules are read-only")
-        else hint_of(finding.kind, finding.name, rules, source),
+        else hint_of(finding.kind, finding.name, rules),
     )
 
 

@@ -1,390 +1,411 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Hints for attributes that an object does not have."""
+"""Rules for attributes that an object, a class or a module does not have."""
 
 from __future__ import annotations
 
 import ast
 import re
-from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from types import BuiltinFunctionType, CoroutineType, FunctionType, MethodType
+from typing import Any
 
-from safeexec.hints.failure import (
+from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
+from safeexec.hints.failure import Failure
+from safeexec.hints.matching import did_you_mean, nearest, quoted, same_name
+from safeexec.hints.needs import provides
+from safeexec.hints.objects import (
     MISSING,
     attribute_names,
     attribute_of,
-    is_builtin_kind,
+    bases_of,
+    class_of,
+    enum_members,
+    is_module,
+    is_of_guest,
+    is_of_python,
     library_kind,
+    members_of,
     module_name,
+    public_names,
     type_name,
 )
-from safeexec.hints.matching import nearest, quoted, same_name
-from safeexec.hints.refusals import hint_for, missing_in_module
-from safeexec.hints.values import none_or_coroutine
+from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
+from safeexec.hints.rules import Finder, Rules
+from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
+from safeexec.hints.tables.libraries import METHODS
+from safeexec.hints.tables.modules import ALIASES
+from safeexec.hints.tables.origins import ORIGINS
 
-if TYPE_CHECKING:
-    from safeexec.hints.failure import Failure
-
+RULES = Rules()
 _MESSAGE = re.compile(
-    r"(?:'(?P<kind>[\w.]+)' object|type object '(?P<class>\w+)'|module '(?P<module>[\w.]+)') has no attribute '(?P<name>\w+)'"
+    r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )
+_OF_TABLES = ("head", "groupby", "iloc", "loc", "columns", "iterrows", "describe", "merge", "to_csv", "sort_values", "dropna", "fillna", "value_counts")  # fmt: skip
+_MOST_LISTED = 20
+_OnObject = Callable[[Failure, str, Any, str], "str | None"]
+"""What a rule is made of here: the failure, the name that is missing, the object and its source text."""
 
 
-MAX_LISTED = 16
-_REFUSED = re.compile(r"([\w.]+) is refused by ")
-_PROPERTY = re.compile(r"\.set\(\) got an unexpected keyword argument '(\w+)'")
-"""What matplotlib says of an argument that its artists do not have."""
-_ELSEWHERE = "The policy refuses this name: use another function of the module, or compute it in plain Python."
+def _when(*, wrong: str, right: str, pattern: str = "has no attribute") -> Callable[[_OnObject], _OnObject]:
+    """A rule for a name that a known object does not have."""
 
+    def keep(find: _OnObject) -> _OnObject:
+        @wraps(find)
+        def look(failure: Failure, match: re.Match[str]) -> str | None:
+            name, owner = _missing(failure)
+            if not name or owner is MISSING or owner is None or type(owner) is CoroutineType:
+                return None
+            return find(failure, name, owner, failure.text_of(_owner_tree(failure, name)))
 
-def hint(failure: Failure) -> str | None:
-    """For an AttributeError: the right name, the right way, or why the object is not what it was taken for."""
-    if members := _enum_members(failure):
-        return members
-    if refused := _REFUSED.match(failure.message):
-        return hint_for("attribute", refused[1], failure.plan) or _ELSEWHERE
-    if match := _PROPERTY.search(failure.message):
-        from safeexec.hints.calls import unexpected_property
+        rule: Finder = look
+        RULES.when("AttributeError", pattern, wrong=wrong, right=right)(rule)
+        return find
 
-        return unexpected_property(failure, match[1])
-    name, owner = _missing(failure)
-    if keys := _of_keys(failure):
-        return keys
-    if "has no attribute" not in failure.message and not issubclass(type(owner), ModuleType):
-        return None
-    if not name:
-        return None
-    if own := failure.plan.hints.get(name):
-        return own
-    tree = failure.expression
-    value = tree.value if isinstance(tree, ast.Attribute) else None
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == name:
-        value = tree.func.value
-    if issubclass(type(owner), ModuleType):
-        return _of_module(failure, owner, name)
-    if owner is None or type(owner) is CoroutineType:
-        return none_or_coroutine(failure)
-    if owner is MISSING:
-        return None
-    text = failure.text_of(value)
-    return (
-        shadowed_module(failure, value, owner)
-        or _of_file(failure, name)
-        or _from_tables(owner, name, text)
-        or _of_callable(owner, name, text)
-        or _of_dict(failure, owner, name, text)
-        or (_synonym(owner, name, text) if not _is_of_guest(owner) else None)
-        or _nearest(failure, owner, name, text)
-        or _synonym(owner, name, text)
-        or _wrapped(owner, name, text)
-        or _of_base(owner, name)
-        or _never_set(owner, name)
-        or _of_instance(owner, name)
-        or _listing(failure, owner, text)
-    )
+    return keep
 
 
 def _missing(failure: Failure) -> tuple[str, Any]:
     """The name that is missing and the object; the object is `MISSING` if it is not known."""
-    name = AttributeError.__dict__["name"].__get__(failure.exc)
-    owner = AttributeError.__dict__["obj"].__get__(failure.exc)
+    name, owner = failure.said_by_exception("name"), failure.said_by_exception("obj")
     match = _MESSAGE.search(failure.message)
     if type(name) is str:
-        if owner is None and match is not None and match["kind"] != "NoneType":
-            owner = MISSING
-        return name, owner
-    if match is None:
-        return "", MISSING
+        return name, MISSING if owner is None and match and match["kind"] != "NoneType" else owner
     tree = failure.expression
-    found = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) and tree.attr == match["name"] else MISSING
-    return match["name"], None if match["kind"] == "NoneType" else found
+    known = match and isinstance(tree, ast.Attribute) and tree.attr == match["name"]
+    found = failure.resolve(tree.value) if known and isinstance(tree, ast.Attribute) else MISSING
+    return match["name"] if match else "", found
 
 
-def _of_file(failure: Failure, name: str) -> str | None:
-    """`json.load` and its kind take an open file, `loads` takes the text."""
-    call = failure.call
-    if name not in ("read", "write") or call is None or not isinstance(call.func, ast.Attribute):
-        return None
-    if call.func.attr == "load" and name == "read":
-        return f"`load` reads an open file: use `{failure.text_of(call.func.value, 'json')}.loads(text)` for a text."
-    if call.func.attr == "dump" and name == "write":
-        return (
-            f"`dump` writes to an open file: use `{failure.text_of(call.func.value, 'json')}.dumps(value)` for a text."
-        )
+def _owner_tree(failure: Failure, name: str) -> ast.expr | None:
+    match failure.expression:
+        case ast.Attribute(value=value, attr=attr) | ast.Call(func=ast.Attribute(value=value, attr=attr)) if (
+            attr == name
+        ):
+            return value
     return None
 
 
-def _of_keys(failure: Failure) -> str | None:
+@RULES.when(
+    "AttributeError",
+    wrong="import enum\nclass C(enum.Enum):\n    RED = 1\nC.red",
+    right="import enum\nclass C(enum.Enum):\n    RED = 1\nC.RED",
+)
+def _enum_member(failure: Failure, match: re.Match[str]) -> str | None:
+    """The member of an Enum that was meant; CPython 3.11 gives nothing but the name as message."""
+    tree = failure.expression
+    owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
+    if (
+        not isinstance(tree, ast.Attribute)
+        or owner is MISSING
+        or "reassign" in failure.message
+        or not issubclass(type(owner), type)
+        or not enum_members(owner)
+    ):
+        return None
+    text, found = failure.text_of(tree.value), nearest(tree.attr, enum_members(owner))
+    return (
+        f"Did you mean `{text}.{found[0]}`?"
+        if found
+        else f"`{text}` has the members {quoted(enum_members(owner), 10)}."
+    )
+
+
+@RULES.when("AttributeError", r"^([\w.]+) is refused by ", wrong="", right="")
+def _refused(failure: Failure, match: re.Match[str]) -> str | None:
+    """A facade of the policy speaks: it is tested with a policy."""
+    return (
+        hint_for("attribute", match[1], failure.plan)
+        or "The policy refuses this name: use another function of the module, or compute it in plain Python."
+    )
+
+
+@RULES.when(
+    "AttributeError",
+    r"^(\w+)$",
+    wrong="from sklearn.datasets import load_iris\niris = load_iris()\niris.targets",
+    right="from sklearn.datasets import load_iris\niris = load_iris()\niris.target",
+)
+def _key_as_attribute(failure: Failure, match: re.Match[str]) -> str | None:
     """A dict whose keys are attributes (scikit-learn's Bunch) says nothing but the name that is missing."""
     tree = failure.expression
-    if not isinstance(tree, ast.Attribute) or failure.message != tree.attr:
-        return None
-    owner = failure.resolve(tree.value)
-    if not issubclass(type(owner), dict):
+    owner = failure.resolve(tree.value) if isinstance(tree, ast.Attribute) else MISSING
+    if not isinstance(tree, ast.Attribute) or not issubclass(type(owner), dict):
         return None
     text, names = failure.text_of(tree.value), [key for key in dict.keys(owner) if type(key) is str]
     found = nearest(tree.attr, names)
     return f"Did you mean `{text}.{found[0]}`?" if found else f"`{text}` has {quoted(names, 10)}."
 
 
-def _of_base(owner: Any, name: str) -> str | None:
-    """An attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
-    kind = type(owner)
-    own, *bases = [_init_of(base) for base in type.__dict__["__mro__"].__get__(kind)]
-    if own is None or "super" in own.__code__.co_names:
+@_when(wrong="x = 3\nx.price", right="x = {'price': 3}\nx['price']")
+def _of_policy(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    return failure.plan.hints.get(name)
+
+
+# modules
+
+
+@_when(pattern="", wrong="math.squrt(2)", right="math.sqrt(2)")
+def _in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    if not is_module(owner):
         return None
-    for base, init in zip(type.__dict__["__mro__"].__get__(kind)[1:], bases, strict=True):
-        if init is not None and name in init.__code__.co_names:
-            return (
-                f"`{name}` is set in `{type_name(base)}.__init__`, which was not called: begin"
-                f" `{type_name(kind)}.__init__` with `super().__init__(...)`."
-            )
-    return None
+    full, plan = module_name(owner), failure.plan
+    submodule = next(
+        (
+            other
+            for other in plan.imports
+            if other.rpartition(".")[0] == full and nearest(name, [other.rpartition(".")[2]])
+        ),
+        "",
+    )
+    found = missing_in_module(full, name, plan, attribute_names(owner))
+    return found or (f"Import the submodule first: `import {submodule}`." if submodule else None)
 
 
-def _never_set(owner: Any, name: str) -> str | None:
-    """An attribute that `__init__` gives to a local variable, or that a misspelt `__init__` would have set."""
-    for member, value in type.__dict__["__dict__"].__get__(type(owner)).items():
-        if type(value) is not FunctionType or type(member) is not str:
-            continue
-        if member == "__init__" and name in value.__code__.co_varnames[value.__code__.co_argcount :]:
-            return f"`{name}` is only a local variable of `__init__`: write `self.{name} = ...` there."
-        if (
-            member != "__init__"
-            and member.strip("_") in ("init", "int", "inti", "initialize", "constructor")
-            and name in value.__code__.co_names
-        ):
-            return f"`{member}` is not called when an object is made: the constructor is called `__init__`, with two underscores on each side."
-    return None
-
-
-def _init_of(kind: type) -> FunctionType | None:
-    """The `__init__` that a class of the guest defines itself."""
-    found = type.__dict__["__dict__"].__get__(kind).get("__init__")
-    return found if type(found) is FunctionType else None
-
-
-def _enum_members(failure: Failure) -> str | None:
-    """The member of an Enum that was meant; CPython 3.11 gives nothing but the name as message."""
-    tree = failure.expression
-    if not isinstance(tree, ast.Attribute):
-        return None
-    owner = failure.resolve(tree.value)
-    if not issubclass(type(owner), type):
-        return None
-    names = type.__dict__["__dict__"].__get__(owner).get("_member_names_")
-    if type(names) is not list or not names:
-        return None
-    text = failure.text_of(tree.value)
-    found = nearest(tree.attr, names)
-    if found:
-        return f"Did you mean `{text}.{found[0]}`?"
-    return f"`{text}` has the members {quoted(names, 10)}."
-
-
-def _of_module(failure: Failure, module: ModuleType, name: str) -> str | None:
-    full = module_name(module)
-    candidates = attribute_names(module)
-    if text := missing_in_module(full, name, failure.plan, candidates):
-        return text
-    for other in failure.plan.imports:
-        if other.rpartition(".")[0] == full and nearest(name, [other.rpartition(".")[2]]):
-            return f"Import the submodule first: `import {other}`."
-    from safeexec.hints.needs import provides
-    from safeexec.hints.tables.origins import ORIGINS
-
+@_when(pattern="", wrong="math.deque()", right="from collections import deque\ndeque()")
+def _in_another_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     home = ORIGINS.get(name)
-    if home and home != full and provides(f"{home}.{name}", failure.plan):
-        return f"It is in another module: `from {home} import {name}`."
-    if name in failure.builtins:
-        return f"It is a builtin: use `{name}(...)` without the module."
-    return no_such_name(full, name, candidates, failure)
-
-
-def no_such_name(module: str, name: str, candidates: list[str], failure: Failure) -> str:
-    """For a name that nothing in the module resembles: its submodule, or what there is, if that is little."""
-    from safeexec.facades.access import allowed_names
-    from safeexec.hints.needs import provided
-
-    if failure.plan.mode == "restricted":
-        for other in failure.plan.imports:
-            if other.startswith(f"{module}.") and name in allowed_names(other, failure.plan):
-                return f"It is in a submodule: `from {other} import {name}`."
-    public = sorted(other for other in provided(module, candidates, failure.plan) if not other.startswith("_"))
-    if 0 < len(public) <= MAX_LISTED:
-        return f"`{module}` has no `{name}`: write it as a function of your own; the module has {quoted(public, MAX_LISTED)}."
-    return f"`{module}` has no `{name}`: use another name of the module, or write it as a function of your own."
-
-
-def shadowed_module(failure: Failure, value: ast.expr | None, owner: Any) -> str | None:
-    """A variable that took the name of a module: ``math = math.sqrt(16)``."""
-    from safeexec.hints.tables.modules import ALIASES
-
-    if not isinstance(value, ast.Name) or type(owner) is type or issubclass(type(owner), ModuleType):
+    if not is_module(owner) or not home or home == module_name(owner) or not provides(f"{home}.{name}", failure.plan):
         return None
-    name = value.id
+    return f"It is in another module: `from {home} import {name}`."
+
+
+@_when(pattern="", wrong="math.sorted([1])", right="sorted([1])")
+def _is_builtin(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    return (
+        f"It is a builtin: use `{name}(...)` without the module."
+        if is_module(owner) and name in failure.builtins
+        else None
+    )
+
+
+@_when(pattern="", wrong="math.quxbaz(2)", right="math.sqrt(2)")
+def _not_in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    return no_such_name(module_name(owner), name, attribute_names(owner), failure.plan) if is_module(owner) else None
+
+
+def _shadowed(failure: Failure, tree: ast.expr | None, owner: Any) -> str | None:
+    name = tree.id if isinstance(tree, ast.Name) else ""
     module = ALIASES.get(name, name)
-    if module not in failure.plan.imports or type.__dict__["__module__"].__get__(type(owner)) == "__main__":
+    if not name or owner is MISSING or module not in failure.plan.imports or is_of_guest(owner) or is_module(owner):
         return None
-    if not is_builtin_kind(type(owner)) and not (name in ALIASES and library_kind(owner)):
+    if type(owner) is type or not (is_of_python(type(owner)) or (name in ALIASES and library_kind(owner))):
         return None
     imported = re.compile(rf"^\s*(?:from\s+[\w.]+\s+)?import\b.*\b{re.escape(name)}\b", re.MULTILINE)
     if not any(imported.search(source) for source in failure.sources.values()):
         return None
-    return (
-        f"`{name}` is no longer the module: it was reassigned to a value of type `{type_name(type(owner))}`;"
-        f" rename that variable and `import {module}{' as ' + name if module != name else ''}` again."
+    again = f"import {module}{' as ' + name if module != name else ''}"
+    return f"`{name}` is no longer the module: it was reassigned to a value of type `{type_name(type(owner))}`; rename that variable and `{again}` again."
+
+
+@_when(
+    wrong="import math\nmath = math.sqrt(16)\nmath.floor(2.5)",
+    right="import math\nroot = math.sqrt(16)\nmath.floor(2.5)",
+)
+def _module_reassigned(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """A variable that took the name of a module."""
+    return _shadowed(failure, _owner_tree(failure, name), owner)
+
+
+@RULES.when(
+    "TypeError",
+    wrong="import numpy as np\nnp = np.array([1, 2])\nnp.mean([1, 2])",
+    right="import numpy as np\na = np.array([1, 2])\nnp.mean([1, 2])",
+)
+def _module_reassigned_and_called(failure: Failure, match: re.Match[str]) -> str | None:
+    tree = failure.function.value if isinstance(failure.function, ast.Attribute) else None
+    if not isinstance(tree, ast.Name) or tree.id not in ALIASES:
+        return None
+    return _shadowed(failure, tree, failure.resolve(tree))
+
+
+# objects of Python and of libraries
+
+
+@_when(wrong="json.load('[1]')", right="json.loads('[1]')")
+def _text_for_file(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """`json.load` and its kind take an open file, `loads` takes the text."""
+    module = failure.text_of(failure.function.value, "json") if isinstance(failure.function, ast.Attribute) else "json"
+    if (failure.called, name) == ("load", "read"):
+        return f"`load` reads an open file: use `{module}.loads(text)` for a text."
+    if (failure.called, name) == ("dump", "write"):
+        return f"`dump` writes to an open file: use `{module}.dumps(value)` for a text."
+    return None
+
+
+@_when(wrong="[].push(1)", right="[].append(1)")
+def _of_tables(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    if found := METHODS.get(library_kind(owner), {}).get(name):
+        return found
+    if issubclass(type(owner), type):
+        return CLASSES.get(f"{type_name(owner)}.{name}") if is_of_python(owner) else None
+    kinds = [type_name(base) for base in bases_of(owner) if is_of_python(base)]
+    if not kinds[:-1] and members_of(type(owner)).get("__next__") is not None:
+        kinds = ["generator"]
+    return next(
+        (ATTRIBUTES[kind][name].replace("{obj}", text) for kind in kinds if name in ATTRIBUTES.get(kind, ())), None
     )
 
 
-def _from_tables(owner: Any, name: str, text: str) -> str | None:
-    kind = library_kind(owner)
-    if kind:
-        from safeexec.hints.tables.libraries import METHODS
-
-        if found := METHODS[kind].get(name):
-            return found
-    if issubclass(type(owner), type):
-        if _is_module_like(owner, name):
-            return _CLASSES[f"{type_name(owner)}.{name}"]
-        return None
-    from safeexec.hints.tables.foreign import ATTRIBUTES
-
-    for base in type.__dict__["__mro__"].__get__(type(owner)):
-        if is_builtin_kind(base) and (found := ATTRIBUTES.get(type_name(base), {}).get(name)):
-            return found.replace("{obj}", text)
-    if type.__dict__["__module__"].__get__(type(owner)) == "itertools" and name in ATTRIBUTES["generator"]:
-        return ATTRIBUTES["generator"][name].replace("{obj}", text)
-    return None
+@_when(wrong="def f():\n    return 'a'\nf.upper()", right="def f():\n    return 'a'\nf().upper()")
+def _of_function(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    functions = (FunctionType, MethodType, BuiltinFunctionType)
+    return f"`{text}` is a function: call it first, `{text}(...).{name}`." if type(owner) in functions else None
 
 
-def _is_module_like(owner: Any, name: str) -> bool:
-    return is_builtin_kind(owner) and f"{type_name(owner)}.{name}" in _CLASSES
-
-
-_CLASSES = {
-    "datetime.datetime": "`datetime` is the class here: use `datetime(2024, 1, 31)` itself.",
-    "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
-    "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
-    "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
-    "datetime.parse": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
-    "datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
-    "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
-    "date.parse": "Use `date.fromisoformat(text)`.",
-    "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
-    "date.from_string": "Use `date.fromisoformat(text)`.",
-    "int.parse": "Use `int(text)`.",
-    "int.Parse": "Use `int(text)`.",
-    "float.parse": "Use `float(text)`.",
-    "str.valueOf": "Use `str(value)`.",
-    "str.from_int": "Use `str(value)`.",
-    "date.now": "Use `date.today()`.",
-    "str.format_map": "Use an f-string.",
-    "dict.fromlist": "Use `dict(pairs)`.",
-}
-
-
-def _of_callable(owner: Any, name: str, text: str) -> str | None:
-    if type(owner) in (FunctionType, MethodType, BuiltinFunctionType):
-        return f"`{text}` is a function: call it first, `{text}(...).{name}`."
-    return None
-
-
-def _of_dict(failure: Failure, owner: Any, name: str, text: str) -> str | None:
+@_when(wrong="d = {'name': 1}\nd.name", right="d = {'name': 1}\nd['name']")
+def _key_of_dict(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     called = failure.call is not None or failure.rest_of_line.startswith("(")
-    if type(owner) is dict and (name in owner or not (called or nearest(name, attribute_names(owner)))):
-        return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
-    return None
-
-
-def _nearest(failure: Failure, owner: Any, name: str, text: str) -> str | None:
-    if library_kind(owner) == "pandas.Series":
-        from safeexec.hints.keys import APPLIED, is_applied_to_columns
-
-        if is_applied_to_columns(failure, name):
-            return APPLIED
-    if failure.libraries and is_builtin_kind(type(owner)) and name in str.__dict__ and type(owner) is not str:
-        return f"It needs a text here and was given a `{type_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
-    private = name.startswith("_")
-    names = [other for other in attribute_names(owner) if private or not other.startswith("_")]
-    kind = library_kind(owner)
-    if kind == "pandas.DataFrame":
-        from safeexec.hints.keys import column_hint, columns_of
-
-        columns = columns_of(owner)
-        if same := same_name(name, columns):
-            return column_hint(name, same, text)
-        if (found := nearest(name, columns)) and not nearest(name, names):
-            return column_hint(name, columns, text)
-    for prefix in ("set_", "get_", "is_", "to_", "as_"):
-        if prefix + name in names:
-            return f"Use `{text}.{prefix}{name}`."
-    refused = failure.plan.refused_attributes
-    found = nearest(name, [other for other in names if other not in refused], 2)
-    return f"Did you mean {' or '.join(f'`{text}.{other}`' for other in found)}?" if found else None
-
-
-def _is_of_guest(owner: Any) -> bool:
-    kind = owner if issubclass(type(owner), type) else type(owner)
-    return bool(type.__dict__["__module__"].__get__(kind) == "__main__")
-
-
-def _synonym(owner: Any, name: str, text: str) -> str | None:
-    """The method that does what is asked for under another name, if the object has it."""
-    from safeexec.hints.tables.foreign import SYNONYMS
-
-    for other in SYNONYMS.get(name, ()):
-        if attribute_of(owner, other) is not MISSING:
-            return f"Use `{text}.{other}(...)`."
-    return None
-
-
-def _of_instance(owner: Any, name: str) -> str | None:
-    """An attribute or method of instances that is asked of the class itself."""
-    if not issubclass(type(owner), type) or type.__dict__["__module__"].__get__(owner) != "__main__":
+    if type(owner) is not dict or not (name in owner or not (called or nearest(name, attribute_names(owner)))):
         return None
-    for member in type.__dict__["__dict__"].__get__(owner).values():
-        if type(member) is FunctionType and name in member.__code__.co_names:
-            return (
-                f"`{name}` belongs to the instances of `{type_name(owner)}`: make one first, `{type_name(owner)}(...)`."
-            )
-    return None
+    return f"The keys of a dict are taken with brackets: `{text}[{name!r}]`."
 
 
-_WRAPPED = (
-    "head",
-    "groupby",
-    "iloc",
-    "loc",
-    "columns",
-    "iterrows",
-    "describe",
-    "merge",
-    "to_csv",
-    "sort_values",
-    "dropna",
-    "fillna",
-    "value_counts",
+@_when(
+    wrong="from sklearn.linear_model import LinearRegression\nLinearRegression().train([[1]], [1])",
+    right="from sklearn.linear_model import LinearRegression\nLinearRegression().fit([[1]], [1])",
 )
+def _synonym(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """The method that does what is asked for under another name, if the object has it."""
+    if is_of_guest(owner) and nearest(name, public_names(owner)):
+        return None
+    return next(
+        (
+            f"Use `{text}.{other}(...)`."
+            for other in SYNONYMS.get(name, ())
+            if attribute_of(owner, other) is not MISSING
+        ),
+        None,
+    )
 
 
-def _wrapped(owner: Any, name: str, text: str) -> str | None:
-    """Methods of pandas or numpy on plain Python values, and the other way round."""
-    if type(owner) in (list, dict, tuple) and name in _WRAPPED:
-        return f"It is a `{type_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
+@_when(wrong="df.apply(lambda row: row.n + 1)", right="df.apply(lambda row: row.n + 1, axis=1)")
+def _applied_to_columns(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    return APPLIED if library_kind(owner) == "pandas.Series" and is_applied_to_columns(failure, name) else None
+
+
+@_when(wrong="df.amount", right="df.Amount")
+def _column(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    columns = columns_of(owner)
+    if same := same_name(name, columns):
+        return column_hint(name, same, text)
+    return (
+        column_hint(name, columns, text) if nearest(name, columns) and not nearest(name, public_names(owner)) else None
+    )
+
+
+@_when(
+    wrong="import textwrap\ntextwrap.fill(3)",
+    right="import textwrap\ntextwrap.fill('a')",
+)
+def _not_a_text(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    if not failure.libraries or not is_of_python(type(owner)) or name not in members_of(str) or type(owner) is str:
+        return None
+    return f"It needs a text here and was given a `{type_name(type(owner))}`: give `str(value)`, or join a list with `' '.join(values)`."
+
+
+@_when(wrong="fig, ax = plt.subplots()\nax.xlabel('x')", right="fig, ax = plt.subplots()\nax.set_xlabel('x')")
+def _with_prefix(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    found = (
+        prefix + name
+        for prefix in ("set_", "get_", "is_", "to_", "as_")
+        if attribute_of(owner, prefix + name) is not MISSING
+    )
+    return next((f"Use `{text}.{other}`." for other in found), None)
+
+
+@_when(wrong="'a'.uper()", right="'a'.upper()")
+def _near(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    names = attribute_names(owner) if name.startswith("_") else public_names(owner)
+    allowed = [other for other in names if other not in failure.plan.refused_attributes]
+    return did_you_mean([f"{text}.{other}" for other in nearest(name, allowed, 2)])
+
+
+@_when(
+    wrong="rows = (1, 2)\nrows.describe()",
+    right="rows = (1, 2)\npd.Series(rows).describe()",
+)
+def _of_frame(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """Methods of pandas on plain Python values."""
+    if type(owner) not in (list, dict, tuple) or name not in _OF_TABLES:
+        return None
+    return f"It is a `{type_name(type(owner))}`: make a DataFrame of it first, `pd.DataFrame({text})`."
+
+
+# classes of the guest
+
+
+@_when(
+    wrong="class A:\n    def __init__(self):\n        self.size = 1\nclass B(A):\n    def __init__(self):\n        pass\nB().size",
+    right="class A:\n    def __init__(self):\n        self.size = 1\nclass B(A):\n    def __init__(self):\n        super().__init__()\nB().size",
+)
+def _set_by_base(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """An attribute that the `__init__` of a base class sets, which the `__init__` of the class never called."""
+    kind, *bases = bases_of(owner)
+    own = _code_of(kind, "__init__")
+    if own is None or "super" in own.co_names:
+        return None
+    for base in bases:
+        if (code := _code_of(base, "__init__")) is not None and name in code.co_names:
+            return f"`{name}` is set in `{type_name(base)}.__init__`, which was not called: begin `{type_name(kind)}.__init__` with `super().__init__(...)`."
     return None
 
 
-def _listing(failure: Failure, owner: Any, text: str) -> str | None:
-    """What an object of a guest's class does have, if that is little."""
-    kind = owner if issubclass(type(owner), type) else type(owner)
-    if is_builtin_kind(kind) and failure.libraries:
+def _code_of(kind: type, name: str) -> Any:
+    found = members_of(kind).get(name)
+    return found.__code__ if type(found) is FunctionType else None
+
+
+@_when(
+    wrong="class A:\n    def __init__(self):\n        size = 1\nA().size",
+    right="class A:\n    def __init__(self):\n        self.size = 1\nA().size",
+)
+def _local_of_constructor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    code = _code_of(type(owner), "__init__")
+    if code is None or name not in code.co_varnames[code.co_argcount :]:
         return None
-    if is_builtin_kind(kind):
-        names = [name for name in attribute_names(owner) if not name.startswith("_")]
-        return f"A value of type `{type_name(kind)}` has {quoted(sorted(names), 20)}." if 0 < len(names) <= 20 else None
-    if type.__dict__["__module__"].__get__(kind) != "__main__":
+    return f"`{name}` is only a local variable of `__init__`: write `self.{name} = ...` there."
+
+
+@_when(
+    wrong="class A:\n    def _init_(self):\n        self.size = 1\nA().size",
+    right="class A:\n    def __init__(self):\n        self.size = 1\nA().size",
+)
+def _misspelt_constructor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    for member in members_of(type(owner)):
+        code = _code_of(type(owner), member)
+        meant = member != "__init__" and member.strip("_") in ("init", "int", "inti", "initialize", "constructor")
+        if meant and code is not None and name in code.co_names:
+            return f"`{member}` is not called when an object is made: the constructor is called `__init__`, with two underscores on each side."
+    return None
+
+
+@_when(
+    wrong="class A:\n    def __init__(self):\n        self.size = 1\nA.size",
+    right="class A:\n    def __init__(self):\n        self.size = 1\nA().size",
+)
+def _of_instance(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """An attribute of instances that is asked of the class itself."""
+    if owner is not class_of(owner) or not is_of_guest(owner):
         return None
-    names = [name for name in attribute_names(owner) if not name.startswith("_")]
+    if not any((code := _code_of(owner, member)) is not None and name in code.co_names for member in members_of(owner)):
+        return None
+    return f"`{name}` belongs to the instances of `{type_name(owner)}`: make one first, `{type_name(owner)}(...)`."
+
+
+@_when(
+    wrong="class A:\n    def close(self):\n        pass\nA().explode()",
+    right="class A:\n    def close(self):\n        pass\nA().close()",
+)
+def _listing(failure: Failure, name: str, owner: Any, text: str) -> str | None:
+    """What an object of Python or of a guest's class does have, if that is little."""
+    kind, names = class_of(owner), sorted(public_names(owner))
+    if len(names) > _MOST_LISTED or not (is_of_guest(kind) or (is_of_python(kind) and names and not failure.libraries)):
+        return None
     if not names:
         return f"The class `{type_name(kind)}` has no attributes or methods of that kind: define them in it."
-    return f"`{type_name(kind)}` has {quoted(sorted(names), 10)}." if len(names) <= 25 else None
+    return (
+        f"`{type_name(kind)}` has {quoted(names, _MOST_LISTED)}."
+        if is_of_guest(kind)
+        else f"A value of type `{type_name(kind)}` has {quoted(names, _MOST_LISTED)}."
+    )

@@ -1,271 +1,108 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Hints for calls with the wrong arguments."""
+"""Rules for calls with the wrong arguments."""
 
 from __future__ import annotations
 
 import ast
 import re
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
 
-from safeexec.hints.failure import MISSING, attribute_of, library_kind, parameters
+from safeexec.hints.failure import Failure
 from safeexec.hints.matching import TYPING_ERRORS, nearest, quoted
+from safeexec.hints.objects import MISSING, attribute_of, parameters
+from safeexec.hints.rules import Rule, Rules
+from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
 
-if TYPE_CHECKING:
-    from safeexec.hints.failure import Failure
-
-_UNEXPECTED = re.compile(
-    r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
-)
-_MISSING = re.compile(r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)")
-_MISSING_PLACE = re.compile(r"(?:([\w.]+)\(\)|function) missing required argument '(\w+)' \(pos \d+\)")
-_TAKES = re.compile(r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given")
-_EXPECTED = re.compile(
-    r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
-)
-
-
-def hint(failure: Failure) -> str | None:
-    """For a TypeError about arguments: the right name, place or number."""
-    message = failure.message
-    if text := _shape_or_list(failure):
-        return text
-    if match := _UNEXPECTED.search(message):
-        return _unexpected(failure, match.group(1) or match.group(4) or "", match.group(2) or match.group(3))
-    if "takes no keyword arguments" in message:
-        return _positional(failure)
-    if match := _MISSING.search(message):
-        return _missing(failure, match.group(1), match.group(2))
-    if match := _MISSING_PLACE.search(message):
-        return _missing(failure, match.group(1) or _called(failure)[0], f"'{match.group(2)}'")
-    if match := _TAKES.search(message):
-        return _too_many(failure, match.group(1), int(match.group(2)), int(match.group(3)))
-    if re.search(r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument", message):
-        return "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."
-    if match := _EXPECTED.search(message):
-        return _wrong_count(failure, match.group(1), match.group(2))
-    if "multiple values for argument" in message:
-        return "Give this argument once: by position or by name, not both."
-    return None
-
-
-def _called(failure: Failure) -> tuple[str, Any]:
-    """Name and object of what the failing expression calls."""
-    call = failure.call
-    if call is None:
-        return "", MISSING
-    function = call.func
-    name = (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+_TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
+RULES = Rules(
+    (
+        Rule(
+            "TypeError",
+            r"data type|interpret",
+            "The shape is one tuple: `{as_tuple}`.",
+            "np.zeros(3, 4)",
+            "np.zeros((3, 4))",
+            ("zeros", "ones", "empty", "full"),
+        ),
+        Rule(
+            "TypeError",
+            r"takes|iterable|scalar|axis|interpret",
+            "Give them as one list: `{as_list}`.",
+            "np.vstack([1, 2], [3, 4])",
+            "np.vstack([[1, 2], [3, 4]])",
+            _TAKE_ONE_LIST,
+        ),
+        Rule(
+            "TypeError",
+            r"unhashable",
+            "Spread the list with a star: `{function}(*coroutines)`.",
+            "async def f():\n    return 1\nasync def main():\n    await asyncio.gather([f()])\nasyncio.run(main())",
+            "async def f():\n    return 1\nasync def main():\n    await asyncio.gather(*[f()])\nasyncio.run(main())",
+            ("gather", "wait"),
+        ),
+        Rule(
+            "TypeError",
+            r"'tuple'",
+            "Give the sizes as separate numbers: `{function}(2, 3)`.",
+            "np.random.rand((2, 3))",
+            "np.random.rand(2, 3)",
+            ("rand", "randn"),
+        ),
+        Rule(
+            "TypeError",
+            r"only integer scalar arrays",
+            "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`.",
+            "for i in range(np.array([1, 2])):\n    pass",
+            "for i in range(len(np.array([1, 2]))):\n    pass",
+            ("range",),
+        ),
+        Rule(
+            "TypeError",
+            r"'str'$",
+            "Turn the items into numbers first: `sum(float(x) for x in values)`; texts are joined with `''.join(parts)`.",
+            "sum(['1', '2'])",
+            "sum(float(x) for x in ['1', '2'])",
+            ("sum",),
+        ),
+        Rule(
+            "TypeError",
+            r"'int' and 'list'$",
+            "`sum` adds numbers: join lists with a comprehension, `[x for part in values for x in part]`.",
+            "sum([[1], [2]])",
+            "[x for part in [[1], [2]] for x in part]",
+            ("sum",),
+        ),
+        Rule(
+            "TypeError",
+            r"'(int|float|bool)' object is not iterable",
+            "`{function}` takes a list, or several values: `{function}([1, 2, 3])`; a single number is used as it is.",
+            "max(5)",
+            "max([5])",
+            ("sum", "min", "max", "any", "all", "sorted", "mean"),
+        ),
+        Rule(
+            "TypeError",
+            r"integer|float",
+            "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.",
+            "np.linspace(0, 1, 0.1)",
+            "np.arange(0, 1, 0.1)",
+            ("linspace",),
+        ),
     )
-    found = failure.resolve(function)
-    if found is MISSING and isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
-        kind = failure.resolve(function.value.func)
-        found = attribute_of(kind, name) if issubclass(type(kind), type) else MISSING
-    return name, found
-
-
-def _unexpected(failure: Failure, said: str, keyword: str) -> str | None:
-    from safeexec.hints.tables.libraries import ARGUMENTS, KEYWORDS
-
-    name, function = _called(failure)
-    raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
-    for key in dict.fromkeys((name, raiser)):
-        table = ARGUMENTS.get(key, {})
-        if text := table.get(keyword) or next(
-            (table[near] for near in nearest(keyword, table, worst=TYPING_ERRORS)), ""
-        ):
-            return text
-    names = _parameters_of(failure, function, said)
-    for frame in failure.libraries[:3]:
-        names += frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
-    names = [
-        other
-        for other in dict.fromkeys(names)
-        if other not in ("self", "cls", "args", "kwargs", keyword) and not other.startswith("_")
-    ]
-    found = [other for other in KEYWORDS.get(keyword, ()) if other in names] or nearest(keyword, names)
-    if found:
-        return f"The argument is called `{found[0]}`: write `{found[0]}=`."
-    target = name or raiser or "the function"
-    if names:
-        return f"`{target}` takes {quoted(names, 12)}; leave `{keyword}=` out or use one of these."
-    return f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
-
-
-def _parameters_of(failure: Failure, function: Any, said: str) -> list[str]:
-    """The parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the message."""
-    owner, _, method = said.rpartition(".")
-    if function is MISSING and owner.isidentifier():
-        function = attribute_of(failure.lookup(owner), method)
-    return parameters(function) if function is not MISSING else []
-
-
-def _positional(failure: Failure) -> str:
-    """The same call with its keyword arguments by position."""
-    call = failure.call
-    if call is not None and call.keywords and all(keyword.arg for keyword in call.keywords):
-        rewritten = ast.Call(
-            func=call.func, args=[*call.args, *(keyword.value for keyword in call.keywords)], keywords=[]
-        )
-        text = failure.text_of(rewritten, "")
-        if text:
-            return f"It takes its arguments by position only: `{text}`."
-    return "It takes its arguments by position only: write the values without their names."
-
-
-def _missing(failure: Failure, said: str, missing: str) -> str:
-    names = re.findall(r"'(\w+)'", missing)
-    if said == "dump" and names == ["fp"]:
-        return "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."
-    if names and names[0] == "self":
-        kind = said.rpartition(".")[0] or "Kind"
-        return f"Call it on an instance, not on the class: `{kind}().{said.rpartition('.')[2]}(...)`, with `{kind}(...)` made first."
-    name, function = _called(failure)
-    if name in _TAKE_ONE_SEQUENCE and failure.call is not None and not failure.call.args:
-        return f"Give it the values: `{failure.text_of(failure.call.func, name)}(values)`."
-    every = _parameters_of(failure, function, said)
-    if not _is_called(failure, function, said):
-        return f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
-    given = f"; its parameters are ({', '.join(every)})" if every and len(every) <= 12 else ""
-    target = name if said.endswith(".__call__") and name else said.removesuffix(".__init__")
-    return f"Call `{target}` with {quoted(names)} too{given}."
-
-
-def _too_many(failure: Failure, said: str, takes: int, given: int) -> str | None:
-    owner, _, name = said.rpartition(".")
-    _, function = _called(failure)
-    call = failure.call
-    method = attribute_of(failure.lookup(owner), name) if owner and "<" not in owner else function
-    if (
-        owner
-        and name != "__new__"
-        and type(method) is FunctionType
-        and given == takes + 1
-        and not _first_is_self(method)
-        and (call is None or len(call.args) < given)
-    ):
-        return f"Add `self` as the first parameter of the method: `def {name}(self, ...)`."
-    if not _is_called(failure, function, said):
-        return (
-            f"The function given here takes {takes} argument{'' if takes == 1 else 's'}, and it is called with {given}."
-        )
-    if said in ("sort", "list.sort"):
-        return "Give the function by name: `values.sort(key=lambda item: ...)`."
-    if listed := _as_one_list(failure, name):
-        return listed
-    names = _parameters_of(failure, function, said)
-    if by_name := _by_name(function):
-        return f"Give {quoted(by_name)} by name: `{name or said}(..., {by_name[0]}=...)`."
-    if library_kind(attribute_of(function, "__self__")) or failure.libraries:
-        return f"Give the arguments after the first ones by name: `{name or said}(..., name=value)`."
-    shown = f": its parameters are ({', '.join(names)})" if names and len(names) <= 12 else ""
-    count = takes - 1 if owner and takes and names and len(names) == takes - 1 else takes
-    return f"`{said.removesuffix('.__new__')}` takes {count} argument{'' if count == 1 else 's'}{shown}; call it with these."
-
-
-def _is_called(failure: Failure, function: Any, said: str) -> bool:
-    """Is it what the expression calls that the message speaks of, and not a function that was given to it?"""
-    name = said.rpartition(".")[2]
-    if name == "<lambda>":
-        return type(function) is FunctionType and function.__code__.co_name == name
-    if name.startswith("__") or not failure.segment or re.search(rf"\b{re.escape(name)}\s*\(", failure.segment):
-        return True
-    return bool(failure.libraries) and type(failure.lookup(name)) is not FunctionType
-
-
-def _by_name(function: Any) -> list[str]:
-    """The parameters of a function that can only be given by name."""
-    if type(function) is not FunctionType:
-        return []
-    code = function.__code__
-    return list(code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
-
-
-def _as_one_list(failure: Failure, name: str) -> str | None:
-    """The values as one list, for the functions that take one sequence and were given its items."""
-    call = failure.call
-    if call is None or name not in _TAKE_ONE_SEQUENCE or len(call.args) < 2:
-        return None
-    if name == "join" and not (isinstance(call.func, ast.Attribute) and type(failure.resolve(call.func.value)) is str):
-        return None
-    rewritten = ast.Call(func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords)
-    return f"Pass the values as one list: `{failure.text_of(rewritten, f'{name}([a, b])')}`."
-
-
-_TAKE_ONE_SEQUENCE = (
+)
+_UNEXPECTED = r"(?:([\w.<>]+)\(\) )?got an unexpected keyword argument '(\w+)'"
+_INVALID = r"'(\w+)' is an invalid keyword argument for (?:this function|(\w+)\(\))"
+_MISSING = r"([\w.<>]+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.+)"
+_MISSING_PLACE = r"(?:([\w.]+)\(\)|function) missing required argument '(\w+)' \(pos \d+\)"
+_TAKES = r"([\w.<>]+)\(\) takes (?:from \d+ to )?(\d+) positional arguments? but (\d+) (?:was|were) given"
+_EXPECTED = r"([\w.]+)(?:\(\))? (?:expected|takes) (?:at (?:most|least) |exactly )?(\d+|one|no) (?:positional )?arguments?(?:,? (?:got |\()(\d+)(?: given\))?)?"
+_ORDERED = ("sorted", "sort", "min", "max")
+_ONE_SEQUENCE = (
     "sum", "len", "any", "all", "list", "set", "tuple", "sorted", "choice", "shuffle", "mean", "fmean", "median", "mode",
     "multimode", "stdev", "pstdev", "variance", "pvariance", "geometric_mean", "harmonic_mean", "fsum", "prod", "join",
     "Counter", "deque", "OrderedDict", "heapify",
 )  # fmt: skip
 """Functions of one sequence."""
-
-
-def _first_is_self(method: FunctionType) -> bool:
-    code = method.__code__
-    return code.co_argcount > 0 and code.co_varnames[0] in ("self", "cls")
-
-
-def _wrong_count(failure: Failure, said: str, takes: str) -> str | None:
-    call = failure.call
-    name = said.rpartition(".")[2]
-    if call is not None and name in ("sorted", "sort", "min", "max"):
-        function = next((arg for arg in call.args if _is_function(failure, arg)), None)
-        flag = next((arg for arg in call.args[1:] if isinstance(arg, ast.Constant) and type(arg.value) is bool), None)
-        if function is None and flag is not None and name in ("sorted", "sort"):
-            return f"Give it by name: `{failure.text_of(call.func)}(values, reverse={flag.value!r})`."
-        if function is not None:
-            rest = [arg for arg in call.args if arg is not function]
-            rewritten = ast.Call(func=call.func, args=rest, keywords=[ast.keyword(arg="key", value=function)])
-            return f"Give the function by name: `{failure.text_of(rewritten, 'sorted(values, key=function)')}`."
-    if name == "append":
-        return "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair."
-    if name in ("min", "max") and call is not None and not call.args:
-        return f"Give it the values: `{name}(values)`, or `{name}(values, key=function)`."
-    if name in _SIZED and call is not None and len(call.args) > 1:
-        kept, sizes = call.args[: _SIZED[name]], call.args[_SIZED[name] :]
-        size = ast.keyword(arg="size", value=ast.Tuple(elts=list(sizes), ctx=ast.Load()))
-        text = failure.text_of(ast.Call(func=call.func, args=list(kept), keywords=[size]), f"{name}(..., size=(3, 3))")
-        return f"The shape is one tuple: `{text}`."
-    if name == "add" and said.startswith("set"):
-        return "`add` adds one item: use `.update([a, b])` for several."
-    if name in _USAGE:
-        return f"Call it so: `{_USAGE[name]}`."
-    if listed := _as_one_list(failure, name):
-        return listed
-    function = failure.resolve(call.func) if call is not None else MISSING
-    names = _parameters_of(failure, function, said)
-    if names and len(names) <= 6:
-        return f"Call `{name}` with its parameters: ({', '.join(names)})."
-    count = {"one": "one argument", "1": "one argument", "no": "no argument"}.get(takes, f"{takes} arguments")
-    return (
-        f"Call `{name}` with {count}."
-        if name != "range"
-        else "Call it so: `range(stop)` or `range(start, stop, step)`."
-    )
-
-
-_USAGE = {
-    "isinstance": "isinstance(x, int)",
-    "issubclass": "issubclass(Kind, Base)",
-    "strptime": "datetime.strptime('2024-01-31', '%Y-%m-%d')",
-    "sleep": "time.sleep(1)",
-    "getattr": "getattr(obj, 'name', default)",
-    "setattr": "setattr(obj, 'name', value)",
-    "hasattr": "hasattr(obj, 'name')",
-    "pow": "pow(base, exponent)",
-    "atan2": "math.atan2(y, x)",
-    "hypot": "math.hypot(x, y)",
-    "next": "next(iterator, default)",
-    "divmod": "divmod(a, b)",
-    "zip": "zip(a, b)",
-    "insert": "values.insert(index, item)",
-    "dict": "dict(a=1, b=2)",
-    "update": "mapping.update({'key': value})",
-    "input": "value = 7",
-}
-"""How functions without a signature of their own are called."""
-
 _SIZED = {
     "normal": 2,
     "uniform": 2,
@@ -277,63 +114,321 @@ _SIZED = {
     "poisson": 1,
 }
 """Functions of numpy's generators → how many arguments stand before the size."""
+_USAGE = {
+    "isinstance": "isinstance(x, int)",
+    "issubclass": "issubclass(Kind, Base)",
+    "strptime": "datetime.strptime('2024-01-31', '%Y-%m-%d')",
+    "sleep": "time.sleep(1)",
+    "getattr": "getattr(obj, 'name', default)",
+    "setattr": "setattr(obj, 'name', value)",
+    "hasattr": "hasattr(obj, 'name')",
+    "pow": "pow(base, exponent)",
+    "atan2": "math.atan2(y, x)",
+    "next": "next(iterator, default)",
+    "divmod": "divmod(a, b)",
+    "insert": "values.insert(index, item)",
+    "dict": "dict(a=1, b=2)",
+    "update": "mapping.update({'key': value})",
+    "range": "range(stop)` or `range(start, stop, step)",
+}
+"""How functions without a signature of their own are called."""
 
 
-def unexpected_property(failure: Failure, keyword: str) -> str:
-    """For an argument that matplotlib passed on to a line, a figure or another artist."""
-    from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES
-
-    name, _ = _called(failure)
-    if text := ARGUMENTS.get(name, {}).get(keyword):
-        return text
-    found = nearest(keyword, ARTIST_PROPERTIES)
-    if found:
-        return f"The argument is called `{found[0]}`: write `{found[0]}=`."
-    return f"There is no argument `{keyword}`: leave it out, or use `color=`, `linewidth=`, `linestyle=`, `marker=`, `label=` or `alpha=`."
+@RULES.when(
+    "TypeError", wrong="list(map([1, 2], str))", right="list(map(str, [1, 2]))", calls=("map", "filter", "reduce")
+)
+def _function_second(failure: Failure, match: re.Match[str]) -> str | None:
+    args = failure.call.args if failure.call else []
+    if len(args) < 2 or not _is_function(failure, args[1]):
+        return None
+    swapped = failure.rewritten([args[1], args[0], *args[2:]], [], f"{failure.called}(function, values)")
+    return f"Give the function first: `{swapped}`."
 
 
 def _is_function(failure: Failure, tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Lambda) or type(failure.resolve(tree)) in (
-        FunctionType,
-        type(len),
-        type(str.lower),
-        type,
-    )
+    kinds = (FunctionType, type(len), type(str.lower), type)
+    return isinstance(tree, ast.Lambda) or type(failure.resolve(tree)) in kinds
 
 
-def _shape_or_list(failure: Failure) -> str | None:
-    """Functions of numpy and pandas that take one list or tuple and were given its items."""
+@RULES.when(
+    "TypeError", _UNEXPECTED, wrong="def f(alpha):\n    pass\nf(alhpa=1)", right="def f(alpha):\n    pass\nf(alpha=1)"
+)
+def _unexpected(failure: Failure, match: re.Match[str]) -> str | None:
+    return _other_keyword(failure, match[1] or "", match[2])
+
+
+@RULES.when("TypeError", _INVALID, wrong="print('a', separator='')", right="print('a', sep='')")
+def _invalid(failure: Failure, match: re.Match[str]) -> str | None:
+    return _other_keyword(failure, match[2] or "", match[1])
+
+
+def _other_keyword(failure: Failure, said: str, keyword: str) -> str:
+    raiser = said.split(".")[0] if said.endswith("__init__") else said.rpartition(".")[2]
+    for table in (ARGUMENTS.get(failure.called, {}), ARGUMENTS.get(raiser, {})):
+        for known in (keyword, *nearest(keyword, table, worst=TYPING_ERRORS)):
+            if known in table:
+                return table[known]
+    names = [name for name in _keywords(failure, said) if name != keyword]
+    found = [name for name in KEYWORDS.get(keyword, ()) if name in names] or nearest(keyword, names)
+    if found:
+        return f"The argument is called `{found[0]}`: write `{found[0]}=`."
+    target = failure.called or raiser or "the function"
+    if names:
+        return f"`{target}` takes {quoted(names, 12)}; leave `{keyword}=` out or use one of these."
+    return f"`{target}` has no argument `{keyword}`: leave it out, or give the value by position."
+
+
+def _keywords(failure: Failure, said: str) -> list[str]:
+    """The keywords that what is called takes, and what it calls itself."""
+    names = _parameters(failure, said)
+    for code in (frame.f_code for frame in failure.libraries[:3]):
+        names += code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    skipped = ("self", "cls", "args", "kwargs")
+    return [name for name in dict.fromkeys(names) if name not in skipped and not name.startswith("_")]
+
+
+def _parameters(failure: Failure, said: str) -> list[str]:
+    """The parameters of what is called; if the expression does not tell what it is, of ``Class.method`` in the message."""
+    owner, _, method = said.rpartition(".")
+    function = failure.callee
+    if function is MISSING and owner.isidentifier():
+        function = attribute_of(failure.lookup(owner), method)
+    return parameters(function) if function is not MISSING else []
+
+
+@RULES.when(
+    "AttributeError",
+    r"\.set\(\) got an unexpected keyword argument '(\w+)'",
+    wrong="plt.plot([1, 2], colour='red')",
+    right="plt.plot([1, 2], color='red')",
+)
+def _artist_property(failure: Failure, match: re.Match[str]) -> str | None:
+    """What matplotlib says of an argument that its artists do not have."""
+    if text := ARGUMENTS.get(failure.called, {}).get(match[1]):
+        return text
+    if found := nearest(match[1], ARTIST_PROPERTIES):
+        return f"The argument is called `{found[0]}`: write `{found[0]}=`."
+    return f"There is no argument `{match[1]}`: leave it out, or use `color=`, `linewidth=`, `linestyle=`, `marker=`, `label=` or `alpha=`."
+
+
+@RULES.when("TypeError", "takes no keyword arguments", wrong="math.log(100, base=10)", right="math.log(100, 10)")
+def _by_position(failure: Failure, match: re.Match[str]) -> str | None:
     call = failure.call
-    if call is None:
+    named = call.keywords if call and all(keyword.arg for keyword in call.keywords) else []
+    values = [*call.args, *(keyword.value for keyword in named)] if call and named else []
+    if text := failure.rewritten(values, [], "") if values else "":
+        return f"It takes its arguments by position only: `{text}`."
+    return "It takes its arguments by position only: write the values without their names."
+
+
+@RULES.when(
+    "TypeError",
+    r"missing \d+ required positional argument: 'fp'",
+    wrong="json.dump({'a': 1})",
+    right="json.dumps({'a': 1})",
+)
+def _no_file_to_dump(failure: Failure, match: re.Match[str]) -> str | None:
+    return "`dump` writes to an open file: use `json.dumps(value)` for a text, or `json.dump(value, file)`."
+
+
+@RULES.when(
+    "TypeError",
+    r"([\w.<>]+)\(\) missing \d+ required positional arguments?: 'self'",
+    wrong="class A:\n    def m(self):\n        pass\nA.m()",
+    right="class A:\n    def m(self):\n        pass\nA().m()",
+)
+def _no_instance(failure: Failure, match: re.Match[str]) -> str | None:
+    kind, _, method = match[1].rpartition(".")
+    return f"Call it on an instance, not on the class: `{kind or 'Kind'}().{method}(...)`, with `{kind or 'Kind'}(...)` made first."
+
+
+@RULES.when("TypeError", _MISSING, wrong="def f(a, b):\n    pass\nf(1)", right="def f(a, b):\n    pass\nf(1, 2)")
+def _missing(failure: Failure, match: re.Match[str]) -> str | None:
+    return _give(failure, match[1], re.findall(r"'(\w+)'", match[2]))
+
+
+@RULES.when("TypeError", _MISSING_PLACE, wrong="re.compile('a').sub('b')", right="re.compile('a').sub('b', 'text')")
+def _missing_place(failure: Failure, match: re.Match[str]) -> str | None:
+    return _give(failure, match[1] or failure.called, [match[2]])
+
+
+def _give(failure: Failure, said: str, names: list[str]) -> str:
+    if failure.called in _ONE_SEQUENCE and failure.call is not None and not failure.call.args:
+        return f"Give it the values: `{failure.text_of(failure.function, failure.called)}(values)`."
+    if not _is_called(failure, said):
+        return f"The function given here needs {quoted(names)} too: it is called with fewer arguments."
+    every = _parameters(failure, said)
+    target = failure.called if said.endswith(".__call__") and failure.called else said.removesuffix(".__init__")
+    return f"Call `{target}` with {quoted(names)} too{_listed('; its', every)}."
+
+
+def _listed(start: str, names: list[str]) -> str:
+    return f"{start} parameters are ({', '.join(names)})" if names and len(names) <= 12 else ""
+
+
+def _is_called(failure: Failure, said: str) -> bool:
+    """Is it what the expression calls that the message speaks of, and not a function that was given to it?"""
+    name = said.rpartition(".")[2]
+    if name == "<lambda>":
+        return type(failure.callee) is FunctionType and failure.callee.__code__.co_name == name
+    if name.startswith("__") or not failure.segment or re.search(rf"\b{re.escape(name)}\s*\(", failure.segment):
+        return True
+    return bool(failure.libraries) and type(failure.lookup(name)) is not FunctionType
+
+
+@RULES.when(
+    "TypeError",
+    _TAKES,
+    wrong="class A:\n    def m():\n        pass\nA().m()",
+    right="class A:\n    def m(self):\n        pass\nA().m()",
+)
+def _no_self(failure: Failure, match: re.Match[str]) -> str | None:
+    owner, _, name = match[1].rpartition(".")
+    method = attribute_of(failure.lookup(owner), name) if owner and "<" not in owner else failure.callee
+    if not owner or name == "__new__" or type(method) is not FunctionType or int(match[3]) != int(match[2]) + 1:
         return None
-    name, _ = _called(failure)
-    message = failure.message
-    function = failure.text_of(call.func, name)
-    if name in ("zeros", "ones", "empty", "full") and re.search(r"data type|interpret", message) and len(call.args) > 1:
-        shape = ast.Tuple(elts=list(call.args), ctx=ast.Load())
-        text = failure.text_of(ast.Call(func=call.func, args=[shape], keywords=call.keywords), f"{function}((3, 4))")
-        return f"The shape is one tuple: `{text}`."
-    if name in _TAKE_ONE_LIST and len(call.args) > 1 and re.search(r"takes|iterable|scalar|axis|interpret", message):
-        rewritten = ast.Call(
-            func=call.func, args=[ast.List(elts=list(call.args), ctx=ast.Load())], keywords=call.keywords
-        )
-        return f"Give them as one list: `{failure.text_of(rewritten, f'{function}([a, b])')}`."
-    if name in ("gather", "wait") and "unhashable" in message:
-        return f"Spread the list with a star: `{failure.text_of(call.func, 'asyncio.gather')}(*coroutines)`."
-    if name in ("map", "filter", "reduce") and len(call.args) > 1 and _is_function(failure, call.args[1]):
-        swapped = ast.Call(func=call.func, args=[call.args[1], call.args[0], *call.args[2:]], keywords=call.keywords)
-        return f"Give the function first: `{failure.text_of(swapped, f'{name}(function, values)')}`."
-    if name in ("rand", "randn") and "tuple" in message:
-        return f"Give the sizes as separate numbers: `{function}(2, 3)`."
-    if name == "range" and "only integer scalar arrays" in message:
-        return "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`."
-    if name in ("concat", "concatenate") and "iterable" in message:
-        return f"Give them as one list: `{function}([a, b])`."
-    if name == "sum" and "'str'" in message:
-        return "Turn the items into numbers first: `sum(float(x) for x in values)`; texts are joined with `''.join(parts)`."
-    if name == "linspace" and re.search(r"integer|float", message):
-        return "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`."
+    code = method.__code__
+    if code.co_argcount and code.co_varnames[0] in ("self", "cls"):
+        return None
+    if failure.call is not None and len(failure.call.args) >= int(match[3]):
+        return None
+    return f"Add `self` as the first parameter of the method: `def {name}(self, ...)`."
+
+
+@RULES.when(
+    "TypeError",
+    _TAKES,
+    wrong="sorted([2, 1], key=lambda: 1)",
+    right="sorted([2, 1], key=lambda x: 1)",
+)
+def _given_function_takes(failure: Failure, match: re.Match[str]) -> str | None:
+    if _is_called(failure, match[1]):
+        return None
+    return f"The function given here takes {_count(int(match[2]))}, and it is called with {match[3]}."
+
+
+def _count(number: int) -> str:
+    return f"{number} argument{'' if number == 1 else 's'}"
+
+
+@RULES.when("TypeError", rf"{_TAKES}|{_EXPECTED}", wrong="sum(1, 2, 3)", right="sum([1, 2, 3])", calls=_ONE_SEQUENCE)
+def _as_one_list(failure: Failure, match: re.Match[str]) -> str | None:
+    """The values as one list, for the functions that take one sequence and were given its items."""
+    call, name = failure.call, failure.called
+    if call is None or len(call.args) < 2 or name in _ORDERED:
+        return None
+    if name == "join" and not (isinstance(call.func, ast.Attribute) and type(failure.resolve(call.func.value)) is str):
+        return None
+    items: ast.expr = ast.List(elts=list(call.args), ctx=ast.Load())
+    return f"Pass the values as one list: `{failure.rewritten([items], call.keywords, f'{name}([a, b])')}`."
+
+
+@RULES.when(
+    "TypeError", _TAKES, wrong="def f(a, *, b=1):\n    pass\nf(1, 2)", right="def f(a, *, b=1):\n    pass\nf(1, b=2)"
+)
+def _keyword_only(failure: Failure, match: re.Match[str]) -> str | None:
+    made = attribute_of(failure.callee, "__init__") if issubclass(type(failure.callee), type) else failure.callee
+    if type(made) is not FunctionType:
+        return None
+    code = made.__code__
+    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return f"Give {quoted(names, 8)} by name: `{failure.called or match[1]}(..., {names[0]}=...)`." if names else None
+
+
+@RULES.when("TypeError", _TAKES, wrong="def f(a):\n    pass\nf(1, 2)", right="def f(a):\n    pass\nf(1)")
+def _too_many(failure: Failure, match: re.Match[str]) -> str | None:
+    names, takes = _parameters(failure, match[1]), int(match[2])
+    count = takes - 1 if "." in match[1] and len(names) == takes - 1 else takes
+    return f"`{match[1].removesuffix('.__new__')}` takes {_count(count)}{_listed(': its', names)}; call it with these."
+
+
+@RULES.when(
+    "TypeError",
+    r"\w+\(\) takes no arguments|object\.__init__\(\) takes exactly one argument",
+    wrong="class A:\n    def __int__(self, x):\n        self.x = x\nA(1)",
+    right="class A:\n    def __init__(self, x):\n        self.x = x\nA(1)",
+)
+def _no_constructor(failure: Failure, match: re.Match[str]) -> str | None:
+    return "The class has no `__init__` with parameters: define `def __init__(self, ...):` (two underscores on each side), or call it without arguments."
+
+
+@RULES.when(
+    "TypeError", _EXPECTED, wrong="sorted([1], lambda x: -x)", right="sorted([1], key=lambda x: -x)", calls=_ORDERED
+)
+def _key_by_name(failure: Failure, match: re.Match[str]) -> str | None:
+    args = failure.call.args if failure.call else []
+    for arg in args:
+        if _is_function(failure, arg):
+            rest = [other for other in args if other is not arg]
+            key = [ast.keyword(arg="key", value=arg)]
+            return f"Give the function by name: `{failure.rewritten(rest, key, 'sorted(values, key=function)')}`."
     return None
 
 
-_TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
+@RULES.when(
+    "TypeError", _EXPECTED, wrong="sorted([1, 2], True)", right="sorted([1, 2], reverse=True)", calls=("sorted", "sort")
+)
+def _reverse_by_name(failure: Failure, match: re.Match[str]) -> str | None:
+    for arg in failure.call.args if failure.call else []:
+        if isinstance(arg, ast.Constant) and type(arg.value) is bool:
+            return f"Give it by name: `{failure.text_of(failure.function)}(values, reverse={arg.value!r})`."
+    return None
+
+
+@RULES.when(
+    "TypeError",
+    _EXPECTED,
+    wrong="values = []\nvalues.append(1, 2)",
+    right="values = []\nvalues.extend([1, 2])",
+    calls=("append",),
+)
+def _append_one(failure: Failure, match: re.Match[str]) -> str | None:
+    return "`append` adds one item: use `.extend([a, b])` for several, or `.append((a, b))` for a pair."
+
+
+@RULES.when("TypeError", _EXPECTED, wrong="s = set()\ns.add(1, 2)", right="s = set()\ns.update([1, 2])", calls=("add",))
+def _add_one(failure: Failure, match: re.Match[str]) -> str | None:
+    return "`add` adds one item: use `.update([a, b])` for several." if match[1].startswith("set") else None
+
+
+@RULES.when("TypeError", _EXPECTED, wrong="max()", right="max([1, 2])", calls=("min", "max"))
+def _of_nothing(failure: Failure, match: re.Match[str]) -> str | None:
+    return f"Give it the values: `{failure.called}(values)`, or `{failure.called}(values, key=function)`."
+
+
+@RULES.when(
+    "TypeError",
+    rf"{_TAKES}|{_EXPECTED}",
+    wrong="np.random.default_rng().normal(0, 1, 3, 3)",
+    right="np.random.default_rng().normal(0, 1, size=(3, 3))",
+    calls=tuple(_SIZED),
+)
+def _size_as_tuple(failure: Failure, match: re.Match[str]) -> str | None:
+    args, before = failure.call.args if failure.call else [], _SIZED[failure.called]
+    if len(args) < before + 2:
+        return None
+    size = ast.keyword(arg="size", value=ast.Tuple(elts=list(args[before:]), ctx=ast.Load()))
+    text = failure.rewritten(list(args[:before]), [size], f"{failure.called}(..., size=(3, 3))")
+    return f"The shape is one tuple: `{text}`."
+
+
+@RULES.when("TypeError", _EXPECTED, wrong="isinstance(3)", right="isinstance(3, int)")
+def _wrong_count(failure: Failure, match: re.Match[str]) -> str | None:
+    name = match[1].rpartition(".")[2]
+    if name in _USAGE:
+        return f"Call it so: `{_USAGE[name]}`."
+    names = _parameters(failure, match[1])
+    if names and len(names) <= 6:
+        return f"Call `{name}` with its parameters: ({', '.join(names)})."
+    count = {"one": "one argument", "1": "one argument", "no": "no argument"}.get(match[2], f"{match[2]} arguments")
+    return f"Call `{name}` with {count}."
+
+
+@RULES.when(
+    "TypeError",
+    "multiple values for argument",
+    wrong="def f(a):\n    pass\nf(1, a=2)",
+    right="def f(a):\n    pass\nf(a=2)",
+)
+def _twice(failure: Failure, match: re.Match[str]) -> str | None:
+    return "Give this argument once: by position or by name, not both."

@@ -1,85 +1,80 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Hints for files: what the workspace has, and that there is none where the policy has none."""
+"""Rules for files: what the workspace has, and that there is none where the policy has none."""
 
 from __future__ import annotations
 
-import os
 import re
-from typing import TYPE_CHECKING
 
+from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
+from safeexec.hints.rules import Rules
 
-if TYPE_CHECKING:
-    from safeexec.hints.failure import Failure
-
+RULES = Rules()
 KERNEL_REFUSALS = 3000
 """Error numbers from here on are refusals by the kernel layer, which explains them itself."""
+_WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")
 
 
-def hint(failure: Failure) -> str | None:
-    """For an OSError that names a file; None for the others."""
-    number = OSError.__dict__["errno"].__get__(failure.exc)
+def _name(failure: Failure) -> str:
+    """The file that the exception speaks of; empty if it names none or is a refusal by the kernel."""
+    number, name = failure.said_by_exception("errno"), failure.said_by_exception("filename")
     if type(number) is int and number >= KERNEL_REFUSALS:
-        return None
-    name = OSError.__dict__["filename"].__get__(failure.exc)
+        return ""
     if type(name) is bytes:
         name = name.decode("utf-8", "replace")
     if type(name) is not str and (match := re.fullmatch(r"(\S+) not found\.", failure.message)):
         name = match[1]  # numpy's own words
-    if type(name) is not str:
+    return name if type(name) is str else ""
+
+
+_NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."
+
+
+@RULES.when(
+    "FileNotFoundError FileExistsError IsADirectoryError NotADirectoryError PermissionError",
+    wrong="open('data.csv')",
+    right="import io\nio.StringIO('a,b')",
+)
+def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
+    without = failure.plan.workspace == "none" and failure.plan.mode == "restricted"
+    return _NO_FILES if without and _name(failure) else None
+
+
+@RULES.when(
+    "FileNotFoundError",
+    wrong="import pandas as pd\npd.read_csv('a,b\\n1,2')",
+    right="import io\nimport pandas as pd\npd.read_csv(io.StringIO('a,b\\n1,2'))",
+)
+def _text_for_name(failure: Failure, match: re.Match[str]) -> str | None:
+    name = _name(failure)
+    if "\n" not in name and name[:1] not in ("{", "[", "<"):
         return None
-    if failure.plan.workspace == "none" and failure.plan.mode == "restricted":
-        return "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."
-    if issubclass(failure.kind, FileNotFoundError):
-        return _not_found(failure, name)
-    if issubclass(failure.kind, FileExistsError):
-        return "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
-    if issubclass(failure.kind, IsADirectoryError):
-        return f"`{name}` is a folder: name a file in it."
-    if issubclass(failure.kind, NotADirectoryError):
-        return f"A part of `{name}` is a file, not a folder."
-    if issubclass(failure.kind, PermissionError):
-        if failure.plan.workspace == "read-only":
-            return "The workspace can only be read here: print the result instead of writing a file."
-        return "Only files of the workspace can be opened: use a relative name, for example `'result.csv'`."
-    return None
+    return "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
 
 
-def _not_found(failure: Failure, name: str) -> str:
-    if "\n" in name or name[:1] in ("{", "[", "<"):
-        return "It was taken for the name of a file: wrap a text in `io.StringIO(text)` (with `import io`)."
-    files = (failure.workspace_files or _here)()
-    writing = any(mode in failure.segment for mode in ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_"))
-    if writing and "/" in name.strip("/"):
-        folder = name.rpartition("/")[0]
-        return f"The workspace has no folder `{folder}`: write to a plain name, `{name.rpartition('/')[2]!r}`, or make the folder first."
+@RULES.when("FileNotFoundError", wrong="open('out/result.csv', 'w')", right="open('result.csv', 'w').close()")
+def _no_folder(failure: Failure, match: re.Match[str]) -> str | None:
+    folder, slash, plain = _name(failure).rpartition("/")
+    if not slash or not any(mode in failure.segment for mode in _WRITING):
+        return None
+    return f"The workspace has no folder `{folder}`: write to a plain name, `{plain!r}`, or make the folder first."
+
+
+@RULES.when("FileNotFoundError", wrong="open('sales-2024.csv')", right="open('sales_2024.csv').close()")
+def _not_found(failure: Failure, match: re.Match[str]) -> str | None:
+    name = _name(failure)
+    if not name:
+        return None
+    files = failure.workspace_files()
     if not files:
-        return f"The workspace is empty: there is no file `{name}`; create it first, or put the data into the code."
+        where = "There are no files here" if failure.plan.workspace == "none" else "The workspace is empty"
+        return f"{where}: there is no file `{name}`; create it first, or put the data into the code."
     base = name.replace("\\", "/").rpartition("/")[2]
-    same = [file for file in files if file.rpartition("/")[2] == base]
-    if same:
+    if same := [file for file in files if file.rpartition("/")[2] == base]:
         return f"There is no `{name}`; the workspace has `{same[0]}`: use that name, `{same[0]!r}`."
-    found = _nearest_files(base, files)
-    if found:
+    if found := _nearest_files(base, files):
         return f"There is no file `{name}`; did you mean {' or '.join(f'`{file}`' for file in found)}?"
     return f"There is no file `{name}`; the workspace has {quoted(sorted(files), 10)}."
-
-
-MAX_FILES = 500
-MAX_DEPTH = 3
-
-
-def _here() -> list[str]:
-    """The files below the current directory, which is the workspace, by their relative names."""
-    found: list[str] = []
-    for folder, folders, files in os.walk("."):
-        relative = folder.removeprefix(".").removeprefix("/")
-        if relative.count("/") >= MAX_DEPTH:
-            folders.clear()
-        found += [f"{relative}/{file}" if relative else file for file in files]
-        if len(found) >= MAX_FILES:
-            break
-    return found[:MAX_FILES]
 
 
 def _nearest_files(base: str, files: list[str]) -> list[str]:
@@ -91,5 +86,42 @@ def _nearest_files(base: str, files: list[str]) -> list[str]:
         if plain.endswith("." + ending) or plain.rpartition(".")[0] == stem:
             by_stem.setdefault(plain.rpartition(".")[0] or plain, file)
     found = [by_stem[other] for other in ([stem] if stem in by_stem else []) + nearest(stem, by_stem, 2)]
-    found = found or [by_name[other] for other in nearest(base, by_name, 2)]
-    return list(dict.fromkeys(found))[:2]
+    return list(dict.fromkeys(found or [by_name[other] for other in nearest(base, by_name, 2)]))[:2]
+
+
+@RULES.when(
+    "FileExistsError",
+    wrong="import os\nos.mkdir('here')\nos.mkdir('here')",
+    right="import os\nos.makedirs('here', exist_ok=True)",
+)
+def _exists(failure: Failure, match: re.Match[str]) -> str | None:
+    return (
+        "It exists already: choose another name, open a file with mode `'w'` to replace it, or pass `exist_ok=True` for a folder."
+        if _name(failure)
+        else None
+    )
+
+
+@RULES.when("IsADirectoryError", wrong="open('.')", right="open('sales_2024.csv').close()")
+def _folder(failure: Failure, match: re.Match[str]) -> str | None:
+    name = _name(failure)
+    return f"`{name}` is a folder: name a file in it." if name else None
+
+
+@RULES.when("NotADirectoryError", wrong="open('sales_2024.csv/a')", right="open('sales_2024.csv').close()")
+def _file_as_folder(failure: Failure, match: re.Match[str]) -> str | None:
+    name = _name(failure)
+    return f"A part of `{name}` is a file, not a folder." if name else None
+
+
+@RULES.when(
+    "PermissionError",
+    wrong="import os\nos.rmdir('/proc/1')",
+    right="open('sales_2024.csv').close()",
+)
+def _outside(failure: Failure, match: re.Match[str]) -> str | None:
+    if not _name(failure):
+        return None
+    if failure.plan.workspace == "read-only":
+        return "The workspace can only be read here: print the result instead of writing a file."
+    return "Only files of the workspace can be opened: use a relative name, for example `'result.csv'`."

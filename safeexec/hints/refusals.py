@@ -1,36 +1,51 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""What a model can do instead: one sentence for a refusal, a syntax error or a limit.
+"""What to do instead of what a policy refuses or does not have.
 
-The tables are data, split by meaning; each is imported when a hint of its kind is asked for. Hints of the policy win
-over ours, and no hint recommends what the policy does not have.
+Hints of the policy win over ours, and no hint recommends what the policy does not have.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
 
-from safeexec.hints.matching import TYPING_ERRORS, nearest, quoted
+from safeexec.facades.access import allowed_names, allowed_submodules, module_access
+from safeexec.facades.tables import judge
+from safeexec.hints.matching import TYPING_ERRORS, did_you_mean, nearest, quoted
+from safeexec.hints.needs import choose, importable, provided
+from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
+from safeexec.hints.tables.builtins import BUILTINS
+from safeexec.hints.tables.constructs import CONSTRUCTS
+from safeexec.hints.tables.foreign import NAMES
+from safeexec.hints.tables.libraries import REMOVED
+from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
+from safeexec.protocol.plan import LanguagePlan
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+_COMMON = [
+    "math",
+    "statistics",
+    "json",
+    "re",
+    "datetime",
+    "collections",
+    "itertools",
+    "random",
+    "numpy",
+    "pandas",
+    "sklearn",
+    "matplotlib",
+]
+"""The modules that programs use most."""
+_MOST_LISTED = 16
 
-    from safeexec.protocol.plan import LanguagePlan
 
-Kind = Literal["module", "builtin", "attribute", "construct", "name", "syntax"]
-
-__all__ = ["Kind", "hint_for", "missing_in_module"]
-
-
-def hint_for(kind: str, name: str, plan: LanguagePlan, **context: Any) -> str | None:
+def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """What to do instead of `name`, which a policy refuses or does not have; None if there is nothing to recommend.
 
-    `kind` says what `name` is: a ``module`` (dotted), a ``builtin``, an ``attribute`` (``name``, or ``module.name``),
-    a language ``construct``, a ``name`` that is not defined, or ``syntax``. `context` may hold `candidates`: the names
-    that exist instead.
+    `kind` says what `name` is: a ``module`` (dotted), a ``builtin``, an ``attribute`` (``name``, or ``module.name``) or
+    a language ``construct``; `candidates` are the names that exist instead.
     """
-    if plan.hints and (own := _own(kind, name, plan)):
+    if own := _own(kind, name, plan):
         return own
-    candidates: Iterable[str] = context.get("candidates") or ()
     match kind:
         case "module":
             return _module(name, plan)
@@ -38,10 +53,8 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, **context: Any) -> str | 
             return _builtin(name, plan)
         case "attribute":
             return _attribute(name, plan, candidates)
-        case "construct" | "syntax":
-            return _construct(name, plan)
-        case "name":
-            return _builtin(name, plan) or _did_you_mean(name, candidates)
+        case "construct":
+            return choose(CONSTRUCTS.get(name, ()), plan)
     raise ValueError(f"unknown kind of hint {kind!r}")
 
 
@@ -55,39 +68,44 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 
 
 def _module(name: str, plan: LanguagePlan) -> str:
-    from safeexec.facades.access import module_access
-    from safeexec.hints.needs import choose, importable
-    from safeexec.hints.tables.libraries import REMOVED
-    from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
+    head, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
+    return (
+        REMOVED.get(name)
+        or _of_table(name, plan)
+        or _misspelt_module(name, plan)
+        or (_below(name, last, plan) if head in plan.imports else None)
+        or (
+            f"Nothing can be installed; these modules can be imported: {_available(plan)}."
+            if plan.imports and "import" not in plan.refused_constructs
+            else "Nothing can be imported here; use the builtins."
+        )
+    )
 
-    if name in REMOVED:
-        return REMOVED[name]
-    head = name.partition(".")[0]
+
+def _of_table(name: str, plan: LanguagePlan) -> str | None:
+    """The advice for the module, or for the package that it is in unless that can be imported."""
     parent = name
-    while parent and not (parent != name and importable(head, plan)):
-        if parent in MODULES and (text := choose(MODULES[parent], plan)):
+    while parent and (parent == name or not importable(name.partition(".")[0], plan)):
+        if text := choose(MODULES.get(parent, ()), plan):
             return text
         parent = parent.rpartition(".")[0]
-    meant = SYNONYMS.get(name) or ALIASES.get(name) or next(iter(nearest(name, plan.imports, worst=TYPING_ERRORS)), "")
-    if meant and importable(meant, plan):
-        return f"Did you mean `import {meant}`?"
-    if head in plan.imports and "." in name:
-        from safeexec.facades.access import allowed_submodules
+    return None
 
-        owner, _, last = name.rpartition(".")
-        found = nearest(last, allowed_submodules(owner, plan))
-        if found:
-            return f"Did you mean `import {owner}.{found[0]}`?"
-    if head in plan.imports:
-        whole = name.rpartition(".")[0]
-        while "." in whole and not module_access(whole, plan).allowed:
-            whole = whole.rpartition(".")[0]
-        return (
-            f"This part of `{whole}` cannot be imported; its names are in `{whole}` itself: `from {whole} import ...`."
-        )
-    if not plan.imports or "import" in plan.refused_constructs:
-        return "Nothing can be imported here; use the builtins."
-    return f"Nothing can be installed; these modules can be imported: {_available(plan)}."
+
+def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
+    near = nearest(name, plan.imports, worst=TYPING_ERRORS)
+    meant = SYNONYMS.get(name) or ALIASES.get(name) or (near[0] if near else "")
+    return f"Did you mean `import {meant}`?" if meant and importable(meant, plan) else None
+
+
+def _below(name: str, last: str, plan: LanguagePlan) -> str:
+    """For a part of a module that can be imported."""
+    owner = name.rpartition(".")[0] or name
+    if found := nearest(last, allowed_submodules(owner, plan)):
+        return f"Did you mean `import {owner}.{found[0]}`?"
+    while "." in owner and not module_access(owner, plan).allowed:
+        owner = owner.rpartition(".")[0]
+    return f"This part of `{owner}` cannot be imported; its names are in `{owner}` itself: `from {owner} import ...`."
 
 
 def _available(plan: LanguagePlan) -> str:
@@ -97,43 +115,20 @@ def _available(plan: LanguagePlan) -> str:
     return quoted([*first, *(name for name in tops if name not in first)], 12)
 
 
-_COMMON = (
-    "math",
-    "statistics",
-    "json",
-    "re",
-    "datetime",
-    "collections",
-    "itertools",
-    "random",
-    "numpy",
-    "pandas",
-    "sklearn",
-    "matplotlib",
-)
-
-
 def _builtin(name: str, plan: LanguagePlan) -> str | None:
-    from safeexec.hints.needs import choose
-    from safeexec.hints.tables.builtins import BUILTINS
-    from safeexec.hints.tables.foreign import NAMES
-
     for table in (BUILTINS, NAMES):
         if name in table:
             return choose(table[name], plan)
-    return _did_you_mean(name, plan.builtins, worst=TYPING_ERRORS)
+    return did_you_mean(nearest(name, plan.builtins, 2, worst=TYPING_ERRORS))
 
 
 def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:
-    from safeexec.hints.needs import choose
-    from safeexec.hints.tables.attributes import ATTRIBUTES
-
     module, _, attribute = name.rpartition(".")
     if module and (text := missing_in_module(module, attribute, plan, candidates)):
         return text
     if attribute in ATTRIBUTES:
         return choose(ATTRIBUTES[attribute], plan)
-    if not module and (text := _did_you_mean(attribute, candidates)):
+    if not module and (text := did_you_mean(nearest(attribute, candidates, 2))):
         return text
     if attribute.startswith("__") and attribute.endswith("__"):
         return "Special attributes are out of reach; use the builtin or the operator for it (`len(x)`, `str(x)`, `x + y`), or a method of your own class."
@@ -144,39 +139,25 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
-    from safeexec.facades.tables import judge
-    from safeexec.hints.needs import choose, provided
-    from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
-    from safeexec.hints.tables.libraries import REMOVED
-
     full = f"{module}.{name}"
-    if own := plan.hints.get(full):
-        return own
-    if full in REMOVED:
-        return REMOVED[full]
-    if full in MODULE_ATTRIBUTES and (text := choose(MODULE_ATTRIBUTES[full], plan)):
-        return text
+    known = plan.hints.get(full) or REMOVED.get(full) or choose(MODULE_ATTRIBUTES.get(full, ()), plan)
+    if known:
+        return known
     if full in plan.imports:
         return f"Import it first: `import {full}`."
     if judge(module, name).tag not in ("", "internal"):
         return None  # it is what the program means, and refused for what it does
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
-    found = nearest(name, provided(module, names, plan), 2)
-    if found:
-        return f"Did you mean {' or '.join(f'`{module}.{candidate}`' for candidate in found)}?"
-    return None
+    return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
 
 
-def _construct(name: str, plan: LanguagePlan) -> str | None:
-    from safeexec.hints.needs import choose
-    from safeexec.hints.tables.constructs import CONSTRUCTS
-
-    for key in (name, name.lower(), name.lower().replace("_", "-").replace(" ", "-")):
-        if key in CONSTRUCTS:
-            return choose(CONSTRUCTS[key], plan)
-    return None
-
-
-def _did_you_mean(name: str, candidates: Iterable[str], worst: int = 99) -> str | None:
-    found = nearest(name, candidates, 2, worst=worst)
-    return f"Did you mean {' or '.join(f'`{candidate}`' for candidate in found)}?" if found else None
+def no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
+    """For a name that nothing in the module resembles: its submodule, or what there is, if that is little."""
+    if plan.mode == "restricted":
+        for other in plan.imports:
+            if other.startswith(f"{module}.") and name in allowed_names(other, plan):
+                return f"It is in a submodule: `from {other} import {name}`."
+    public = sorted(other for other in provided(module, candidates, plan) if not other.startswith("_"))
+    if 0 < len(public) <= _MOST_LISTED:
+        return f"`{module}` has no `{name}`: write it as a function of your own; the module has {quoted(public, _MOST_LISTED)}."
+    return f"`{module}` has no `{name}`: use another name of the module, or write it as a function of your own."

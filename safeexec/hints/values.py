@@ -1,30 +1,30 @@
 # ruff: noqa: E501 (one sentence, one line)
-"""Hints for values of another type than the program takes them for: None, coroutines, functions, hidden builtins."""
+"""Rules for values of another type than the program takes them for: None, coroutines, functions, hidden builtins."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import re
-from types import CoroutineType, FunctionType, ModuleType
-from typing import TYPE_CHECKING
+from types import CoroutineType, FunctionType
 
-from safeexec.hints.failure import (
+from safeexec.hints.failure import Failure, name_of, walk
+from safeexec.hints.objects import (
     MISSING,
     attribute_names,
     attribute_of,
-    called_name,
+    enum_members,
+    is_module,
     library_kind,
     module_name,
 )
+from safeexec.hints.rules import Rules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from safeexec.hints.failure import Failure
-
+RULES = Rules()
+_BUILTIN_NAMES = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))
+_METHODS = (FunctionType, type(len), type(str.join))
 _IN_PLACE = (
-    "sort", "reverse", "append", "extend", "insert", "remove", "clear", "update", "add", "discard", "shuffle", "heapify", "heappush", "insort", "setdefaults", "writerow",
+    "sort", "reverse", "append", "extend", "insert", "remove", "clear", "update", "add", "discard", "shuffle", "heapify", "heappush", "insort", "writerow",
 )  # fmt: skip
 _MAYBE_NONE = {
     "match": "`re.match(...)` is None when nothing matches",
@@ -36,324 +36,423 @@ _MAYBE_NONE = {
 }
 
 
-def none_or_coroutine(failure: Failure) -> str | None:
-    """Why a value is None, or a coroutine that nobody awaited; None if it is neither."""
-    if "'coroutine'" in failure.message or re.search(r"\bcoroutine\b.*(not|unsupported)", failure.message):
-        return _coroutine(failure)
-    if "NoneType" not in failure.message:
+@RULES.when(
+    "TypeError AttributeError",
+    r"'coroutine'|\bcoroutine\b.*(not|unsupported)",
+    wrong="async def f():\n    return 1\nx = f()\nx + 1",
+    right="import asyncio\nasync def f():\n    return 1\nasyncio.run(f()) + 1",
+)
+def _not_awaited(failure: Failure, match: re.Match[str]) -> str | None:
+    made = next((tree for tree in failure.operands() if type(failure.resolve(tree)) is CoroutineType), None)
+    text = failure.text_of(made, "f()")
+    subject = f"`{text}` is a coroutine that" if made else "A coroutine"
+    if failure.place is not None and failure.place.frame.f_code.co_flags & 0x80:  # CO_COROUTINE
+        return f"{subject} was not awaited: write `await {text}` (for several: `await asyncio.gather(*coroutines)`)."
+    return f"{subject} was not awaited: write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one."
+
+
+@RULES.when(
+    "TypeError", "not supported between instances of .*'NoneType'", wrong="sorted([1, None])", right="sorted([1, 0])"
+)
+def _none_among_values(failure: Failure, match: re.Match[str]) -> str | None:
+    if not isinstance(failure.expression, ast.Call):
         return None
-    for tree in _operands(failure):
+    return "One of the values is None: leave it out first, `[x for x in values if x is not None]`."
+
+
+@RULES.when(
+    "TypeError AttributeError",
+    "NoneType",
+    wrong="x = [2, 1].sort()\nx.pop()",
+    right="x = sorted([2, 1])\nx.pop()",
+)
+def _none(failure: Failure, match: re.Match[str]) -> str | None:
+    for tree in failure.operands():
         if failure.resolve(tree) is None and not isinstance(tree, ast.Constant):
-            return _why_none(failure, tree)
+            text = failure.text_of(tree)
+            reason = _returns_none(failure, _last_assignment(failure, text), text)
+            return (
+                reason
+                or f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
+            )
         if isinstance(tree, ast.Call) and (reason := _returns_none(failure, tree)):
             return reason
     return "A value here is None: print it, and check the function or assignment that it comes from; a function without `return` returns None."
 
 
-def _operands(failure: Failure) -> Iterator[ast.expr]:
-    """The parts of the failing expression that may be the wrong value."""
-    tree = failure.expression
-    match tree:
-        case ast.BinOp(left=left, right=right):
-            yield from (left, right)
-        case ast.Compare(left=left, comparators=others):
-            yield from (left, *others)
-        case (
-            ast.Attribute(value=value)
-            | ast.Subscript(value=value)
-            | ast.Starred(value=value)
-            | ast.UnaryOp(operand=value)
-        ):
-            yield value
-        case ast.Call(func=function, args=args):
-            if isinstance(function, ast.Attribute):
-                yield function.value
-            yield from args
-            yield function
-        case ast.expr():
-            yield tree
-
-
-def _coroutine(failure: Failure) -> str:
-    for tree in _operands(failure):
-        made = failure.resolve(tree)
-        if type(made) is CoroutineType:
-            return f"`{failure.text_of(tree)}` is a coroutine that was not awaited: {_await(failure, failure.text_of(tree))}."
-    return f"A coroutine was not awaited: {_await(failure, 'f()')}."
-
-
-def _await(failure: Failure, text: str) -> str:
-    if failure.frame is not None and failure.frame.frame.f_code.co_flags & 0x80:  # CO_COROUTINE
-        return f"write `await {text}` (for several: `await asyncio.gather(*coroutines)`)"
-    return f"write `await {text}` inside an `async def`, or `asyncio.run({text})` outside of one"
-
-
-def _why_none(failure: Failure, tree: ast.expr) -> str:
-    text = failure.text_of(tree)
-    assigned = _last_assignment(failure, text)
-    if assigned is not None and (reason := _returns_none(failure, assigned, text)):
-        return reason
-    return f"`{text}` is None here: check it with `if {text} is not None:`, or mend the assignment that it comes from."
-
-
-def _returns_none(failure: Failure, tree: ast.expr, text: str = "") -> str | None:
+def _returns_none(failure: Failure, tree: ast.expr | None, text: str = "") -> str | None:
     """Why a call gave None, if it is one of those that do."""
-    if isinstance(tree, ast.Await):
-        tree = tree.value
-    if not isinstance(tree, ast.Call):
+    call = tree.value if isinstance(tree, ast.Await) else tree
+    if not isinstance(call, ast.Call):
         return None
-    if any(keyword.arg == "inplace" for keyword in tree.keywords):
-        kept = [keyword for keyword in tree.keywords if keyword.arg != "inplace"]
-        call = failure.text_of(ast.Call(func=tree.func, args=tree.args, keywords=kept), "df.method(...)")
-        return f"A method with `inplace=True` returns None: leave `inplace=True` out and assign the result, `{text or 'result'} = {call}`."
-    name = called_name(tree)
+    name = name_of(call.func)
+    if any(keyword.arg == "inplace" for keyword in call.keywords):
+        kept = [keyword for keyword in call.keywords if keyword.arg != "inplace"]
+        better = failure.text_of(ast.Call(func=call.func, args=call.args, keywords=kept), "df.method(...)")
+        return f"A method with `inplace=True` returns None: leave `inplace=True` out and assign the result, `{text or 'result'} = {better}`."
     if name == "print":
         return "`print(...)` returns None: assign the value itself and print it in a line of its own."
-    function = failure.resolve(tree.func)
-    if type(function) is FunctionType and (reason := _without_return(failure, name)):
+    if type(failure.resolve(call.func)) is FunctionType and (reason := _without_return(failure, name)):
         return reason
     if name in _IN_PLACE:
-        owner = failure.text_of(tree.func.value, "values") if isinstance(tree.func, ast.Attribute) else "values"
+        owner = failure.text_of(call.func.value, "values") if isinstance(call.func, ast.Attribute) else "values"
         better = f", or use `sorted({owner})`" if name == "sort" else ""
         return f"`.{name}(...)` changes the object in place and returns None: call it in a line of its own and go on with `{owner}`{better}."
-    if name in _MAYBE_NONE:
-        return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`."
-    return None
+    return f"{_MAYBE_NONE[name]}: check it first, `if {text or 'value'} is not None:`." if name in _MAYBE_NONE else None
 
 
 def _without_return(failure: Failure, name: str) -> str | None:
     """A function of the guest that has no ``return`` with a value, or not on every path."""
-    definition = None
-    for _, node in failure.nodes_of_steps(f"def {name}"):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-            definition = node
-    if definition is None:
+    found = [
+        node
+        for _, node in failure.nodes(f"def {name}")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+    ]
+    if not found:
         return None
-    if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(definition)):
+    if any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(found[-1])):
         return f"`{name}` returned None: one path through it ends without a `return` of a value."
-    return f"`{name}` has no `return`, so it returns None: end it with `return {_result_name(definition)}`."
-
-
-def _result_name(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    match definition.body[-1]:
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return name
-        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Name(id=name)])):
-            return name
-    return "..."
+    result = "..."
+    match found[-1].body[-1]:
+        case (
+            ast.Assign(targets=[ast.Name(id=result)])
+            | ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Name(id=result)]))
+        ):
+            pass
+    return f"`{name}` has no `return`, so it returns None: end it with `return {result}`."
 
 
 def _last_assignment(failure: Failure, text: str) -> ast.expr | None:
     """The value that was assigned to a name last before the failing line, in the steps so far."""
-    if not text.isidentifier() or failure.frame is None:
-        return None
     found: ast.expr | None = None
-    for filename, node in failure.nodes_of_steps(f"{text} =", f"{text}=", f"{text}:"):
+    if not text.isidentifier() or failure.place is None:
+        return None
+    for filename, node in failure.nodes(f"{text} =", f"{text}=", f"{text}:"):
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                if name == text and (filename != failure.frame.filename or node.lineno <= failure.frame.line):
-                    found = value
+            ) if name == text and (filename != failure.place.filename or node.lineno <= failure.place.line):
+                found = value
     return found
 
 
-def hint(failure: Failure) -> str | None:
-    """For a TypeError about the type of a value."""
-    message = failure.message
-    if match := re.search(r"'([\w.]+)' object is not callable", message):
-        return _not_callable(failure, match.group(1))
-    if match := re.search(
-        r"'(method|function|builtin_function_or_method|type)' object is not (subscriptable|iterable)", message
-    ):
-        tree = next(iter(_operands(failure)), None)
-        text = failure.text_of(tree, "f")
-        return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
-    if looped := _loop_variable(failure):
-        return looped
-    if taken := _wrong_kind(failure):
-        return taken
-    if re.search(r"'(method|function|builtin_function_or_method)'", message):
-        for tree in _operands(failure):
-            if type(failure.resolve(tree)) in (FunctionType, type(len)):
-                return f"`{failure.text_of(tree)}` is a function: call it with parentheses, `{failure.text_of(tree)}(...)`."
-        method = next((tree for tree in _operands(failure) if isinstance(tree, ast.Attribute)), None)
-        text = failure.text_of(method, "f")
-        return f"One of the values is a function: call it with parentheses, `{text}()`."
-    if message.startswith("can only concatenate str") and (converted := _number_in_text(failure)):
-        return converted
-    if "isinstance() arg 2" in message or "issubclass() arg 2" in message:
-        return _hidden_type(failure)
+# what is called and is no function
+
+_NOT_CALLABLE = r"'([\w.]+)' object is not callable"
+
+
+@RULES.when(
+    "TypeError",
+    _NOT_CALLABLE,
+    wrong="sorted([{'a': 1}], key='a')",
+    right="sorted([{'a': 1}], key=lambda row: row['a'])",
+    calls=("sorted", "min", "max", "sort"),
+)
+def _key_is_no_function(failure: Failure, match: re.Match[str]) -> str | None:
+    if not failure.call or not any(keyword.arg == "key" for keyword in failure.call.keywords):
+        return None
+    return "`key=` must be a function: `key=lambda item: item['name']`."
+
+
+@RULES.when("TypeError", _NOT_CALLABLE, wrong="list(map('a', [1, 2]))", right="list(map(str, [1, 2]))")
+def _argument_of_builtin(failure: Failure, match: re.Match[str]) -> str | None:
+    calls = [
+        node for node in walk(failure.segment.strip()) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    for name in (name_of(call.func) for call in calls):
+        if failure.lookup(name) is failure.builtins.get(name, 0):
+            if name in ("map", "filter"):
+                return (
+                    f"Give a function first: `{name}(function, values)`, for example `{name}(lambda x: x * 2, values)`."
+                )
+            if name == failure.called:
+                return f"`{name}` calls one of its arguments, which is a `{match[1]}`: give a function there."
     return None
 
 
-def _loop_variable(failure: Failure) -> str | None:
+@RULES.when(
+    "TypeError",
+    _NOT_CALLABLE,
+    wrong="max = 3\nmax(1, 2)",
+    right="largest = 3\nmax(1, 2)",
+)
+def _hidden_builtin(failure: Failure, match: re.Match[str]) -> str | None:
+    name = failure.function.id if isinstance(failure.function, ast.Name) else ""
+    if name not in failure.builtins and name not in _BUILTIN_NAMES:
+        return None
+    return f"`{name}` was assigned a value of type `{match[1]}`, which hides the builtin: rename that variable, and `del {name}` to have the builtin back."
+
+
+@RULES.when(
+    "TypeError",
+    _NOT_CALLABLE,
+    wrong="import datetime\ndatetime(2024, 1, 1)",
+    right="import datetime\ndatetime.datetime(2024, 1, 1)",
+)
+def _module_called(failure: Failure, match: re.Match[str]) -> str | None:
+    name, owner = failure.called, failure.resolve(failure.function)
+    if owner is MISSING or not is_module(owner):
+        return None
+    if name in attribute_names(owner):
+        return f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module_name(owner)} import {name}`."
+    return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
+
+
+@RULES.when(
+    "TypeError",
+    _NOT_CALLABLE,
+    wrong="df['n'].apply(5)",
+    right="df['n'].apply(str)",
+)
+def _method_calls_argument(failure: Failure, match: re.Match[str]) -> str | None:
+    is_method = failure.libraries or type(failure.callee) in _METHODS
+    if not isinstance(failure.function, ast.Attribute) or not is_method:
+        return None
+    return f"`{failure.text_of(failure.function)}` calls one of its arguments, which is a `{match[1]}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
+
+
+@RULES.when(
+    "TypeError",
+    _NOT_CALLABLE,
+    wrong="def area(r):\n    return r * r\narea = area(2)\narea(3)",
+    right="def area(r):\n    return r * r\nfirst = area(2)\narea(3)",
+)
+def _hidden_function(failure: Failure, match: re.Match[str]) -> str | None:
+    name = failure.function.id if isinstance(failure.function, ast.Name) else ""
+    assigned = _last_assignment(failure, name)
+    if assigned is None or not any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(assigned)):
+        return None
+    return f"`{name}` was reassigned to a value of type `{match[1]}`, which hides what it was before: give that variable another name."
+
+
+@RULES.when("TypeError", _NOT_CALLABLE, wrong="r = 2\narea = 3(r + 1)", right="r = 2\narea = 3 * (r + 1)")
+def _number_called(failure: Failure, match: re.Match[str]) -> str | None:
+    if isinstance(failure.function, ast.Attribute) or match[1] not in ("int", "float"):
+        return None
+    text = failure.text_of(failure.function)
+    return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
+
+
+@RULES.when("TypeError", _NOT_CALLABLE, wrong="items = [1]\nitems(0)", right="items = [1]\nitems[0]")
+def _container_called(failure: Failure, match: re.Match[str]) -> str | None:
+    kinds = ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str")
+    call = failure.call
+    if match[1] not in kinds or (
+        isinstance(failure.function, ast.Attribute) and call and not (call.args or call.keywords)
+    ):
+        return None
+    text = failure.text_of(failure.function)
+    return f"`{text}` is a `{match[1]}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
+
+
+@RULES.when(
+    "TypeError",
+    _NOT_CALLABLE,
+    wrong="fig, ax = plt.subplots()\nax.title('x')",
+    right="fig, ax = plt.subplots()\nax.set_title('x')",
+)
+def _setter(failure: Failure, match: re.Match[str]) -> str | None:
+    function = failure.function
+    if (
+        not isinstance(function, ast.Attribute)
+        or attribute_of(failure.resolve(function.value), f"set_{function.attr}") is MISSING
+    ):
+        return None
+    return f"`{failure.text_of(function)}` is a value, not a method: use `{failure.text_of(function.value)}.set_{function.attr}(...)`."
+
+
+@RULES.when("TypeError", _NOT_CALLABLE, wrong="df.shape()", right="df.shape")
+def _value_called(failure: Failure, match: re.Match[str]) -> str | None:
+    kind = (
+        "a value, not a method"
+        if isinstance(failure.function, ast.Attribute)
+        else f"a value of type `{match[1]}`, not a function"
+    )
+    return f"`{failure.text_of(failure.function)}` is {kind}: use it without parentheses."
+
+
+# what is a function and is not called
+
+_FUNCTION = r"'(?:method|function|builtin_function_or_method|type)'"
+
+
+@RULES.when(
+    "TypeError",
+    rf"{_FUNCTION} object is not (subscriptable|iterable)",
+    wrong="'a b'.split[0]",
+    right="'a b'.split()[0]",
+)
+def _function_taken_apart(failure: Failure, match: re.Match[str]) -> str | None:
+    text = failure.text_of(next(iter(failure.operands()), None), "f")
+    return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
+
+
+@RULES.when(
+    "TypeError",
+    r"'(?:method|function|builtin_function_or_method)'",
+    wrong="def f():\n    return 1\nf + 1",
+    right="def f():\n    return 1\nf() + 1",
+)
+def _function_as_value(failure: Failure, match: re.Match[str]) -> str | None:
+    if ">>: 'builtin" in failure.message:
+        return None  # `print >> file` of Python 2
+    trees = list(failure.operands())
+    function = next((tree for tree in trees if type(failure.resolve(tree)) in _METHODS[:2]), None)
+    if function is not None:
+        text = failure.text_of(function)
+        return f"`{text}` is a function: call it with parentheses, `{text}(...)`."
+    method = next((tree for tree in trees if isinstance(tree, ast.Attribute)), None)
+    return f"One of the values is a function: call it with parentheses, `{failure.text_of(method, 'f')}()`."
+
+
+# values of a loop, arguments of another kind
+
+
+@RULES.when(
+    "TypeError",
+    "indices must be integers",
+    wrong="for row in {'a': {'n': 1}}:\n    row['n']",
+    right="for key, row in {'a': {'n': 1}}.items():\n    row['n']",
+)
+def _loop_variable(failure: Failure, match: re.Match[str]) -> str | None:
     """The variable of a loop that gives something else than it is taken for: names of columns, keys, pairs of rows."""
     tree = failure.expression
-    if not isinstance(tree, ast.Subscript) or not isinstance(tree.value, ast.Name) or failure.frame is None:
-        return None
-    if not re.search(r"indices must be integers", failure.message):
-        return None
-    name, line, loop = tree.value.id, failure.frame.line, None
-    try:
-        module = ast.parse(failure.sources.get(failure.frame.filename, ""))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    for node in ast.walk(module):
-        match node:
-            case ast.For(target=ast.Name(id=variable), lineno=first) if variable == name:
-                loop = node.iter if first < line <= (node.end_lineno or line) else loop
-    if loop is None:
-        return None
-    text = failure.text_of(loop, "values")
-    if (
-        isinstance(loop, ast.Call)
-        and isinstance(loop.func, ast.Attribute)
-        and loop.func.attr in ("iterrows", "items", "enumerate")
-    ):
-        other = "index" if loop.func.attr == "iterrows" else "key"
-        return f"`{text}` gives pairs: write `for {other}, {name} in {text}:`."
-    if isinstance(loop, ast.Call) and isinstance(loop.func, ast.Name) and loop.func.id in ("enumerate", "zip"):
-        return f"`{loop.func.id}` gives tuples: write `for i, {name} in {text}:`."
+    name = name_of(tree.value) if isinstance(tree, ast.Subscript) else ""
+    loop = _loop_over(failure, name)
+    text, called = failure.text_of(loop, "values"), name_of(loop.func) if isinstance(loop, ast.Call) else ""
+    if called in ("iterrows", "items"):
+        return f"`{text}` gives pairs: write `for {'index' if called == 'iterrows' else 'key'}, {name} in {text}:`."
+    if called in ("enumerate", "zip"):
+        return f"`{called}` gives tuples: write `for i, {name} in {text}:`."
     found = failure.resolve(loop)
     if library_kind(found) == "pandas.DataFrame":
         return f"A loop over a DataFrame gives the names of its columns: write `for _, {name} in {text}.iterrows():`, or `for {name} in {text}.itertuples():`."
-    if issubclass(type(found), dict):
+    if (found is not MISSING and (issubclass(type(found), dict) or isinstance(loop, ast.Dict))) or isinstance(
+        loop, ast.Dict
+    ):
         return (
             f"A loop over a dict gives its keys: write `for key, {name} in {text}.items():`, or take `{text}[{name}]`."
         )
     return None
 
 
-def _wrong_kind(failure: Failure) -> str | None:
-    """A text where a number is needed, a member of an Enum that is taken for its value, a shape that is called."""
-    tree = failure.expression
-    if isinstance(tree, ast.Call) and "'str' object cannot be interpreted as an integer" in failure.message:
-        wrong = next(
-            (arg for arg in [*tree.args, *(k.value for k in tree.keywords)] if type(failure.resolve(arg)) is str), None
-        )
-        name = called_name(tree)
-        if name in ("date", "datetime"):
-            return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
-        if name == "int" and len(tree.args) + len(tree.keywords) > 1:
-            return "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
-        if wrong is not None:
-            return f"Turn the text into a number first: `int({failure.text_of(wrong)})`."
-    if re.search(
-        r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'", failure.message
-    ) and isinstance(tree, ast.Call):
-        return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
-        if "slice indices" in failure.message and tree.func.attr in ("startswith", "endswith"):
-            return f"Give several texts as one tuple: `{failure.text_of(tree.func)}(('a', 'b'))`."
-        wrong_kind = re.search(r"'(list|tuple|dict|set)' object cannot be interpreted as an integer", failure.message)
-        if wrong_kind:
-            return f"`{tree.func.attr}` needs a whole number where it was given a `{wrong_kind[1]}`: give the numbers separately, or check the order of the arguments."
-    if failure.libraries and isinstance(tree, ast.Call) and "can only concatenate str" in failure.message:
-        texts = [arg for arg in tree.args if type(failure.resolve(arg)) is str]
-        if texts:
-            return f"Turn the texts into numbers first: `int({failure.text_of(texts[0])})`."
-    if failure.message.startswith(("unsupported operand", "'<'", "'>'")):
-        for part in _operands(failure):
-            value = failure.resolve(part)
-            if value is not MISSING and "_member_names_" in type.__dict__["__dict__"].__get__(type(value)):
-                text = failure.text_of(part)
-                return f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
-    if "bad operand type for unary +" in failure.message and re.search(r"=\+", _line_of(failure)):
-        return "`=+` assigns a positive value: to add write `+=`."
-    return None
+def _loop_over(failure: Failure, name: str) -> ast.expr | None:
+    """What the loop around the failing line runs over, if `name` is its variable."""
+    line, loop = failure.place.line if failure.place else 0, None
+    for node in walk(failure.source):
+        match node:
+            case ast.For(target=ast.Name(id=variable), lineno=first) if variable == name:
+                loop = node.iter if first < line <= (node.end_lineno or line) else loop
+    return loop
 
 
-def _line_of(failure: Failure) -> str:
-    if failure.frame is None:
-        return ""
-    lines = failure.sources.get(failure.frame.filename, "").split("\n")
-    return lines[failure.frame.line - 1] if 0 < failure.frame.line <= len(lines) else ""
+@RULES.when(
+    "TypeError",
+    "'str' object cannot be interpreted as an integer",
+    wrong="import datetime\ndatetime.date('2024-01-31')",
+    right="import datetime\ndatetime.date.fromisoformat('2024-01-31')",
+    calls=("date", "datetime"),
+)
+def _date_of_text(failure: Failure, match: re.Match[str]) -> str | None:
+    name = failure.called
+    return f"Give numbers, `{name}(2024, 1, 31)`, or read a text with `{name}.fromisoformat(text)`."
 
 
-def _number_in_text(failure: Failure) -> str | None:
+@RULES.when(
+    "TypeError", "'str' object cannot be interpreted as an integer", wrong="range('3')", right="range(int('3'))"
+)
+def _text_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
+    call = failure.call
+    given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
+    if failure.called == "int" and len(given) > 1:
+        return "The base is a whole number: `int(text, 16)` for hexadecimal, `int(text, 2)` for binary text."
+    wrong = next((arg for arg in given if type(failure.resolve(arg)) is str), None)
+    return f"Turn the text into a number first: `int({failure.text_of(wrong)})`." if wrong is not None else None
+
+
+@RULES.when(
+    "TypeError",
+    r"'(list|tuple|dict|set)' object cannot be interpreted as an integer",
+    wrong="'a-b'.replace('-', '', [1])",
+    right="'a-b'.replace('-', '', 1)",
+)
+def _container_for_integer(failure: Failure, match: re.Match[str]) -> str | None:
+    if not isinstance(failure.function, ast.Attribute):
+        return None
+    return f"`{failure.called}` needs a whole number where it was given a `{match[1]}`: give the numbers separately, or check the order of the arguments."
+
+
+@RULES.when(
+    "TypeError",
+    r"'[<>]=?' not supported between instances of '(\w+)' and '(?!\1')\w+'",
+    wrong="sorted([3, 'a', 1])",
+    right="sorted([3, 'a', 1], key=str)",
+)
+def _mixed_types(failure: Failure, match: re.Match[str]) -> str | None:
+    if not isinstance(failure.expression, ast.Call):
+        return None
+    return "The values are of several types: convert them to one type first, or give `key=str`; None is left out with `[x for x in values if x is not None]`."
+
+
+@RULES.when(
+    "TypeError",
+    "can only concatenate str",
+    wrong="import random\nrandom.randint(1, '6')",
+    right="import random\nrandom.randint(1, 6)",
+)
+def _sum_of_texts(failure: Failure, match: re.Match[str]) -> str | None:
+    texts = [arg for arg in (failure.call.args if failure.call else []) if type(failure.resolve(arg)) is str]
+    return (
+        f"Turn the texts into numbers first: `int({failure.text_of(texts[0])})`."
+        if failure.libraries and texts
+        else None
+    )
+
+
+@RULES.when("TypeError", "^can only concatenate str", wrong="age = '36'\nage + 1", right="age = '36'\nint(age) + 1")
+def _number_in_text(failure: Failure, match: re.Match[str]) -> str | None:
     """``'36' + 1``: the text holds a number, so a sum was meant rather than a longer text."""
     tree = failure.expression
     if not isinstance(tree, ast.BinOp):
         return None
     left, right = failure.resolve(tree.left), failure.resolve(tree.right)
-    if type(left) is str and type(right) in (int, float) and re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", left):
-        name = "float" if "." in left else "int"
-        return (
-            f"The text holds a number: to add, convert it, `{name}({failure.text_of(tree.left)})`; to join texts use"
-            f" `str({failure.text_of(tree.right)})`."
-        )
+    if type(left) is not str or type(right) not in (int, float) or not re.fullmatch(r"\s*[-+]?\d+(\.\d*)?\s*", left):
+        return None
+    kind = "float" if "." in left else "int"
+    return f"The text holds a number: to add, convert it, `{kind}({failure.text_of(tree.left)})`; to join texts use `str({failure.text_of(tree.right)})`."
+
+
+@RULES.when(
+    "TypeError",
+    "^(?:unsupported operand|'<'|'>')",
+    wrong="import enum\nclass Level(enum.Enum):\n    LOW = 1\nLevel.LOW + 1",
+    right="import enum\nclass Level(enum.Enum):\n    LOW = 1\nLevel.LOW.value + 1",
+)
+def _member_of_enum(failure: Failure, match: re.Match[str]) -> str | None:
+    for tree in failure.operands():
+        value = failure.resolve(tree)
+        if value is not MISSING and enum_members(value):
+            text = failure.text_of(tree)
+            return f"`{text}` is a member of an Enum: use `{text}.value`, or make the class an `IntEnum`."
     return None
 
 
-def _not_callable(failure: Failure, kind: str) -> str | None:
-    call = failure.call
-    function = call.func if call is not None else None
-    text = failure.text_of(function, "x")
-    if isinstance(function, ast.Name):
-        name = function.id
-        owner = failure.lookup(name)
-        if owner is not MISSING and owner is failure.builtins.get(name):
-            return _argument_not_callable(failure, name, kind)
-        if name in failure.builtins or name in _BUILTIN_NAMES:
-            return f"`{name}` was assigned a value of type `{kind}`, which hides the builtin: rename that variable, and `del {name}` to have the builtin back."
-        if issubclass(type(owner), ModuleType) and owner is not MISSING:
-            module = module_name(owner)
-            if name in attribute_names(owner):
-                return f"`{name}` is the module: call `{name}.{name}(...)`, or import it with `from {module} import {name}`."
-            return f"`{name}` is a module: call a function in it, `{name}.function(...)`."
-        if type(owner) is CoroutineType:
-            return f"`{name}` is a coroutine: write `await {name}`."
-    if isinstance(function, ast.Attribute) and type(failure.resolve(function)) in (
-        FunctionType,
-        type(len),
-        type(str.join),
-    ):
-        return f"`{text}` calls one of its arguments, which is a `{kind}`: give a function there, or a dict to rename with, `{{'old': 'new'}}`."
-    assigned = _last_assignment(failure, function.id) if isinstance(function, ast.Name) else None
-    if assigned is not None and any(isinstance(part, ast.Name) and part.id == text for part in ast.walk(assigned)):
-        return f"`{text}` was reassigned to a value of type `{kind}`, which hides what it was before: give that variable another name."
-    if (
-        isinstance(function, ast.Attribute)
-        and call is not None
-        and not call.args
-        and not call.keywords
-        and kind in ("tuple", "list", "str", "dict", "ndarray", "numpy.ndarray")
-    ):
-        return f"`{text}` is a value, not a method: use it without parentheses."
-    if isinstance(function, ast.Constant) or (kind in ("int", "float") and not isinstance(function, ast.Attribute)):
-        return f"`{text}` is a number: write the multiplication sign, `{text} * (...)`, or rename the variable if a function of that name was meant."
-    if kind in ("list", "dict", "tuple", "DataFrame", "Series", "ndarray", "numpy.ndarray", "str"):
-        return f"`{text}` is a `{kind}`: use square brackets, `{text}[...]`, to take items; if a function of that name was meant, rename the variable."
-    if kind == "NoneType":
-        return f"`{text}` is None: check the assignment or the decorator that it comes from; a decorator must return a function."
-    if isinstance(function, ast.Attribute):
-        if attribute_of(failure.resolve(function.value), f"set_{function.attr}") is not MISSING:
-            return (
-                f"`{text}` is a value, not a method: use `{failure.text_of(function.value)}.set_{function.attr}(...)`."
-            )
-        return f"`{text}` is a value, not a method: use it without parentheses."
-    return f"`{text}` is a value of type `{kind}`, not a function: use it without parentheses."
+@RULES.when(
+    "TypeError", r"bad operand type for unary \+", wrong="total = 'a'\ntotal =+ 'b'", right="total = 'a'\ntotal += 'b'"
+)
+def _positive_assigned(failure: Failure, match: re.Match[str]) -> str | None:
+    return "`=+` assigns a positive value: to add write `+=`." if re.search(r"=\+", failure.line) else None
 
 
-def _argument_not_callable(failure: Failure, name: str, kind: str) -> str:
-    """A builtin that was given something else than a function where it needs one: ``sorted(rows, key='name')``."""
-    if name in ("sorted", "min", "max"):
-        return "`key=` must be a function: `key=lambda item: item['name']`."
-    if name in ("map", "filter"):
-        return f"Give a function first: `{name}(function, values)`, for example `{name}(lambda x: x * 2, values)`."
-    return f"`{name}` calls one of its arguments, which is a `{kind}`: give a function there."
-
-
-def _hidden_type(failure: Failure) -> str | None:
-    call = failure.call
-    if call is None or len(call.args) != 2:
-        return None
-    if isinstance(call.args[1], ast.Name) and call.args[1].id in _BUILTIN_NAMES:
-        name = call.args[1].id
+@RULES.when(
+    "TypeError",
+    r"(?:isinstance|issubclass)\(\) arg 2",
+    wrong="list = [1]\nisinstance([2], list)",
+    right="values = [1]\nisinstance([2], list)",
+)
+def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
+    name = name_of(failure.call.args[-1]) if failure.call and failure.call.args else ""
+    if name in _BUILTIN_NAMES:
         return f"`{name}` was assigned a value, which hides the builtin type: rename that variable, and `del {name}`."
     return "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
-
-
-_BUILTIN_NAMES = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))

@@ -66,7 +66,14 @@ LATE = (
     "safeexec.compiler.transformer",
     "safeexec.child.step.errors",
     "safeexec.child.step.tracebacks",
+    "safeexec.hints.tables.modules",
+    "safeexec.hints.tables.libraries",
+    "safeexec.hints.tables.attributes",
+    "safeexec.hints.tables.foreign",
+    "safeexec.hints.tables.messages",
     "safeexec.hints.runtime",
+    "safeexec.hints.syntax",
+    "safeexec.hints.limits",
     "safeexec.compiler.diagnostics",
     "asttokens.line_numbers",
     "cloudpickle",
@@ -179,12 +186,7 @@ pages of 4 KiB less (3.11)."""
 
 
 def warm(server: Server) -> None:
-    """Read the tables of hints, which an error would read, specialise the code of a step, and take everything out of
-    the collector's sight.
-    """
-    from safeexec.hints.runtime import warm as read_tables
-
-    read_tables()
+    """Specialise the code of a step, and take everything out of the collector's sight."""
     for _ in range(REHEARSALS):
         server.rehearse()
     gc.collect()

@@ -54,10 +54,9 @@ print(json.dumps(told))
 NEEDS = """
 import copy, datetime, json, logging, sys, traceback, warnings, zoneinfo
 import tracemalloc, difflib, inspect, tokenize
-from safeexec.hints.runtime import warm
+import safeexec.hints.runtime, safeexec.hints.syntax, safeexec.hints.limits
 from safeexec.compiler import transformer
 import cloudpickle, asttokens, RestrictedPython
-warm()
 texts = ["x\u20ac".encode("cp1252").hex(), "\u00fc".encode("idna").hex(), bytes([129]).decode("cp037")]
 when = datetime.datetime(2024, 7, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Paris"))
 try:
@@ -128,7 +127,6 @@ MORE = (
     "safeexec.child.process.selftest",
     "safeexec.child.step.sql",
     "safeexec.child.process.state",
-    "safeexec.hints.tables.constructs",
     "safeexec.hints.limits",
     "safeexec.protocol.values.frames",
     "safeexec.protocol.values.tables",

@@ -107,9 +107,8 @@ def _hint(
         from safeexec.hints.syntax import syntax_hint
 
         return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
-    from safeexec.hints.failure import Place
     from safeexec.hints.limits import limit_hint
-    from safeexec.hints.runtime import Failure, runtime_hint
+    from safeexec.hints.runtime import Failure, Place, runtime_hint
 
     if is_out_of_memory(exc):
         return limit_hint("memory") or ""
@@ -123,7 +122,7 @@ def _hint(
     failure = Failure(
         exc=exc,
         message=message,
-        frame=Place(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
+        place=Place(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         segment=lines.segment(frames[-1]) if frames else "",
         rest_of_line=lines.rest(frames[-1]) if frames else "",
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
@@ -131,7 +130,7 @@ def _hint(
         namespace=namespace,
         plan=plan,
         lost_names=lost_names,
-        workspace_files=workspace_files,
+        workspace_files=workspace_files or list,
     )
     try:
         return runtime_hint(failure) or ""

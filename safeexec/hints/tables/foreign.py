@@ -433,3 +433,25 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
 """Type name → attribute of another language or type → what to write; ``{obj}`` is the object's own source text."""
 ATTRIBUTES["datetime"] = {**ATTRIBUTES["date"], "date": "Use `{obj}.date()`."}
 ATTRIBUTES["datetime"].pop("hour")
+
+CLASSES: dict[str, str] = {
+    "datetime.datetime": "`datetime` is the class here: use `datetime(2024, 1, 31)` itself.",
+    "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
+    "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
+    "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
+    "datetime.parse": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
+    "datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
+    "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
+    "date.parse": "Use `date.fromisoformat(text)`.",
+    "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
+    "date.from_string": "Use `date.fromisoformat(text)`.",
+    "int.parse": "Use `int(text)`.",
+    "int.Parse": "Use `int(text)`.",
+    "float.parse": "Use `float(text)`.",
+    "str.valueOf": "Use `str(value)`.",
+    "str.from_int": "Use `str(value)`.",
+    "date.now": "Use `date.today()`.",
+    "str.format_map": "Use an f-string.",
+    "dict.fromlist": "Use `dict(pairs)`.",
+}
+"""Class and attribute → what to write; for names that are asked of a class instead of its module or an instance."""

@@ -1,0 +1,287 @@
+# ruff: noqa: E501 (one sentence, one line)
+"""Rules for columns and labels that a table does not have."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from safeexec.hints.failure import Failure
+from safeexec.hints.matching import nearest, quoted
+from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind, type_name
+from safeexec.hints.rules import Rules
+
+RULES = Rules()
+APPLIED = (
+    "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with"
+    " whole columns, `df['a'] + df['b']`."
+)
+_MOST_LABELS = 2000
+_INDEXERS = ("_LocIndexer", "_iLocIndexer", "_AtIndexer", "_iAtIndexer")
+_OF_NUMBERS = ("corr", "cov", "corrwith", "mean", "sum", "std", "var", "median", "quantile", "skew", "kurt", "sem")
+"""Methods of a frame that take `numeric_only`."""
+_IN_SENTENCE = (
+    r"not in index|not found in axis|are in the|not in columns|Column\(s\)|Columns? not found|do not exist"
+    r"|not present in the DataFrame|not found in columns|labels are not columns|^\['.*'\]$"
+)
+"""What tells a sentence about columns from the name of a column."""
+
+
+def columns_of(frame: Any) -> list[str]:
+    """The column names of a DataFrame that are plain strings; none for anything else."""
+    if type(frame) is not library_class("DataFrame"):
+        return []
+    parts = [
+        part for column in frame.columns[:_MOST_LABELS] for part in (column if type(column) is tuple else (column,))
+    ]
+    return [part for part in parts if type(part) is str]
+
+
+def column_hint(name: str, columns: list[str], text: str = "df") -> str | None:
+    """The column that was meant, or the ones there are."""
+    if not columns:
+        return None
+    for column in columns:
+        if column != name and column.strip() == name.strip():
+            return f"The column is called `{column!r}`, with blanks around it: use that name, or first `{text}.columns = {text}.columns.str.strip()`."
+    if found := nearest(name, columns, 2):
+        return f"There is no column {name!r}; did you mean {' or '.join(f'`{column!r}`' for column in found)}?"
+    return f"There is no column {name!r}; the columns are {quoted(map(repr, columns), 12)}."
+
+
+def is_applied_to_columns(failure: Failure, name: str) -> bool:
+    """Does `DataFrame.apply` call the guest's function with columns, and is `name` one of the frame's columns?"""
+    frame = failure.place.frame.f_back if failure.place is not None else None
+    for _ in range(12):
+        if frame is None:
+            return False
+        owner = frame.f_locals.get("self", MISSING)
+        if frame.f_code.co_name == "apply" and library_kind(owner) == "pandas.DataFrame":
+            return name in columns_of(owner)
+        frame = frame.f_back
+    return False
+
+
+def _frames(failure: Failure) -> list[Any]:
+    """The DataFrames and Series among the local variables of the library, outermost first."""
+    found: dict[int, Any] = {}
+    for variables in failure.library_locals():
+        owner = variables.get("self", MISSING)
+        grouped = library_kind(owner) == "pandas.GroupBy" or type_name(type(owner)) in _INDEXERS
+        for value in [*variables.values(), *([attribute_of(owner, "obj")] if grouped else [])]:
+            if library_kind(value) in ("pandas.DataFrame", "pandas.Series"):
+                found.setdefault(id(value), value)
+    return list(found.values())[:8]
+
+
+def _first(failure: Failure, kind: str) -> Any:
+    """The frame or series that the failing expression is about, if it is of this kind; else `MISSING`."""
+    frames = _frames(failure)
+    return frames[0] if frames and library_kind(frames[0]) == kind else MISSING
+
+
+def _text(failure: Failure) -> str:
+    """How the program names the frame; ``df`` if it has no short name."""
+    tree: ast.AST | None = failure.expression
+    while isinstance(tree, ast.Subscript | ast.Attribute | ast.Call):
+        tree = tree.func if isinstance(tree, ast.Call) else tree.value
+    named = isinstance(tree, ast.Name) and library_kind(failure.lookup(tree.id)) == "pandas.DataFrame"
+    return tree.id if named and isinstance(tree, ast.Name) else "df"
+
+
+def _wanted(failure: Failure) -> list[str]:
+    """The names that the message or the key says are missing."""
+    key = failure.argument
+    if type(key) in (tuple, list):
+        return [part for part in key if type(part) is str]
+    if type(key) is not str:
+        return re.findall(r"'([^']*)'", failure.message.partition("dtype=")[0]) if library_kind(key) else []
+    if "slice bound" in key:
+        return re.findall(r"label '(.*?)'", key)
+    if match := re.match(r"Columns? not found: ([^']+)$", key):
+        return match.group(1).split(", ")
+    if re.search(_IN_SENTENCE, key):
+        key = key[key.find("[") :] if "labels are not columns" in key else key
+        return re.findall(r"'((?:[^'\\]|\\.)*)'", re.sub(r"dtype='\w+'", "", key)) or [key]
+    return [key]
+
+
+def _all_columns(failure: Failure) -> list[str]:
+    return list(dict.fromkeys(column for frame in _frames(failure) for column in columns_of(frame)))
+
+
+def _uses_labels(failure: Failure) -> bool:
+    return re.search(r"\.(loc|at)\s*\[", failure.segment) is not None
+
+
+@RULES.when(
+    "KeyError",
+    wrong="df.merge(pd.DataFrame({'Region': ['N']}), on='region')",
+    right="df.merge(pd.DataFrame({'Region': ['N']}), left_on='region', right_on='Region')",
+)
+def _of_merge(failure: Failure, match: re.Match[str]) -> str | None:
+    """A key of `merge` that one of the two frames does not have, although the other does."""
+    name = failure.argument
+    if type(name) is not str or not any(frame.f_code.co_name == "merge" for frame in failure.libraries[:3]):
+        return None
+    for variables in failure.library_locals():
+        left, right = columns_of(variables.get("left")), columns_of(variables.get("right"))
+        if not left or not right or (name in left) == (name in right):
+            continue
+        side, lacking = ("right", right) if name in left else ("left", left)
+        other = next(iter(nearest(name, lacking)), "")
+        given = f"it has {other!r}" if other else f"its columns are {quoted(map(repr, lacking), 12)}"
+        keys = (name, other or "...") if name in left else (other or "...", name)
+        return (
+            f"The {side} frame has no column {name!r}, {given}: name both, `left_on={keys[0]!r}, right_on={keys[1]!r}`."
+        )
+    return None
+
+
+@RULES.when("KeyError", wrong="df.apply(lambda row: row['n'] + 1)", right="df.apply(lambda row: row['n'] + 1, axis=1)")
+def _applied(failure: Failure, match: re.Match[str]) -> str | None:
+    wanted = _wanted(failure)
+    return APPLIED if wanted and is_applied_to_columns(failure, wanted[0]) else None
+
+
+@RULES.when(
+    "KeyError",
+    wrong="s = pd.Series([1, 2], index=['a', 'b'])\ns['c']",
+    right="s = pd.Series([1, 2], index=['a', 'b'])\ns['b']",
+)
+def _label_of_series(failure: Failure, match: re.Match[str]) -> str | None:
+    series, key, wanted = _first(failure, "pandas.Series"), failure.argument, _wanted(failure)
+    if series is MISSING or type(series) is not library_class("Series"):
+        return None
+    if type(key) is int:
+        return f"The index has no label {key}: by position use `.iloc[{key}]`."
+    labels = [label for label in series.index[:_MOST_LABELS] if type(label) is str]
+    if not wanted or not labels:
+        return (
+            f"The index has no label {wanted[0]!r}: a Series has one column of values; by position use `.iloc[0]`."
+            if wanted
+            else None
+        )
+    if found := nearest(wanted[0], labels, 2):
+        return f"The index has no label {wanted[0]!r}; did you mean {' or '.join(f'`{label!r}`' for label in found)}?"
+    return f"The index has no label {wanted[0]!r}; the labels are {quoted(map(repr, labels), 10)}."
+
+
+@RULES.when("KeyError", wrong="df['region', 'n']", right="df[['region', 'n']]")
+def _columns_without_list(failure: Failure, match: re.Match[str]) -> str | None:
+    wanted, columns = _wanted(failure), _all_columns(failure)
+    if type(failure.argument) is not tuple or len(wanted) < 2 or not set(wanted) <= set(columns):
+        return None
+    return (
+        f"Give the columns as a list, with two pairs of brackets: `{_text(failure)}[[{', '.join(map(repr, wanted))}]]`."
+    )
+
+
+@RULES.when("KeyError", wrong="df.drop('Amount')", right="df.drop(columns='Amount')", calls=("drop",))
+def _dropped_column(failure: Failure, match: re.Match[str]) -> str | None:
+    name = next((name for name in _wanted(failure) if name in _all_columns(failure)), "")
+    return (
+        f"`drop` removes rows unless told otherwise: use `{_text(failure)}.drop(columns={name!r})`."
+        if name and "axis" in failure.message
+        else None
+    )
+
+
+@RULES.when("KeyError", wrong="df.loc['Amount']", right="df['Amount']")
+def _column_as_row(failure: Failure, match: re.Match[str]) -> str | None:
+    wanted, text = _wanted(failure), _text(failure)
+    if not wanted or wanted[0] not in _all_columns(failure) or not _uses_labels(failure):
+        return None
+    return f"{wanted[0]!r} is a column, not a row label: use `{text}[{wanted[0]!r}]` or `{text}.loc[:, {wanted[0]!r}]`."
+
+
+@RULES.when("KeyError", wrong="df.loc[7]", right="df.iloc[1]")
+def _row_by_number(failure: Failure, match: re.Match[str]) -> str | None:
+    key, text = failure.argument, _text(failure)
+    if type(key) not in (int, float) or _first(failure, "pandas.DataFrame") is MISSING:
+        return None
+    if _uses_labels(failure):
+        return f"There is no row with the label {key}: `.loc` takes labels of the index; rows by position are `{text}.iloc[i]`, and `len({text})` is their number."
+    return f"Rows by position are `{text}.iloc[{key}]`; the columns are {quoted(map(repr, _all_columns(failure)), 12)}."
+
+
+@RULES.when(
+    "KeyError", wrong="df.set_index('region')['region']", right="df.set_index('region').reset_index()['region']"
+)
+def _index_as_column(failure: Failure, match: re.Match[str]) -> str | None:
+    frame, text = _first(failure, "pandas.DataFrame"), _text(failure)
+    names = frame.index.names if type(frame) is library_class("DataFrame") else ()
+    name = next((name for name in _wanted(failure) if name in [other for other in names if type(other) is str]), "")
+    return (
+        f"{name!r} is the index, not a column: use `{text}.reset_index()` first, or `{text}.index`." if name else None
+    )
+
+
+@RULES.when("KeyError", wrong="df['Amuont']", right="df['Amount']")
+def _no_such_column(failure: Failure, match: re.Match[str]) -> str | None:
+    columns, text = _all_columns(failure), _text(failure)
+    missing = next((name for name in _wanted(failure) if name not in columns), None)
+    if missing is None or _first(failure, "pandas.DataFrame") is MISSING:
+        return None
+    if _uses_labels(failure) and not _behind_comma(failure, missing) and not nearest(missing, columns):
+        return f"There is no row with the label {missing!r}: `.loc` takes labels of the index; select rows by a condition, `{text}[{text}[column] == {missing!r}]`."
+    return column_hint(missing, columns, text)
+
+
+def _behind_comma(failure: Failure, name: str) -> bool:
+    """Does the name stand behind the comma of ``.loc[rows, name]``?"""
+    match failure.expression:
+        case ast.Subscript(slice=ast.Tuple(elts=[_, second])):
+            return any(isinstance(part, ast.Constant) and part.value == name for part in ast.walk(second))
+    return False
+
+
+@RULES.when(
+    "UndefinedVariableError",
+    "name '(.*)' is not defined",
+    wrong="df.query('Amonut > 1')",
+    right="df.query('Amount > 1')",
+)
+def _in_query(failure: Failure, match: re.Match[str]) -> str | None:
+    found = nearest(match[1], _all_columns(failure), 2)
+    return (
+        f"There is no column {match[1]!r}; did you mean {' or '.join(f'`{column}`' for column in found)}?"
+        if found
+        else None
+    )
+
+
+@RULES.when(
+    "ValueError",
+    r"Usecols do not match columns, columns expected but not found: \[(.*)\]|[Mm]issing column provided to 'parse_dates': '(.*)'",
+    wrong="import io\npd.read_csv(io.StringIO('day,sales\\n1,2'), usecols=['day', 'sale'])",
+    right="import io\npd.read_csv(io.StringIO('day,sales\\n1,2'), usecols=['day', 'sales'])",
+)
+def _of_file(failure: Failure, match: re.Match[str]) -> str | None:
+    """The column of a file that was meant; its header is among the local variables of the parser."""
+    wanted = match[2].split(", ") if match[2] else re.findall(r"'([^']*)'", match[1])
+    for variables in failure.library_locals():
+        for name in ("columns", "names", "usecols_dtype"):
+            header: Any = variables.get(name)
+            labels = [label for label in header if type(label) is str] if type(header) in (list, tuple) else []
+            missing = [label for label in wanted if label not in labels]
+            if labels and missing:
+                return column_hint(missing[0], labels)
+    return (
+        f"The file has no column {', '.join(map(repr, wanted))}: read it without this argument and print `df.columns`."
+    )
+
+
+@RULES.when(
+    "ValueError",
+    r"invalid literal for int\(\)|could not convert string to float",
+    wrong="df.corr()",
+    right="df.corr(numeric_only=True)",
+)
+def _texts_in_table(failure: Failure, match: re.Match[str]) -> str | None:
+    if not any(frame.f_globals.get("__name__", "").startswith("pandas.") for frame in failure.libraries[:3]):
+        return None
+    if failure.entered() in _OF_NUMBERS:
+        return "Some columns are text: use `numeric_only=True`, or choose the numeric columns with `df.select_dtypes('number')`."
+    return "Some values are no numbers: use `pd.to_numeric(column, errors='coerce')`, which makes NaN of them."

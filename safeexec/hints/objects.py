@@ -1,0 +1,178 @@
+"""A careful look at objects of guest code: with `type`, class dictionaries and the built-in types' own methods.
+
+No method of a guest's class is called here, no property is read.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+MISSING: Any = object()
+MAX_NAMES = 3000
+_name_of = type.__dict__["__name__"].__get__
+_mro_of = type.__dict__["__mro__"].__get__
+_dict_of = type.__dict__["__dict__"].__get__
+_module_of = type.__dict__["__module__"].__get__
+_module_dict = vars(ModuleType)["__dict__"].__get__
+_GETSET = type(BaseException.__dict__["__dict__"])
+_C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
+_NOT_NAMES = ("self", "module", "type", "None", "True", "False")
+_OF_PYTHON = ("builtins", "collections", "datetime", "re", "decimal", "fractions")
+
+
+def type_name(kind: type) -> str:
+    """``__name__`` of a class, whatever its metaclass says."""
+    return str.__str__(_name_of(kind))
+
+
+def class_of(obj: Any) -> type:
+    """`obj` itself if it is a class, else its class."""
+    return obj if issubclass(type(obj), type) else type(obj)
+
+
+def bases_of(obj: Any) -> tuple[type, ...]:
+    """The classes in which an attribute of `obj` is looked for, the nearest first."""
+    bases: tuple[type, ...] = _mro_of(class_of(obj))
+    return bases
+
+
+def is_of_guest(obj: Any) -> bool:
+    """Was the class, or the class of the object, written by the guest?"""
+    return bool(_module_of(class_of(obj)) == "__main__")
+
+
+def is_of_python(kind: type) -> bool:
+    """Is the class one of Python itself, so that its name says what it is?"""
+    return _module_of(kind) in _OF_PYTHON
+
+
+def is_module(obj: Any) -> bool:
+    """Is it a module?"""
+    return issubclass(type(obj), ModuleType)
+
+
+def members_of(kind: type) -> dict[str, Any]:
+    """What the body of a class defines."""
+    return dict(_dict_of(kind))
+
+
+def enum_members(obj: Any) -> list[str]:
+    """The names of the members, if `obj` is a class made with Enum, or one of its members."""
+    names = _dict_of(class_of(obj)).get("_member_names_")
+    return names if type(names) is list else []
+
+
+def attribute_of(owner: Any, name: str) -> Any:
+    """``owner.name`` from the dictionary of the module, instance or class, without descriptors; or `MISSING`."""
+    if owner is MISSING:
+        return MISSING
+    if is_module(owner):
+        return _module_dict(owner).get(name, MISSING)
+    if name in (own := instance_dict(owner)):
+        return own[name]
+    for base in bases_of(owner):
+        if name in (names := _dict_of(base)):
+            value = names[name]
+            return value.__func__ if type(value) in (staticmethod, classmethod) else value
+    return MISSING
+
+
+def instance_dict(obj: Any) -> dict[str, Any]:
+    """The instance dictionary of `obj`, or an empty one; a class that redefines ``__dict__`` is not asked."""
+    for base in _mro_of(type(obj)):
+        if "__dict__" in (names := _dict_of(base)):
+            found = names["__dict__"].__get__(obj) if type(names["__dict__"]) is _GETSET else None
+            return found if type(found) is dict else {}
+    return {}
+
+
+def attribute_names(obj: Any) -> list[str]:
+    """The names of a module, or of an instance and its classes, read from their dictionaries."""
+    found: dict[Any, None] = {}
+    if is_module(obj):
+        found.update(dict.fromkeys(_module_dict(obj)))
+        exported = _module_dict(obj).get("__all__")
+        found.update(dict.fromkeys(exported if type(exported) in (list, tuple) else ()))
+    else:
+        found.update(dict.fromkeys(instance_dict(obj)))
+        for base in bases_of(obj):
+            found.update(dict.fromkeys(() if base is object else _dict_of(base)))
+    return [name for name in found if type(name) is str][:MAX_NAMES]
+
+
+def public_names(obj: Any) -> list[str]:
+    """Those of `attribute_names` that do not begin with an underscore."""
+    return [name for name in attribute_names(obj) if not name.startswith("_")]
+
+
+def module_name(module: ModuleType) -> str:
+    """The name of a module as it says itself, or an empty string."""
+    name = _module_dict(module).get("__name__")
+    return name if type(name) is str else ""
+
+
+_LIBRARY_KINDS = {
+    "DataFrame": "pandas",
+    "Series": "pandas",
+    "Index": "pandas",
+    "GroupBy": "pandas",
+    "BaseGroupBy": "pandas",
+    "Figure": "matplotlib.figure",
+    "FigureBase": "matplotlib.figure",
+    "Axes": "matplotlib.axes",
+    "ndarray": "numpy",
+    "Generator": "numpy.random",
+}
+
+
+def library_kind(obj: Any) -> str:
+    """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy``, ``numpy.ndarray``, ``.Generator``,
+    ``matplotlib.Figure`` or ``.Axes``; else empty.
+    """
+    for base in _mro_of(type(obj)):
+        module, name = _module_of(base), type_name(base)
+        home = _LIBRARY_KINDS.get(name)
+        if home and type(module) is str and f"{module}.".startswith(f"{home}."):
+            return f"{home.partition('.')[0]}.{name.removesuffix('Base').removeprefix('Base')}"
+    return ""
+
+
+def library_class(name: str) -> Any:
+    """A class of pandas, if pandas has been imported: its methods may be called on objects of exactly this class."""
+    return getattr(sys.modules.get("pandas"), name, MISSING)
+
+
+def parameters(function: Any) -> list[str]:
+    """The names of a function's or class's parameters, without ``self``; empty if they are not known."""
+    if type(function) is MethodType:
+        function = function.__func__
+    if issubclass(type(function), type):
+        made = attribute_of(function, "__init__")
+        function = made if type(made) is FunctionType else attribute_of(function, "__new__")
+    if type(function) is FunctionType:
+        return _of_code(function)
+    signature = getattr(function, "__text_signature__", None) if type(function) in _C_FUNCTIONS else None
+    if type(signature) is not str and (numpy := sys.modules.get("numpy")):
+        if type(function) is type(numpy.linspace):
+            return parameters(getattr(function, "_implementation", None))
+        if type(function) is type(_dict_of(numpy.random.Generator)["integers"]):
+            signature = _first_line(function.__doc__)
+    found = re.findall(r"(?<![\w=.'\"*])([A-Za-z_]\w*)\s*(?=[=,)])", signature if type(signature) is str else "")
+    return [name for name in found if name not in _NOT_NAMES]
+
+
+def _of_code(function: FunctionType) -> list[str]:
+    wrapped, code = function.__dict__.get("__wrapped__"), function.__code__
+    if type(wrapped) is FunctionType and code.co_flags & 0x0C:  # CO_VARARGS, CO_VARKEYWORDS
+        return parameters(wrapped)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [name for name in names if name not in ("self", "cls", "_cls")]
+
+
+def _first_line(documentation: Any) -> str | None:
+    """The signature that the documentation of a compiled function begins with: ``normal(loc=0.0, size=None)``."""
+    found = re.match(r"\s*\w+(\([^()]*(?:\([^()]*\)[^()]*)*\))", documentation) if type(documentation) is str else None
+    return found[1] if found else None

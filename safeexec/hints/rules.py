@@ -1,0 +1,149 @@
+"""The rules for exceptions, and the engine that finds the one that speaks.
+
+A rule says for which exception and message it holds, what to write instead, and has an example that fails with its
+mended form; a test runs both and shows that each example is answered by its own rule. So no rule hides another.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from safeexec.hints.failure import Failure
+from safeexec.hints.matching import needles
+from safeexec.hints.objects import bases_of, is_of_guest, type_name
+
+Finder = Callable[[Failure, "re.Match[str]"], "str | None"]
+
+
+class Rule(NamedTuple):
+    """Which sentence an exception is answered with."""
+
+    kind: str
+    """The name of the exception's class, or of one of its bases."""
+    pattern: str
+    """What its message has, a regular expression."""
+    hint: str | Finder
+    """The sentence, or a function that makes it of the objects at hand and may know none. In a sentence ``{1}`` is the
+    first group of the pattern, and the names of `_PARTS` stand for source text."""
+    wrong: str
+    """An example that fails so."""
+    right: str
+    """Its mended form, which runs."""
+    calls: tuple[str, ...] = ()
+    """The rule holds only where the failing expression calls one of these; empty: anywhere."""
+
+
+class Rules:
+    """Rules by exception, the first of which that has something to say is asked."""
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self.by_kind: dict[str, list[Rule]] = {}
+        self._needles: dict[str, tuple[str, ...]] = {}
+        for rule in rules:
+            self.add(rule)
+
+    def add(self, rule: Rule) -> None:
+        """Keep a rule, behind those that are there."""
+        self.by_kind.setdefault(rule.kind, []).append(rule)
+
+    def when(
+        self, kinds: str, pattern: str = "", *, wrong: str, right: str, calls: tuple[str, ...] = ()
+    ) -> Callable[[Finder], Finder]:
+        """Make a rule of a function, for each of the exceptions in `kinds`."""
+
+        def keep(find: Finder) -> Finder:
+            for kind in kinds.split():
+                self.add(Rule(kind, pattern, find, wrong, right, calls))
+            return find
+
+        return keep
+
+    def answer(self, failure: Failure) -> tuple[Rule, str] | None:
+        """The rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
+        for base in bases_of(failure.kind):
+            for rule in () if is_of_guest(base) else self.by_kind.get(type_name(base), ()):
+                if text := self._ask(rule, failure):
+                    return rule, text
+        return None
+
+    def _ask(self, rule: Rule, failure: Failure) -> str | None:
+        if rule.calls and failure.called not in rule.calls:
+            return None
+        wanted = self._needles.get(rule.pattern)
+        if wanted is None:
+            wanted = self._needles[rule.pattern] = needles(rule.pattern)
+        if wanted and not any(needle in failure.message for needle in wanted):
+            return None
+        match = re.search(rule.pattern, failure.message)
+        if match is None:
+            return None
+        return fill(rule.hint, match, failure) if isinstance(rule.hint, str) else rule.hint(failure, match)
+
+
+def fill(text: str, match: re.Match[str], failure: Failure) -> str:
+    """A sentence with the groups of the message and parts of the failing expression in it."""
+    for number, value in enumerate(match.groups(), 1):
+        text = text.replace("{" + str(number) + "}", value or "")
+    for name, part in _PARTS.items():
+        if "{" + name + "}" in text:
+            value = part(failure)
+            text = text.replace("{{{" + name + "}}}", "{" + value + "}").replace("{" + name + "}", value)
+    return text
+
+
+def _operand(index: int, default: str) -> Callable[[Failure], str]:
+    def part(failure: Failure) -> str:
+        match failure.expression:
+            case ast.BinOp(left=left, right=right) | ast.Compare(left=left, comparators=[right]):
+                tree = (left, right)[index]
+                number = isinstance(tree, ast.Constant) and issubclass(failure.kind, ArithmeticError)
+                return default if number else failure.text_of(tree, default)
+        return default
+
+    return part
+
+
+def _object(failure: Failure) -> str:
+    match failure.expression:
+        case ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value)):
+            return failure.text_of(value, "values")
+    return "values"
+
+
+def _argument(default: str) -> Callable[[Failure], str]:
+    def part(failure: Failure) -> str:
+        match failure.expression:
+            case ast.Call(args=[tree, *_]) | (ast.Name() as tree):
+                return failure.text_of(tree, default)
+        return default
+
+    return part
+
+
+def _gathered(make: Callable[[list[ast.expr]], ast.expr], default: str) -> Callable[[Failure], str]:
+    """The failing call with its arguments as one list or tuple."""
+
+    def part(failure: Failure) -> str:
+        if failure.call is None:
+            return default
+        named = default.format(failure.text_of(failure.function, failure.called))
+        return failure.rewritten([make(list(failure.call.args))], failure.call.keywords, named)
+
+    return part
+
+
+_PARTS: dict[str, Callable[[Failure], str]] = {
+    "left": _operand(0, "a"),
+    "right": _operand(1, "b"),
+    "obj": _object,
+    "arg": _argument("x"),
+    "iter": _argument("n"),
+    "function": lambda failure: failure.text_of(failure.function, failure.called),
+    "as_list": _gathered(lambda items: ast.List(elts=items, ctx=ast.Load()), "{}([a, b])"),
+    "as_tuple": _gathered(lambda items: ast.Tuple(elts=items, ctx=ast.Load()), "{}((3, 4))"),
+}
+"""Parts of the failing expression: operands, the object whose item or method failed, arguments, what is called, and
+the call with its arguments as one list or tuple."""

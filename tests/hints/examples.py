@@ -1,0 +1,53 @@
+"""Runs the examples of the rules for exceptions and prints what is wrong with them; ``0`` or ``1`` is which half."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+from collections.abc import Iterator
+
+from safeexec.hints.rules import Rule
+from safeexec.hints.runtime import RULES
+from safeexec.protocol.plan import LanguagePlan
+from tests.hints.running import FILES, PLAN, WORKSPACE, answer, before, run
+
+OWN_HINT = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, hints={"price": "Call `fetch_price(item)`."})
+
+
+def examples() -> list[Rule]:
+    """Each rule that has an example, once: a rule for several exceptions has one."""
+    every = [rule for rules in RULES.by_kind.values() for rule in rules if rule.wrong and rule.kind != "PatternError"]
+    return list({(rule.hint, rule.wrong): rule for rule in reversed(every)}.values())
+
+
+def plan_for(rule: Rule) -> LanguagePlan:
+    """The policy that the rule holds under."""
+    if "price" in rule.wrong and "_of_policy" in str(rule.hint):
+        return OWN_HINT
+    of_files = rule.kind in ("FileNotFoundError", "FileExistsError", "IsADirectoryError", "NotADirectoryError")
+    of_files = of_files or rule.kind == "PermissionError"
+    return WORKSPACE if of_files and "_no_files" not in str(rule.hint) else PLAN
+
+
+def faults(rule: Rule) -> Iterator[str]:
+    """What is wrong with the example: it does not fail, another rule answers, the mended form fails."""
+    try:
+        kind, found, text = answer(rule.wrong, before(rule.wrong, rule.kind), plan_for(rule))
+        if found is None or found.hint is not rule.hint:
+            yield f"{rule.wrong!r}: {kind} is answered by another rule: {text}"
+        elif text[-1] not in ".?":
+            yield f"{rule.wrong!r}: no sentence: {text}"
+    except BaseException as exc:
+        yield f"{rule.wrong!r}: {exc!r}"
+    try:
+        run(rule.right, before(rule.right, rule.kind))
+    except BaseException as exc:
+        yield f"{rule.right!r} fails: {exc!r}"
+
+
+if __name__ == "__main__":
+    for name in FILES:
+        pathlib.Path(name).write_text("a,b\n1,2\n")
+    chosen = examples()[int(sys.argv[1]) :: 2]
+    print(json.dumps({"examples": len(chosen), "wrong": [fault for rule in chosen for fault in faults(rule)]}))
