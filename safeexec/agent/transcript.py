@@ -25,6 +25,7 @@ from typing import Any
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.extraction import without_thinking
 from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
+from safeexec.untrusted.below import read_named
 
 Entry = dict[str, Any]
 
@@ -38,6 +39,8 @@ _REQUIRED = {
     "end": ("stop", "reason"),
 }
 _LIMITS = ("max_steps", "max_tokens", "max_seconds")
+MAX_BYTES = 1 << 30
+"""Of a transcript that is read; pictures are in it."""
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 """What APIs do not take in the name of a tool, at most 64 characters."""
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
@@ -68,7 +71,7 @@ class Transcript:
         died while it wrote it. Raises TranscriptError that names the line.
         """
         try:
-            data = Path(path).read_bytes()
+            data = read_named(path, max_bytes=MAX_BYTES)
             whole = data[: data.rfind(b"\n") + 1]
             lines = whole.decode("utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:

@@ -5,14 +5,19 @@ replays it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.messages import Message, Reply, TokenUsage, ToolSpec, estimate_tokens
 from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
+from safeexec.untrusted.below import open_named
 
 Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
+
+MAX_BYTES = 1 << 30
+"""Of a recording that is read."""
 
 
 class ScriptedModel:
@@ -92,7 +97,7 @@ def read_replies(path: Path) -> Iterator[Reply]:
     line.
     """
     try:
-        with path.open(encoding="utf-8") as file:
+        with os.fdopen(open_named(path, max_bytes=MAX_BYTES), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue

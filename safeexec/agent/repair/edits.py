@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from safeexec.agent.errors import RepairError
 
-_HUNK = re.compile(r"@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@)?")
+_HUNK = re.compile(r"@@(?: -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?")
 _GIT_NOISE = ("diff --git", "index ", "new file mode", "deleted file mode", "old mode", "new mode", "similarity index")
 _COMPARED = 400
 _MAX_WORK = 20_000_000

@@ -67,7 +67,7 @@ sys.stderr.flush()
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S+ \(\S+\))", re.MULTILINE)
 _REFUSED = re.compile(r"Unknown error 3\d{3}")
-_COUNTS = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)")
+_COUNTS = re.compile(r"\b(\d{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
 )

@@ -1,0 +1,134 @@
+"""Every place in host code where a parser or an opener could meet a stranger's text says why it may.
+
+The search finds regular expressions, `int()`, `open()`, `subprocess`, YAML, HTML, JSON, archives, `find_spec`,
+`import_module` and Python's own parser in the rooms that run in the host. What reads strangers' input belongs into
+`safeexec/untrusted/`, where each reader is bounded and tested; a file elsewhere that uses one of these has a line in
+`WHY`: what it reads, or what bounds it. A new use in a file of the table needs no new line while its line stays true.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import safeexec
+
+ROOT = Path(safeexec.__file__).parent
+ROOMS = ("host", "policy", "reports", "cli", "agent", "adapters")
+MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"}
+CALLS = {"open", "find_spec", "import_module", "literal_eval", "read_text", "compile", "eval", "exec"}
+
+OWN = "reads nothing of a stranger: "
+BOUND = "reads a stranger's text, bounded: "
+
+WHY = {
+    "__init__.py": OWN + "its own modules, by a table of names",
+    "agent/__init__.py": OWN + "its own modules, by a table of names",
+    "agent/blocks.py": BOUND + "a reply in one pass; possessive patterns, numbers of nine digits at most",
+    "agent/extraction.py": BOUND + "a reply whose length the model sets; JSON within a budget, its errors are caught",
+    "agent/loop.py": BOUND
+    + "the arguments of one call, as long as the model may answer; ValueError and RecursionError are caught",
+    "agent/messages.py": BOUND + "counts of a recorded reply; whoever reads the recording catches what int raises",
+    "agent/models/assembly.py": OWN + "writes JSON",
+    "agent/models/mistral.py": OWN + "numbers that the client library has made",
+    "agent/models/offline.py": BOUND
+    + "a recording that the user names, line by line; every error of a line is caught and told",
+    "agent/notebook.py": OWN + "writes JSON",
+    "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
+    "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
+    "agent/repair/judges.py": BOUND + "the lines of a patch, each in one pass; nothing is imported",
+    "agent/repair/verification.py": BOUND
+    + "a log that the output limit has cut; numbers of nine digits at most; archives are written",
+    "agent/snippets.py": BOUND
+    + "the code of one reply, within a budget of parsed characters; what CPython refuses is caught",
+    "agent/survey.py": OWN + "this text runs in the child; what comes back are numbers of the schema",
+    "agent/transcript.py": BOUND
+    + "a recording that the user names: a regular file of a set size, each line by itself, errors caught",
+    "cli/__init__.py": OWN + "its own commands, by a table of names; /dev/null",
+    "cli/agent.py": OWN + "a new file for the transcript",
+    "cli/bench.py": OWN + "its own programs",
+    "cli/check.py": OWN + "writes JSON",
+    "cli/common.py": BOUND + "the program that the user names, to 16 MiB; a pipe is welcome",
+    "cli/doctor.py": OWN + "writes JSON",
+    "cli/many.py": OWN + "writes JSON",
+    "cli/pictures.py": OWN + "sizes of the screen",
+    "cli/policy.py": OWN + "writes JSON",
+    "cli/run.py": OWN + "writes JSON",
+    "host/audit.py": OWN + "writes the records of the host",
+    "host/commands.py": BOUND + "the first bytes of the programs that the policy names",
+    "host/files/state_file.py": BOUND + "lengths are in a header that is checked first; writes",
+    "host/files/workspace.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
+    "host/files/workspace_files.py": BOUND + "by descriptor without a link; sizes first, regular files with one name",
+    "host/sandbox.py": OWN + "a file of the kernel, numbers of the policy",
+    "host/session/standard_input.py": OWN + "its own pipe",
+    "host/session/undo.py": BOUND + "names of checkpoints and the start of a source, each in one pass",
+    "host/startup/confinement.py": OWN + "files of the kernel and of the installation",
+    "host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
+    "host/tools/ready_made.py": BOUND + "files below the directories that the host allowed, never through a last link",
+    "host/tools/type_hints.py": OWN + "annotations of the host, messages of msgspec",
+    "host/waiting.py": OWN + "times",
+    "host/watch/accountant.py": OWN + "files of the kernel",
+    "host/watch/memory.py": OWN + "numbers of the kernel",
+    "host/watch/supervisor.py": OWN + "files of the kernel; the guest's lines go through untrusted.frames",
+    "host/watch/unnamed.py": OWN + "files of the kernel",
+    "observation.py": BOUND + "runs of backticks, possessively; numbers of the caller",
+    "policy/edit.py": OWN + "writes YAML",
+    "policy/profiles.py": OWN + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
+    "policy/resolved.py": OWN + "the prepared profiles of the installation",
+    "policy/schema.py": OWN + "its own source; writes JSON",
+    "reports/card.py": OWN + "top-level names of its own table, which import nothing when they are looked for",
+    "reports/needs.py": BOUND
+    + "one program that the user names, to 16 MiB; top-level names only, which import nothing",
+    "reports/reference.py": OWN + "the documentation of the installation",
+    "reports/review.py": OWN + "modules that a policy names and the review knows",
+    "reports/why.py": BOUND + "one name of a command line; top-level names only, which import nothing",
+    "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
+}
+
+
+def uses(path: Path) -> Iterator[str]:
+    """What a file has of the things that are searched for."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from MODULES & {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            yield from MODULES & {(node.module or "").partition(".")[0]}
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            name = called.rpartition(".")[2]
+            if called in ("int", "os.open", "ast.parse", "msgspec.json.decode") or called in CALLS:
+                yield called
+            elif name in ("find_spec", "import_module", "read_text", "literal_eval") or (
+                name == "open" and node.args and isinstance(node.args[0], ast.Constant)
+            ):
+                yield name
+
+
+def files() -> Iterator[Path]:
+    yield from ROOT.glob("*.py")
+    for room in ROOMS:
+        yield from (ROOT / room).rglob("*.py")
+
+
+def test_every_use_on_strangers_input_is_bounded_or_says_why_it_is_none() -> None:
+    found = {str(path.relative_to(ROOT)): sorted({*uses(path)}) for path in files()}
+    silent = {name: used for name, used in found.items() if used and name not in WHY}
+    assert not silent, "move the reader to safeexec/untrusted/, or give the file its line in WHY"
+
+
+def test_no_line_outlives_its_file() -> None:
+    found = {str(path.relative_to(ROOT)) for path in files() if any(uses(path))}
+    assert not WHY.keys() - found
+
+
+def test_a_line_says_which_of_the_two_it_is() -> None:
+    assert all(line.startswith((OWN, BOUND)) and len(line) > len(OWN) + 4 for line in WHY.values())
+
+
+def test_the_search_finds_what_it_looks_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(
+        "import re, yaml.x\nfrom json import loads\nint(a)\nopen(b)\nos.open(c)\nimportlib.util.find_spec(d)\n"
+    )
+    assert sorted({*uses(path)}) == ["find_spec", "int", "json", "open", "os.open", "re", "yaml"]
