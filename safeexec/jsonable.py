@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from safeexec.protocol.values import Opaque
+from safeexec.protocol.values.format import Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
-    from safeexec.results import Display, ErrorInfo, Result
+    from safeexec.outcomes import Display, ErrorInfo, StepData
 
 _DIGITS_OF_BITS = 14_000
 """Bits of an int that `json.dumps` writes: CPython refuses more than 4300 digits."""
@@ -48,7 +48,7 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
     return {"type": type_name(kind), "repr": short_repr(value, 2000)}
 
 
-def result_to_dict(result: Result) -> dict[str, Any]:
+def result_to_dict(result: StepData) -> dict[str, Any]:
     """A result with all its parts, pictures as base64."""
     usage, error, changes = result.usage, result.error, result.changes
     return {

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
+from safeexec.outcomes import NEWEST_LEFT, STARTS_EMPTY
 from safeexec.text import head_and_tail, printable
 
 if TYPE_CHECKING:
-    from safeexec.results import Display, ErrorInfo, FileChange, Result
+    from safeexec.outcomes import Display, ErrorInfo, FileChange, StepData
 
 Format = Literal["text", "markdown", "mistral", "openai", "anthropic", "mcp"]
 
@@ -54,7 +54,7 @@ Section = tuple[str, str, bool]
 """Label, text, and whether the text is a block of its own (code, output, a traceback)."""
 
 
-def observe(result: Result, max_tokens: int = 2000, format: Format = "text") -> str | list[dict[str, Any]]:
+def observe(result: StepData, max_tokens: int = 2000, format: Format = "text") -> str | list[dict[str, Any]]:
     """`result` within about `max_tokens` tokens (see `estimate_tokens`), pictures not counted.
 
     ``text`` and ``markdown`` give a str, the names of APIs a list of content blocks: one text, then up to four
@@ -83,7 +83,7 @@ def estimate_tokens(text: str) -> int:
 # Text
 
 
-def _write(result: Result, max_tokens: int, *, markdown: bool) -> str:
+def _write(result: StepData, max_tokens: int, *, markdown: bool) -> str:
     head, blocks, rest = _status(result), _blocks(result, markdown), _facts(result)
     fixed_room = int(max_tokens * _FIXED_SHARE) - estimate_tokens(head)
     if estimate_tokens("\n".join(rest)) > fixed_room:
@@ -109,7 +109,7 @@ def _assemble(head: str, blocks: list[Section], rest: list[str], room: int, *, m
     return "\n".join([*parts, *rest])
 
 
-def _status(result: Result) -> str:
+def _status(result: StepData) -> str:
     step = f"Step {result.step}" if result.step else "Step"
     if result.ok:
         empty = not (result.stdout or result.stderr or result.text or result.displays)
@@ -117,7 +117,7 @@ def _status(result: Result) -> str:
     return f"{step}: {result.outcome}: {_ENDS[result.outcome]}."
 
 
-def _blocks(result: Result, markdown: bool) -> list[Section]:
+def _blocks(result: StepData, markdown: bool) -> list[Section]:
     """The long texts, which share the budget: what was printed, shown, given back, and where it failed."""
     blocks: list[Section] = []
     if result.stdout:
@@ -137,7 +137,7 @@ def _blocks(result: Result, markdown: bool) -> list[Section]:
     return blocks
 
 
-def _split_displays(result: Result) -> tuple[Display | None, list[Display]]:
+def _split_displays(result: StepData) -> tuple[Display | None, list[Display]]:
     """The display that shows the step's value, and those that show something else."""
     displays = list(result.displays)
     if displays and result.text and "image/png" not in displays[-1] and displays[-1].text == result.text:
@@ -195,7 +195,7 @@ def _diagnostic(entry: ErrorInfo) -> str:
     return f"{place}{_guest(entry.message)}{rule}{source}{hint}"
 
 
-def _facts(result: Result) -> list[str]:
+def _facts(result: StepData) -> list[str]:
     """The short lines at the end: hint, state, changes, files, what was cut."""
     facts = []
     error = result.error
@@ -224,7 +224,7 @@ def _facts(result: Result) -> list[str]:
     return facts
 
 
-def _restored_to(result: Result) -> str:
+def _restored_to(result: StepData) -> str:
     if any(STARTS_EMPTY in note for note in result.notes):
         return _EMPTY
     if any(note.endswith(NEWEST_LEFT) for note in result.notes):
@@ -236,7 +236,7 @@ def _restored_to(result: Result) -> str:
     return f"{_RESTORED}: {', '.join(names[:_REMAINING])}{more}."
 
 
-def _changes(result: Result) -> str:
+def _changes(result: StepData) -> str:
     """``created df (DataFrame 891x12); changed x (int 3); deleted y``."""
     changes = result.changes
     kinds = []
@@ -324,7 +324,7 @@ def _cut_facts(facts: list[str], tokens: int) -> list[str]:
 # Content blocks
 
 
-def _pictures(result: Result) -> list[tuple[str, str]]:
+def _pictures(result: StepData) -> list[tuple[str, str]]:
     """MIME type and base64 of the last pictures that are not too large."""
     found = []
     for display in result.displays:

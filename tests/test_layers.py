@@ -13,7 +13,17 @@ import safeexec
 ROOT = Path(safeexec.__file__).parent
 TOP = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
 FACES = {"adapters", "agent", "cli"}
-PUBLIC_MODULES = {"errors", "results", "observation", "jsonable", "identity", "text", "toolkit", "untrusted"}
+PUBLIC_MODULES = {
+    "errors",
+    "outcomes",
+    "results",
+    "observation",
+    "jsonable",
+    "identity",
+    "text",
+    "toolkit",
+    "untrusted",
+}
 """Modules at the top whose names are public, or plain text helpers that hold no state."""
 
 MAY_IMPORT: dict[str, set[str]] = {

@@ -246,7 +246,7 @@ def test_a_zone_that_this_machine_lacks_is_opaque() -> None:
 
 def test_colliding_keys_end_in_an_error_and_not_in_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     """All these ints hash to 1, so a dict of them compares every pair."""
-    monkeypatch.setattr("safeexec.protocol.values.decoder._SECONDS", 0.2)
+    monkeypatch.setattr("safeexec.protocol.values.reader._SECONDS", 0.2)
     modulus = (1 << 61) - 1
     keys = [1 + number * modulus for number in range(1, 200_000)]
     body = b"".join(b"I" + numbers(16) + key.to_bytes(16, "little") for key in keys)

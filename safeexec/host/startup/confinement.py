@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import safeexec
+from safeexec import errors
 from safeexec.errors import ProtectionError
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 from safeexec.protocol.printed import PYTHON_BYTES
@@ -285,7 +285,7 @@ def _python_paths() -> Iterator[str]:
     for prefix in {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}:
         if os.path.realpath(prefix) not in _SHARED_PREFIXES:
             yield prefix
-    yield os.path.abspath(safeexec.__path__[0])
+    yield os.path.dirname(os.path.abspath(errors.__file__))
     yield from _site_paths()
     yield from _editable_paths()
 

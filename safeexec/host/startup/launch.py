@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 
-import safeexec
+from safeexec import errors
 from safeexec.errors import ProtectionError
 
 CONTROL_FD = 3
@@ -76,5 +76,5 @@ def import_path() -> list[str]:
         for entry in entries
         if standard in (entry, os.path.dirname(entry)) and os.path.basename(entry) not in sites
     ]
-    package = os.path.dirname(os.path.abspath(safeexec.__path__[0]))
+    package = os.path.dirname(os.path.dirname(os.path.abspath(errors.__file__)))
     return [entry for entry in dict.fromkeys([*first, package, *entries]) if os.path.exists(entry)]

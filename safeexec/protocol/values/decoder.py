@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from time import thread_time
 from typing import Any
 
 import msgspec
@@ -12,14 +11,9 @@ import msgspec
 from safeexec.errors import ProtocolError
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Opaque, Scalar
+from safeexec.protocol.values.reader import Reader, UnknownZone, array_length, named_zone, unpack_list
 
-_unpack_list = msgspec.msgpack.Decoder(list[Scalar]).decode
 _unpack_map = msgspec.msgpack.Decoder(dict[str, Scalar]).decode
-_CHUNK = 512
-_SECONDS = 3.0
-"""CPU time after which building dicts and sets is given up: ints hash to themselves, so chosen keys can all collide."""
-_SALTED = frozenset({str, bytes, bool, type(None)})
-"""Types whose hashes an attacker cannot choose."""
 _INLINE = {f.NONE[0]: None, f.TRUE[0]: True, f.FALSE[0]: False}
 
 
@@ -40,14 +34,14 @@ def decode(
         size = len(data)
         tag = data[0]
         if tag == f.ALONE:
-            return _unpack_list(data)[0]
+            return unpack_list(data)[0]
         if size == 9 and tag == 0x69:
             return f.INT64.unpack_from(data, 1)[0]
         if size == 9 and tag == 0x66:
             return f.FLOAT64.unpack_from(data, 1)[0]
         if size == 1:
             return _INLINE[tag]
-        reader = Reader(memoryview(data), min(max_depth, f.MAX_DEPTH), min(max_nodes, f.MAX_NODES), arrays)
+        reader = Reader(memoryview(data), min(max_depth, f.MAX_DEPTH), min(max_nodes, f.MAX_NODES), arrays, _READERS)
         value = reader.value(0)
         if opaque is not None and reader.opaque is not None:
             opaque.append(reader.opaque)
@@ -58,124 +52,6 @@ def decode(
     if reader.at != size:
         raise ProtocolError(f"a value is followed by {size - reader.at} bytes")
     return value
-
-
-class Reader:
-    """A place in the bytes of one value, and the budgets that are left."""
-
-    __slots__ = ("arrays", "at", "deadline", "in_key", "max_depth", "nodes", "opaque", "view", "zones")
-
-    def __init__(self, view: memoryview, max_depth: int, max_nodes: int, arrays: bool) -> None:
-        self.view = view
-        self.at = 0
-        self.nodes = max_nodes
-        self.max_depth = max_depth
-        self.arrays = arrays
-        self.in_key = 0
-        self.deadline = 0.0
-        self.opaque: Opaque | None = None  # the first one
-        self.zones: dict[str, tzinfo | UnknownZone] = {}
-
-    def value(self, depth: int) -> Any:
-        """The value that starts here."""
-        tag = self.view[self.at]
-        self.at += 1
-        return _READERS[tag](self, depth)
-
-    def take(self, size: int) -> memoryview:
-        """The next `size` bytes, which must be there."""
-        start = self.at
-        end = start + size
-        if size < 0 or end > len(self.view):
-            raise ProtocolError(f"{size} bytes are announced in a value, {len(self.view) - start} follow")
-        self.at = end
-        return self.view[start:end]
-
-    def align(self) -> None:
-        """Skip to where the bytes of an array may begin."""
-        self.take(-self.at % f.ALIGNMENT)
-
-    def length(self) -> int:
-        (size,) = f.LENGTH.unpack_from(self.view, self.at)
-        self.at += 4
-        return int(size)
-
-    def chunk(self) -> memoryview:
-        """A length and that many bytes."""
-        return self.take(self.length())
-
-    def text(self) -> str:
-        return str(self.chunk(), "utf-8", "surrogatepass")
-
-    def spend(self, nodes: int) -> None:
-        self.nodes -= nodes
-        if self.nodes < 0:
-            raise ProtocolError("a value has too many parts")
-
-    def check_time(self) -> None:
-        """Give up when this value has taken too much CPU time. For work whose cost the sender can choose."""
-        now = thread_time()
-        if not self.deadline:
-            self.deadline = now + _SECONDS
-        elif now > self.deadline:
-            raise ProtocolError(f"a value takes more than {_SECONDS:.0f} s of CPU time to build")
-
-    def integer(self) -> int:
-        """A value that must be an int."""
-        tag = self.view[self.at]
-        if tag not in b"iI":
-            raise ProtocolError("an int is missing in a value")
-        self.at += 1
-        number: int = _READERS[tag](self, 0)
-        return number
-
-    def body(self, depth: int) -> list[Any]:
-        """The items of a sequence."""
-        tag = bytes(self.take(1))
-        if tag == f.PACKED:
-            data = self.chunk()
-            self.spend(_array_length(data))
-            return _unpack_list(data)
-        if tag != f.GENERIC:
-            raise ProtocolError("a sequence without items in a value")
-        count = self.length()
-        if count > len(self.view) - self.at:
-            raise ProtocolError(f"{count} values are announced, {len(self.view) - self.at} bytes follow")
-        self.spend(count)
-        if depth > self.max_depth:
-            raise ProtocolError("a value nests too deeply")
-        return [self.value(depth) for _ in range(count)]
-
-    def keys(self, depth: int) -> list[Any]:
-        """The items of a set, or the keys of a dict."""
-        self.in_key += 1
-        items = self.body(depth)
-        self.in_key -= 1
-        return items
-
-    def hashed(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
-        """A dict, built in pieces while the clock is watched where the sender may have chosen colliding keys."""
-        if len(keys) <= 16 or _SALTED.issuperset(map(type, keys)):
-            return dict(zip(keys, values, strict=True))
-        if len(keys) != len(values):
-            raise ProtocolError("a dict of which keys and values differ in number")
-        built: dict[Any, Any] = {}
-        for start in range(0, len(keys), _CHUNK):
-            self.check_time()
-            built.update(zip(keys[start : start + _CHUNK], values[start : start + _CHUNK], strict=True))
-        return built
-
-
-def _array_length(data: memoryview) -> int:
-    """The count in a msgpack array or map header, known before anything is read."""
-    first = data[0]
-    if 0x80 <= first <= 0x9F:
-        return first & 0x0F
-    if first in (0xDC, 0xDE):
-        return int.from_bytes(data[1:3], "big")
-    if first in (0xDD, 0xDF):
-        return int.from_bytes(data[1:5], "big")
-    raise ProtocolError("packed items without a count in a value")
 
 
 def _int(r: Reader, depth: int) -> int:
@@ -228,7 +104,7 @@ def _dict(r: Reader, depth: int) -> dict[Any, Any]:
     if r.view[r.at] == f.PACKED_MAP[0]:
         r.at += 1
         data = r.chunk()
-        r.spend(2 * _array_length(data))
+        r.spend(2 * array_length(data))
         return _unpack_map(data)
     keys = r.keys(depth + 1)
     return r.hashed(keys, r.body(depth + 1))
@@ -290,16 +166,6 @@ def _datetime(r: Reader, depth: int) -> datetime | Opaque:
     return zone.opaque("datetime.datetime", plain) if isinstance(zone, UnknownZone) else plain.replace(tzinfo=zone)
 
 
-class UnknownZone:
-    """A zone that this machine has no data for."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def opaque(self, kind: str, plain: time | datetime) -> Opaque:
-        return Opaque(kind, f"{plain.isoformat()} {self.key}")
-
-
 def _zone(r: Reader) -> tzinfo | UnknownZone | None:
     tag = bytes(r.take(1))
     if tag == f.NO_ZONE:
@@ -312,22 +178,6 @@ def _zone(r: Reader) -> tzinfo | UnknownZone | None:
     if tag != f.OFFSET:
         raise ProtocolError("a bad zone in a value")
     return timezone(offset) if offset else UTC
-
-
-def named_zone(r: Reader, key: str) -> tzinfo | UnknownZone:
-    if key in r.zones:
-        return r.zones[key]
-    if not f.ZONE_NAME.match(key) or len(r.zones) >= f.MAX_ZONES:
-        raise ProtocolError("a bad zone name in a value")
-    from zoneinfo import ZoneInfo
-
-    zone: tzinfo | UnknownZone
-    try:
-        zone = ZoneInfo(key)
-    except (KeyError, ValueError, OSError):  # not found; a file that is not a zone; a directory
-        zone = UnknownZone(key)
-    r.zones[key] = zone
-    return zone
 
 
 def _opaque(r: Reader, depth: int) -> Opaque:

@@ -8,24 +8,23 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 
-import msgspec
-
 from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Encoded, Opaque
-from safeexec.text import short_repr, type_name
+from safeexec.protocol.values.writer import (
+    FEW,
+    SCALARS,
+    TooBig,
+    Write,
+    Writer,
+    opaque_bytes,
+    packed_bytes,
+    text_bytes,
+)
 
-_pack = msgspec.msgpack.Encoder().encode
-_SCALARS = frozenset({type(None), bool, int, float, str})
 _STR_ONLY = frozenset({str})
-_FEW = 1000
-"""A container of so few items that does not fit is written item by item: large items become opaque, others stay."""
 _INLINE = {None: Encoded(f.NONE), True: Encoded(f.TRUE), False: Encoded(f.FALSE)}
 _mro = type.__dict__["__mro__"].__get__
-
-
-class _TooBig(Exception):
-    """The budget of bytes or nodes is used up."""
 
 
 def encode(value: Any, *, max_bytes: int, max_depth: int, arrays: bool = False, text: str | None = None) -> Encoded:
@@ -43,135 +42,21 @@ def encode(value: Any, *, max_bytes: int, max_depth: int, arrays: bool = False, 
     elif value is None or kind is bool:
         return _INLINE[value]
     elif kind is str and len(value) <= max_bytes:
-        data = _packed([value])
+        data = packed_bytes([value])
         if data is not None and len(data) <= max_bytes + 16:
             return Encoded(data)
     return _encode_slowly(value, max_bytes, max_depth, arrays, text)
 
 
 def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, text: str | None) -> Encoded:
-    writer = Writer(max_bytes, min(max_depth, f.MAX_DEPTH), arrays, text)
+    writer = Writer(max_bytes, min(max_depth, f.MAX_DEPTH), arrays, text, _WRITERS, _writer_of_subclass)
     try:
         writer.put(value, 0)
-    except _TooBig:
-        return Encoded(_opaque(value, text), True, True)
+    except TooBig:
+        return Encoded(opaque_bytes(value, text), True, True)
     except Exception:
-        return Encoded(_opaque(value, text), writer.truncated, True)
+        return Encoded(opaque_bytes(value, text), writer.truncated, True)
     return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque, writer.made_arrays)
-
-
-def _text(value: str) -> bytes:
-    data = value.encode("utf-8", "surrogatepass")
-    return f.LENGTH.pack(len(data)) + data
-
-
-def _opaque(value: Any, text: str | None = None) -> bytes:
-    if type(value) is Opaque:
-        return f.OPAQUE + _text(value.type) + _text(value.repr)
-    text = short_repr(value, f.MAX_TEXT) if text is None else text[: f.MAX_TEXT]
-    return f.OPAQUE + _text(type_name(type(value))[:200]) + _text(text)
-
-
-class Writer:
-    """The parts of one encoded value, and the budgets that are left."""
-
-    __slots__ = (
-        "arrays", "budget", "in_key", "left", "made_arrays", "made_opaque", "max_depth", "nodes", "open", "parts",
-        "text", "truncated", "work",
-    )  # fmt: skip
-
-    def __init__(self, max_bytes: int, max_depth: int, arrays: bool, text: str | None = None) -> None:
-        self.parts: list[Any] = []
-        self.budget = self.left = max_bytes
-        self.work = 4 * max_bytes  # what may be written and thrown away again, so that [big] * 10_000 ends soon
-        self.nodes = f.MAX_NODES
-        self.max_depth = max_depth
-        self.arrays = arrays
-        self.text = text
-        self.truncated = False
-        self.made_opaque = False
-        self.made_arrays = False
-        self.in_key = 0
-        self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
-
-    def emit(self, data: Any, size: int) -> None:
-        """Append `data` of `size` bytes."""
-        self.left -= size
-        if self.left < 0:
-            raise _TooBig
-        self.parts.append(data)
-
-    def align(self) -> None:
-        """Fill up to where the bytes of an array may begin."""
-        missing = (self.left - self.budget) % f.ALIGNMENT
-        self.emit(bytes(missing), missing)
-
-    def room(self, size: int) -> None:
-        """Refuse before `size` bytes are copied."""
-        if size > self.left:
-            raise _TooBig
-
-    def put(self, value: Any, depth: int) -> None:
-        write = _WRITERS.get(type(value)) or _writer_of_subclass(type(value))
-        write(self, value, depth)
-
-    def item(self, value: Any, depth: int) -> None:
-        """One value inside another: written, or opaque where it cannot be."""
-        parts, left = len(self.parts), self.left
-        try:
-            write = _WRITERS.get(type(value)) or _writer_of_subclass(type(value))
-            write(self, value, depth)
-            return
-        except _TooBig:
-            self.truncated = True
-            self.work -= left
-            if self.work < 0:
-                raise
-        except Exception:
-            pass
-        del self.parts[parts:]
-        self.left = left
-        self.opaque(value)
-
-    def opaque(self, value: Any, depth: int = 0) -> None:
-        self.made_opaque = True
-        data = _opaque(value, self.text if not self.open and not self.parts else None)
-        self.emit(data, len(data))
-
-    def enter(self, value: Any, depth: int) -> bool:
-        """Whether this container may be written; if not, its opaque stand-in has been."""
-        if depth < self.max_depth and identity(value) not in self.open:
-            self.nodes -= f.CONTAINER
-            if self.nodes < 0:
-                raise _TooBig
-            self.open.add(identity(value))
-            return True
-        self.truncated = True
-        self.opaque(value)
-        return False
-
-    def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:
-        """The items of a sequence: at once where all are plain scalars, else one by one."""
-        self.nodes -= len(items)
-        if self.nodes < 0:
-            raise _TooBig
-        self.room(len(items))
-        if items and _SCALARS.issuperset(map(type, items)):
-            packed = _packed(items)
-            if packed is not None and (len(packed) <= self.left or len(items) > _FEW):
-                self.emit(f.TAG_LENGTH.pack(f.PACKED, len(packed)), 5)
-                self.emit(packed, len(packed))
-                return
-        self.emit(f.TAG_LENGTH.pack(f.GENERIC, len(items)), 5)
-        for item in items:
-            self.item(item, depth)
-
-
-def _packed(items: Any) -> bytes | None:
-    try:
-        return _pack(items)
-    except (OverflowError, UnicodeEncodeError):  # an int beyond 64 bits, a lone surrogate
-        return None
 
 
 def _none(w: Writer, value: Any, depth: int) -> None:
@@ -282,12 +167,12 @@ def _dict(w: Writer, value: dict[Any, Any], depth: int) -> None:
 
 
 def _mapping(w: Writer, value: dict[Any, Any], depth: int) -> None:
-    if value and _STR_ONLY.issuperset(map(type, value)) and _SCALARS.issuperset(map(type, value.values())):
-        packed = _packed(value)
-        if packed is not None and (len(packed) <= w.left or len(value) > _FEW):
+    if value and _STR_ONLY.issuperset(map(type, value)) and SCALARS.issuperset(map(type, value.values())):
+        packed = packed_bytes(value)
+        if packed is not None and (len(packed) <= w.left or len(value) > FEW):
             w.nodes -= 2 * len(value)
             if w.nodes < 0:
-                raise _TooBig
+                raise TooBig
             w.emit(f.TAG_LENGTH.pack(f.PACKED_MAP, len(packed)), 5)
             w.emit(packed, len(packed))
             return
@@ -325,9 +210,9 @@ def _zone(w: Writer, zone: tzinfo | None) -> None:
     elif type(zone) is timezone:
         delta, name = (*timezone.__getinitargs__(zone), "")[:2]  # type: ignore[attr-defined]
         data = (f.NAMED_OFFSET if name else f.OFFSET) + f.TIMEDELTA.pack(delta.days, delta.seconds, delta.microseconds)
-        data += _text(name[:200]) if name else b""
+        data += text_bytes(name[:200]) if name else b""
     else:
-        data = f.ZONE_KEY + _text(_zone_key(zone))
+        data = f.ZONE_KEY + text_bytes(_zone_key(zone))
     w.emit(data, len(data))
 
 
@@ -385,9 +270,7 @@ def _opaque_again(w: Writer, value: Opaque, depth: int) -> None:
     w.opaque(value)
 
 
-_Write = Callable[[Writer, Any, int], None]
-
-_WRITERS: dict[type, _Write] = {
+_WRITERS: dict[type, Write] = {
     type(None): _none,
     bool: _bool,
     int: _int,
@@ -410,14 +293,14 @@ _WRITERS: dict[type, _Write] = {
     Opaque: _opaque_again,
 }
 
-_LATER: dict[tuple[str, str], _Write] = {
+_LATER: dict[tuple[str, str], Write] = {
     ("decimal", "Decimal"): _decimal,
     ("fractions", "Fraction"): _fraction,
     ("uuid", "UUID"): _uuid,
 }
 """Types of modules that may not be imported: looked up in `sys.modules` when a type is not known."""
 
-_BASES: tuple[tuple[type, Callable[[Any], Any], _Write], ...] = (
+_BASES: tuple[tuple[type, Callable[[Any], Any], Write], ...] = (
     (str, str.__str__, _str),
     (int, int.__int__, _int),
     (float, float.__float__, _float),
@@ -431,7 +314,7 @@ _BASES: tuple[tuple[type, Callable[[Any], Any], _Write], ...] = (
 """Base, how its plain data is read without asking the subclass, and what writes it."""
 
 
-def _writer_of_subclass(kind: type) -> _Write:
+def _writer_of_subclass(kind: type) -> Write:
     """What writes a type that is not in the table: a library's scalar, a subclass by its base, or `Writer.opaque`."""
     for (module, name), write in _LATER.items():
         if kind is getattr(sys.modules.get(module), name, None):
@@ -450,7 +333,7 @@ def _writer_of_subclass(kind: type) -> _Write:
     return Writer.opaque
 
 
-def _as_base(plain: Callable[[Any], Any], write: _Write) -> _Write:
+def _as_base(plain: Callable[[Any], Any], write: Write) -> Write:
     def written(w: Writer, value: Any, depth: int) -> None:
         if not w.enter(value, depth):  # the copy has another id: a cycle shows on the original only
             return
@@ -462,7 +345,7 @@ def _as_base(plain: Callable[[Any], Any], write: _Write) -> _Write:
     return written
 
 
-def _writer_of_library(kind: type) -> _Write | None:
+def _writer_of_library(kind: type) -> Write | None:
     module = type.__dict__["__module__"].__get__(kind)
     if type(module) is not str or module.partition(".")[0] not in ("numpy", "pandas"):
         return None

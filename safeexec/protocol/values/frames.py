@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from safeexec.errors import ProtocolError
 from safeexec.identity import identity
 from safeexec.protocol.values import format as f
-from safeexec.protocol.values.tables import library
+from safeexec.protocol.values.reader import UnknownZone, library, named_zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from safeexec.protocol.values.decoder import Reader
-    from safeexec.protocol.values.encoder import Writer, _Write
+    from safeexec.protocol.values.reader import Reader
+    from safeexec.protocol.values.writer import Write, Writer
 
 _NULLABLE = {
     "Int8": "i1", "Int16": "i2", "Int32": "i4", "Int64": "i8", "UInt8": "u1", "UInt16": "u2", "UInt32": "u4",
@@ -39,10 +39,10 @@ _SHARED_COLUMNS = 32
 # Writing
 
 
-def writer_of(kind: type) -> _Write | None:
+def writer_of(kind: type) -> Write | None:
     """What writes this type of pandas, or None where it is written like any other."""
     pandas = sys.modules["pandas"]
-    writers: dict[Any, _Write] = {
+    writers: dict[Any, Write] = {
         pandas.DataFrame: _write_frame,
         pandas.Series: _write_series,
         pandas.Timestamp: _write_timestamp,
@@ -346,8 +346,6 @@ def _of_arrow(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
 
 
 def _of_zoned(r: Reader, detail: Any, data: Any, pandas: Any) -> Any:
-    from safeexec.protocol.values.decoder import UnknownZone, named_zone
-
     if type(detail) is not tuple or len(detail) != 3 or detail[0] not in _UNITS or type(detail[1]) is not str:
         raise ProtocolError("a bad zone in a value")
     if pandas is None:
@@ -452,8 +450,6 @@ def _read_own(r: Reader, depth: int) -> Any:
 
 
 def _moment(r: Reader, number: int, name: Any, pandas: Any) -> Any:
-    from safeexec.protocol.values.decoder import UnknownZone, named_zone
-
     if pandas is None:
         return f.Opaque("pandas.Timestamp", f"{number} ns since 1970")
     if name is None:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from safeexec.errors import ProtocolError
 from safeexec.identity import identity
 from safeexec.protocol.values import format as f
+from safeexec.protocol.values.reader import library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from safeexec.protocol.values.decoder import Reader
-    from safeexec.protocol.values.encoder import Writer, _Write
+    from safeexec.protocol.values.reader import Reader
+    from safeexec.protocol.values.writer import Write, Writer
 
 _MAX_DIMENSIONS = 32
 _PLAIN = {
@@ -38,7 +39,7 @@ _SHARE = 8
 # Writing
 
 
-def writer_of(kind: type) -> _Write | None:
+def writer_of(kind: type) -> Write | None:
     """What writes this type of numpy or pandas, or None where it is written like any other."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -228,18 +229,6 @@ def _read_shape(r: Reader) -> tuple[tuple[int, ...], int]:
             raise ProtocolError("an array of an impossible shape in a value")
         count *= size
     return shape, count
-
-
-def library(r: Reader, name: str) -> Any:
-    """A library where the caller asked for arrays and it can be imported, else None."""
-    if not r.arrays:
-        return None
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        return None
 
 
 def _read_array(r: Reader) -> Any:

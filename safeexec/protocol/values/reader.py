@@ -1,0 +1,181 @@
+"""A place in the bytes of one value, what may still be read of it, and what every reader of a part needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, time, tzinfo
+from importlib import import_module
+from time import thread_time
+from typing import Any
+
+import msgspec
+
+from safeexec.errors import ProtocolError
+from safeexec.protocol.values import format as f
+from safeexec.protocol.values.format import Opaque, Scalar
+
+unpack_list = msgspec.msgpack.Decoder(list[Scalar]).decode
+_CHUNK = 512
+_SECONDS = 3.0
+"""CPU time after which building dicts and sets is given up: ints hash to themselves, so chosen keys can all collide."""
+_SALTED = frozenset({str, bytes, bool, type(None)})
+"""Types whose hashes an attacker cannot choose."""
+
+
+class Reader:
+    """A place in the bytes of one value, and the budgets that are left."""
+
+    __slots__ = ("arrays", "at", "deadline", "in_key", "max_depth", "nodes", "opaque", "readers", "view", "zones")
+
+    def __init__(self, view: memoryview, max_depth: int, max_nodes: int, arrays: bool, readers: Readers) -> None:
+        self.view = view
+        self.at = 0
+        self.nodes = max_nodes
+        self.max_depth = max_depth
+        self.arrays = arrays
+        self.readers = readers
+        self.in_key = 0
+        self.deadline = 0.0
+        self.opaque: Opaque | None = None  # the first one
+        self.zones: dict[str, tzinfo | UnknownZone] = {}
+
+    def value(self, depth: int) -> Any:
+        """The value that starts here."""
+        tag = self.view[self.at]
+        self.at += 1
+        return self.readers[tag](self, depth)
+
+    def take(self, size: int) -> memoryview:
+        """The next `size` bytes, which must be there."""
+        start = self.at
+        end = start + size
+        if size < 0 or end > len(self.view):
+            raise ProtocolError(f"{size} bytes are announced in a value, {len(self.view) - start} follow")
+        self.at = end
+        return self.view[start:end]
+
+    def align(self) -> None:
+        """Skip to where the bytes of an array may begin."""
+        self.take(-self.at % f.ALIGNMENT)
+
+    def length(self) -> int:
+        (size,) = f.LENGTH.unpack_from(self.view, self.at)
+        self.at += 4
+        return int(size)
+
+    def chunk(self) -> memoryview:
+        """A length and that many bytes."""
+        return self.take(self.length())
+
+    def text(self) -> str:
+        return str(self.chunk(), "utf-8", "surrogatepass")
+
+    def spend(self, nodes: int) -> None:
+        self.nodes -= nodes
+        if self.nodes < 0:
+            raise ProtocolError("a value has too many parts")
+
+    def check_time(self) -> None:
+        """Give up when this value has taken too much CPU time. For work whose cost the sender can choose."""
+        now = thread_time()
+        if not self.deadline:
+            self.deadline = now + _SECONDS
+        elif now > self.deadline:
+            raise ProtocolError(f"a value takes more than {_SECONDS:.0f} s of CPU time to build")
+
+    def integer(self) -> int:
+        """A value that must be an int."""
+        tag = self.view[self.at]
+        if tag not in b"iI":
+            raise ProtocolError("an int is missing in a value")
+        self.at += 1
+        number: int = self.readers[tag](self, 0)
+        return number
+
+    def body(self, depth: int) -> list[Any]:
+        """The items of a sequence."""
+        tag = bytes(self.take(1))
+        if tag == f.PACKED:
+            data = self.chunk()
+            self.spend(array_length(data))
+            return unpack_list(data)
+        if tag != f.GENERIC:
+            raise ProtocolError("a sequence without items in a value")
+        count = self.length()
+        if count > len(self.view) - self.at:
+            raise ProtocolError(f"{count} values are announced, {len(self.view) - self.at} bytes follow")
+        self.spend(count)
+        if depth > self.max_depth:
+            raise ProtocolError("a value nests too deeply")
+        return [self.value(depth) for _ in range(count)]
+
+    def keys(self, depth: int) -> list[Any]:
+        """The items of a set, or the keys of a dict."""
+        self.in_key += 1
+        items = self.body(depth)
+        self.in_key -= 1
+        return items
+
+    def hashed(self, keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+        """A dict, built in pieces while the clock is watched where the sender may have chosen colliding keys."""
+        if len(keys) <= 16 or _SALTED.issuperset(map(type, keys)):
+            return dict(zip(keys, values, strict=True))
+        if len(keys) != len(values):
+            raise ProtocolError("a dict of which keys and values differ in number")
+        built: dict[Any, Any] = {}
+        for start in range(0, len(keys), _CHUNK):
+            self.check_time()
+            built.update(zip(keys[start : start + _CHUNK], values[start : start + _CHUNK], strict=True))
+        return built
+
+
+def array_length(data: memoryview) -> int:
+    """The count in a msgpack array or map header, known before anything is read."""
+    first = data[0]
+    if 0x80 <= first <= 0x9F:
+        return first & 0x0F
+    if first in (0xDC, 0xDE):
+        return int.from_bytes(data[1:3], "big")
+    if first in (0xDD, 0xDF):
+        return int.from_bytes(data[1:5], "big")
+    raise ProtocolError("packed items without a count in a value")
+
+
+class UnknownZone:
+    """A zone that this machine has no data for."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def opaque(self, kind: str, plain: time | datetime) -> Opaque:
+        return Opaque(kind, f"{plain.isoformat()} {self.key}")
+
+
+def named_zone(r: Reader, key: str) -> tzinfo | UnknownZone:
+    if key in r.zones:
+        return r.zones[key]
+    if not f.ZONE_NAME.match(key) or len(r.zones) >= f.MAX_ZONES:
+        raise ProtocolError("a bad zone name in a value")
+    from zoneinfo import ZoneInfo
+
+    zone: tzinfo | UnknownZone
+    try:
+        zone = ZoneInfo(key)
+    except (KeyError, ValueError, OSError):  # not found; a file that is not a zone; a directory
+        zone = UnknownZone(key)
+    r.zones[key] = zone
+    return zone
+
+
+def library(r: Reader, name: str) -> Any:
+    """A library where the caller asked for arrays and it can be imported, else None."""
+    if not r.arrays:
+        return None
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+Readers = Mapping[int, "Callable[[Reader, int], Any]"]
+"""Tag → what reads the value that follows."""

@@ -1,0 +1,146 @@
+"""The parts of one value as it is written, what may still be written of it, and what every writer of a part needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from safeexec.identity import identity
+from safeexec.protocol.values import format as f
+from safeexec.protocol.values.format import Opaque
+from safeexec.text import short_repr, type_name
+
+_pack = msgspec.msgpack.Encoder().encode
+SCALARS = frozenset({type(None), bool, int, float, str})
+FEW = 1000
+"""A container of so few items that does not fit is written item by item: large items become opaque, others stay."""
+
+
+class TooBig(Exception):
+    """The budget of bytes or nodes is used up."""
+
+
+def text_bytes(value: str) -> bytes:
+    data = value.encode("utf-8", "surrogatepass")
+    return f.LENGTH.pack(len(data)) + data
+
+
+def opaque_bytes(value: Any, text: str | None = None) -> bytes:
+    if type(value) is Opaque:
+        return f.OPAQUE + text_bytes(value.type) + text_bytes(value.repr)
+    text = short_repr(value, f.MAX_TEXT) if text is None else text[: f.MAX_TEXT]
+    return f.OPAQUE + text_bytes(type_name(type(value))[:200]) + text_bytes(text)
+
+
+class Writer:
+    """The parts of one encoded value, and the budgets that are left."""
+
+    __slots__ = (
+        "arrays", "budget", "in_key", "left", "made_arrays", "made_opaque", "max_depth", "nodes", "open", "parts",
+        "text", "truncated", "work", "writer_of", "writers",
+    )  # fmt: skip
+
+    def __init__(
+        self, max_bytes: int, max_depth: int, arrays: bool, text: str | None, writers: Writers, writer_of: WriterOf
+    ) -> None:
+        """`writers`: what writes each known type; `writer_of` finds it for any other."""
+        self.parts: list[Any] = []
+        self.budget = self.left = max_bytes
+        self.work = 4 * max_bytes  # what may be written and thrown away again, so that [big] * 10_000 ends soon
+        self.nodes = f.MAX_NODES
+        self.max_depth = max_depth
+        self.arrays = arrays
+        self.writers = writers
+        self.writer_of = writer_of
+        self.text = text
+        self.truncated = False
+        self.made_opaque = False
+        self.made_arrays = False
+        self.in_key = 0
+        self.open: set[int] = set()  # containers being written, by id: a second visit is a cycle
+
+    def emit(self, data: Any, size: int) -> None:
+        """Append `data` of `size` bytes."""
+        self.left -= size
+        if self.left < 0:
+            raise TooBig
+        self.parts.append(data)
+
+    def align(self) -> None:
+        """Fill up to where the bytes of an array may begin."""
+        missing = (self.left - self.budget) % f.ALIGNMENT
+        self.emit(bytes(missing), missing)
+
+    def room(self, size: int) -> None:
+        """Refuse before `size` bytes are copied."""
+        if size > self.left:
+            raise TooBig
+
+    def put(self, value: Any, depth: int) -> None:
+        write = self.writers.get(type(value)) or self.writer_of(type(value))
+        write(self, value, depth)
+
+    def item(self, value: Any, depth: int) -> None:
+        """One value inside another: written, or opaque where it cannot be."""
+        parts, left = len(self.parts), self.left
+        try:
+            write = self.writers.get(type(value)) or self.writer_of(type(value))
+            write(self, value, depth)
+            return
+        except TooBig:
+            self.truncated = True
+            self.work -= left
+            if self.work < 0:
+                raise
+        except Exception:
+            pass
+        del self.parts[parts:]
+        self.left = left
+        self.opaque(value)
+
+    def opaque(self, value: Any, depth: int = 0) -> None:
+        self.made_opaque = True
+        data = opaque_bytes(value, self.text if not self.open and not self.parts else None)
+        self.emit(data, len(data))
+
+    def enter(self, value: Any, depth: int) -> bool:
+        """Whether this container may be written; if not, its opaque stand-in has been."""
+        if depth < self.max_depth and identity(value) not in self.open:
+            self.nodes -= f.CONTAINER
+            if self.nodes < 0:
+                raise TooBig
+            self.open.add(identity(value))
+            return True
+        self.truncated = True
+        self.opaque(value)
+        return False
+
+    def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:
+        """The items of a sequence: at once where all are plain scalars, else one by one."""
+        self.nodes -= len(items)
+        if self.nodes < 0:
+            raise TooBig
+        self.room(len(items))
+        if items and SCALARS.issuperset(map(type, items)):
+            packed = packed_bytes(items)
+            if packed is not None and (len(packed) <= self.left or len(items) > FEW):
+                self.emit(f.TAG_LENGTH.pack(f.PACKED, len(packed)), 5)
+                self.emit(packed, len(packed))
+                return
+        self.emit(f.TAG_LENGTH.pack(f.GENERIC, len(items)), 5)
+        for item in items:
+            self.item(item, depth)
+
+
+def packed_bytes(items: Any) -> bytes | None:
+    try:
+        return _pack(items)
+    except (OverflowError, UnicodeEncodeError):  # an int beyond 64 bits, a lone surrogate
+        return None
+
+
+Write = Callable[[Writer, Any, int], None]
+Writers = dict[type, Write]
+WriterOf = Callable[[type], Write]
