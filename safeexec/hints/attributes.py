@@ -362,9 +362,9 @@ def _code_of(kind: type, name: str) -> Any:
 )
 def _local_of_constructor(failure: Failure, name: str, owner: Any, text: str) -> str | None:
     code = _code_of(type(owner), "__init__")
-    if code is None or name not in code.co_varnames[code.co_argcount :]:
+    if code is None or name not in code.co_varnames[1:]:
         return None
-    return f"`{name}` is only a local variable of `__init__`: write `self.{name} = ...` there."
+    return f"`{name}` is only a variable inside of `__init__`: write `self.{name} = ...` there."
 
 
 @_when(

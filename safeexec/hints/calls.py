@@ -66,6 +66,14 @@ RULES = Rules(
         ),
         Rule(
             "TypeError",
+            r"can't sum (?:strings|bytes)",
+            "Give the numbers as one list, `sum([1, 2])`; texts are made numbers first, `sum(float(x) for x in values)`, or joined with `''.join(parts)`.",
+            "sum('1', '2')",
+            "sum([1, 2])",
+            ("sum",),
+        ),
+        Rule(
+            "TypeError",
             r"'int' and 'list'$",
             "`sum` adds numbers: join lists with a comprehension, `[x for part in values for x in part]`.",
             "sum([[1], [2]])",
@@ -398,7 +406,7 @@ def _of_nothing(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when(
     "TypeError",
-    rf"{_TAKES}|{_EXPECTED}",
+    rf"{_TAKES}|{_EXPECTED}|as a data type",
     wrong="np.random.default_rng().normal(0, 1, 3, 3)",
     right="np.random.default_rng().normal(0, 1, size=(3, 3))",
     calls=tuple(_SIZED),

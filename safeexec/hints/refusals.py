@@ -147,16 +147,20 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return f"Import it first: `import {full}`."
     if judge(module, name).tag not in ("", "internal"):
         return None  # it is what the program means, and refused for what it does
+    if text := _in_submodule(module, name, plan):
+        return text
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
 
 
+def _in_submodule(module: str, name: str, plan: LanguagePlan) -> str | None:
+    below = [other for other in plan.imports if other.startswith(f"{module}.")] if plan.mode == "restricted" else []
+    home = next((other for other in below if name in allowed_names(other, plan)), None)
+    return f"It is in a submodule: `from {home} import {name}`." if home else None
+
+
 def no_such_name(module: str, name: str, candidates: Iterable[str], plan: LanguagePlan) -> str:
-    """For a name that nothing in the module resembles: its submodule, or what there is, if that is little."""
-    if plan.mode == "restricted":
-        for other in plan.imports:
-            if other.startswith(f"{module}.") and name in allowed_names(other, plan):
-                return f"It is in a submodule: `from {other} import {name}`."
+    """For a name that nothing in the module resembles: what there is, if that is little."""
     public = sorted(other for other in provided(module, candidates, plan) if not other.startswith("_"))
     if 0 < len(public) <= _MOST_LISTED:
         return f"`{module}` has no `{name}`: write it as a function of your own; the module has {quoted(public, _MOST_LISTED)}."

@@ -99,6 +99,7 @@ RULES: tuple[_Rule, ...] = (
         "[\u00a0\u2000-\u200b\u2028\u2029\u202f\u2060\u3000\ufeff]",
         "Remove the invisible characters (non-breaking or zero-width spaces) and use plain blanks.",
     ),
+    _Rule(r"^\s*(puts|echo|printf|println|say)\s+['\"\w]", "In Python use `print(...)`, with parentheses."),
     _Rule(r"^\s*print\s+[^(=\s]", "In Python 3 `print` is a function: `print(...)`, with parentheses."),
     _Rule(r"^\s*print\s*>>", "In Python 3 `print` is a function: `print(..., file=sys.stderr)`, with parentheses."),
     _Rule(r"^\s*exec\s+[\"'\w]", "Write the code directly as plain code of this step."),
@@ -277,7 +278,9 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
         return f"`{keyword[1]}` is a keyword of Python: use another name, for example `{keyword[1].lower()}_`."
     if re.search(r"\blambda\b[^:]*:\s*(return|raise|print\s+\w)\b", code):
         return "A lambda holds one expression, without `return`: `lambda x: x + 1`; for statements write a `def`."
-    if _BLOCK.match(code) and not stripped.endswith(":") and not stripped.startswith(("else if", "match ", "case ")):
+    if malformed := _header(code):
+        return malformed
+    if _BLOCK.match(code) and ":" not in stripped and not stripped.startswith(("else if", "match ", "case ")):
         return "Put a colon `:` at the end of the line that opens the block."
     previous = _without_strings(next((text for text in reversed(lines[: number - 1]) if text.strip()), ""))
     if any(previous.count(left) > previous.count(right) for left, right in ("()", "[]", "{}")):
@@ -297,6 +300,25 @@ def _invalid(line: str, lines: list[str], number: int) -> str | None:
     if re.search(r"(['\")\]\w])\s+(['\"(\[]|\w)", stripped) and not _BLOCK.match(code):
         return "Something is missing between two values: put a comma, an operator or a quote there."
     return None
+
+
+def _header(code: str) -> str | None:
+    """For the first line of a function or class that cannot be read."""
+    kind = re.match(r"\s*(?:async\s+)?(def|class)\b", code)
+    header = re.match(r"[^:]*\([^()]*\)[^:]*:|[^:(]*:", code)
+    if kind is None or (header and ":" not in code) or (header and _is_code(header[0].strip() + " pass")):
+        return None
+    if kind[1] == "class":
+        return "A class begins with `class Name:`, or `class Name(Base):` with a base class in closed brackets."
+    return "A function begins with `def name(a, b=1):`: plain names with commas between them, in closed brackets, then a colon."
+
+
+def _is_code(text: str) -> bool:
+    try:
+        compile(text, "<header>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _misspelt_keyword(code: str) -> str | None:
@@ -398,6 +420,7 @@ MESSAGES: tuple[tuple[str, str | _Explain], ...] = (
     ("source code string cannot contain null bytes", "Remove the null characters from the code."),
     ("starred expression", "Put the star into a list or a call: `[*values]`, `f(*values)`."),
     ("expected 'else' after 'if'", "Write `a if condition else b`; a condition without `else` goes to the end of a comprehension."),
+    ("named arguments must follow bare", "Put parameters after the bare `*`, or leave it out: `def f(a, *, b):`."),
     ("named argument", "Compare with `==`; put an assignment expression into parentheses."),
     ("'{' was never closed", _unclosed),
     ("invalid syntax", _invalid),

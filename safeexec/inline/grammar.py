@@ -543,7 +543,7 @@ def _is_table(node: ast.expr) -> bool:
 def _unknown(message: str, name: str, known: Collection[str]) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name, known, 1)
+    close = difflib.get_close_matches(name, known, 1, 0.75)
     return (
         f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"
     )

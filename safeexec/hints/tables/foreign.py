@@ -94,7 +94,7 @@ NAMES: dict[str, Advice] = {
     "Boolean": (("", "Use `bool(value)`."),),
     "BigInt": (("", "Use `int(value)`: integers have no limit."),),
     "Symbol": (("import:sympy", "Import it first: `from sympy import Symbol`."), ("", "Use a string.")),
-    **dict.fromkeys(("strval", "toString", "to_string", "Str", "tostring", "String_"), (("", "Use `str(value)`."),)),
+    **dict.fromkeys(("strval", "toString", "to_string", "Str", "tostring"), (("", "Use `str(value)`."),)),
     **dict.fromkeys(("intval", "toInt", "to_int", "Int", "toint", "Integer"), (("", "Use `int(value)`."),)),
     **dict.fromkeys(("floatval", "toFloat", "to_float", "Float", "Double", "tonumber"), (("", "Use `float(value)`."),)),
     **dict.fromkeys(("array_push", "push", "append"), (("", "Use the method of a list: `values.append(item)`."),)),
@@ -241,7 +241,7 @@ _LIST: dict[str, str] = {
     "every": "Use `all(... for x in {obj})`.", "some": "Use `any(... for x in {obj})`.", "all": "Use `all({obj})`.", "any": "Use `any({obj})`.", "delete": "Use `del {obj}[i]` or `{obj}.remove(item)`.", "removeAt": "Use `del {obj}[i]`.", "remove_at": "Use `del {obj}[i]`.", "discard": "Use `{obj}.remove(item)`.", "erase": "Use `del {obj}[i]`.", "removeAll": "Use `{obj}.clear()`.",
     "split": "`split` is a method of a string: use it on each item, `[s.split() for s in {obj}]`.", "strip": "`strip` is a method of a string: use it on each item, `[s.strip() for s in {obj}]`.", "lower": "`lower` is a method of a string: use it on each item, `[s.lower() for s in {obj}]`.", "upper": "`upper` is a method of a string: use it on each item, `[s.upper() for s in {obj}]`.", "replace": "`replace` is a method of a string: use it on each item, `[s.replace(old, new) for s in {obj}]`.", "startswith": "`startswith` is a method of a string: use it on each item.", "encode": "`encode` is a method of a string: use it on each item.",
     "items": "It is a list: use `enumerate({obj})` for positions and items.", "keys": "It is a list: use `range(len({obj}))`.", "values": "It is a list: loop over it directly.", "iteritems": "It is a list: use `enumerate({obj})`.", "entries": "Use `enumerate({obj})`.", "enumerate": "Use `enumerate({obj})`.",
-    "shape": "Make an array of it: `np.array({obj}).shape` (with `import numpy as np`), or use `len({obj})`.", "reshape": "Make an array of it first: `np.array({obj}).reshape(...)` (with `import numpy as np`).", "tolist": "It is a list already; use it as it is.", "to_list": "It is a list already; use it as it is.", "astype": "Use a comprehension: `[int(x) for x in {obj}]`.", "describe": "Make a Series of it: `pd.Series({obj}).describe()`.", "value_counts": "Use `collections.Counter({obj})`.", "groupby": "Use a dict of lists, or `itertools.groupby` on the sorted list.", "dtype": "A list has no dtype; make an array of it: `np.array({obj})`.", "zip": "Use `zip({obj}, other)`.", "fill": "Use `[value] * n`.", "clone": "Use `{obj}.copy()`.", "dup": "Use `{obj}.copy()`.", "toString": "Use `str({obj})`.", "iloc": "Use an index: `{obj}[i]`.", "loc": "Use an index: `{obj}[i]`.", "T": "Use `list(zip(*{obj}))`.", "flatten_": "Use a comprehension.", "print": "Use `print({obj})`.", "equals": "Use `==`.",
+    "shape": "Make an array of it: `np.array({obj}).shape` (with `import numpy as np`), or use `len({obj})`.", "reshape": "Make an array of it first: `np.array({obj}).reshape(...)` (with `import numpy as np`).", "tolist": "It is a list already; use it as it is.", "to_list": "It is a list already; use it as it is.", "astype": "Use a comprehension: `[int(x) for x in {obj}]`.", "describe": "Make a Series of it: `pd.Series({obj}).describe()`.", "value_counts": "Use `collections.Counter({obj})`.", "groupby": "Use a dict of lists, or `itertools.groupby` on the sorted list.", "dtype": "A list has no dtype; make an array of it: `np.array({obj})`.", "zip": "Use `zip({obj}, other)`.", "fill": "Use `[value] * n`.", "clone": "Use `{obj}.copy()`.", "dup": "Use `{obj}.copy()`.", "toString": "Use `str({obj})`.", "iloc": "Use an index: `{obj}[i]`.", "loc": "Use an index: `{obj}[i]`.", "T": "Use `list(zip(*{obj}))`.", "print": "Use `print({obj})`.", "equals": "Use `==`.",
 }  # fmt: skip
 _LIST = {
     **dict.fromkeys(("sum", "total"), "Use `sum({obj})`."),
@@ -298,7 +298,7 @@ _TUPLE_ONLY = "A tuple cannot be changed; make a list of it first: `items = list
 _TUPLE: dict[str, str] = {
     **{name: text for name, text in _LIST.items() if name in ("length", "size", "len", "contains", "includes", "has", "map", "filter", "forEach", "join", "sum", "max", "min", "first", "last", "shape", "indexOf", "find", "items", "reversed", "sorted", "unique", "mean", "split", "strip", "lower", "upper", "get", "isEmpty", "is_empty", "tolist")},
     **dict.fromkeys(("append", "push", "add", "extend", "insert", "remove", "pop", "clear"), _TUPLE_ONLY),
-    "sort": "Use `sorted({obj})`, which gives a list.", "reverse": "Use `{obj}[::-1]`.", "copy": "A tuple cannot change, so no copy is needed.", "tolist": "Use `list({obj})`.",
+    "sorted": "Use `sorted({obj})`, which gives a list.", "sort": "Use `sorted({obj})`, which gives a list.", "reverse": "Use `{obj}[::-1]`.", "copy": "A tuple cannot change, so no copy is needed.", "tolist": "Use `list({obj})`.",
 }  # fmt: skip
 _TUPLE.update(
     dict.fromkeys(
@@ -322,7 +322,7 @@ _NUMBER: dict[str, str] = {
     "toString": "Use `str({obj})`.", "to_string": "Use `str({obj})`.", "to_s": "Use `str({obj})`.", "toFixed": "Use `f'{{obj}:.2f}'`, or `round({obj}, 2)`.", "round": "Use `round({obj}, 2)`.", "abs": "Use `abs({obj})`.", "sqrt": "Use `math.sqrt({obj})`, or `{obj} ** 0.5`.", "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.", "ceil": "Use `math.ceil({obj})`.", "length": "A number has no length; use `len(str({obj}))` for its digits.", "len": "A number has no length; use `len(str({obj}))` for its digits.", "digits": "Use `[int(d) for d in str({obj})]`.", "isdigit": "It is a number already; use it as it is.", "isnumeric": "It is a number already; use it as it is.", "to_i": "Use `int({obj})`.", "to_f": "Use `float({obj})`.", "toInt": "Use `int({obj})`.", "isNaN": "Use `math.isnan({obj})`.", "is_nan": "Use `math.isnan({obj})`.", "isnan": "Use `math.isnan({obj})`.", "isInteger": "Use `float({obj}).is_integer()`.", "pow": "Use `{obj} ** n`.", "mod": "Use `{obj} % n`.", "format": "Use `f'{{obj}:.2f}'`.", "times": "Use a loop: `for _ in range({obj}):`.", "split": "It is a number: use `str({obj}).split(...)`.", "replace": "It is a number: use `str({obj}).replace(...)`.", "strip": "It is a number: use `str({obj}).strip()`.", "lower": "It is a number: use `str({obj}).lower()`.", "upper": "It is a number: use `str({obj}).upper()`.", "zfill": "It is a number: use `str({obj}).zfill(width)`.", "startswith": "It is a number: use `str({obj}).startswith(...)`.", "join": "It is a number: use `str({obj})`.", "append": "It is a number, not a list; start with a list: `values = []`.", "mean": "It is one number already, not a list.", "sum": "It is one number already, not a list.", "days": "It is a number of its own; `.days` belongs to a `timedelta`.", "astype": "Use `int({obj})` or `float({obj})`.", "item": "It is a plain number already; use it as it is.", "tolist": "It is a plain number already; use it as it is.", "shape": "It is a plain number, not an array.", "encode": "It is a number: use `str({obj}).encode()`.", "isInt": "Use `isinstance({obj}, int)`.", "toNumber": "It is a number already; use it as it is.", "isalpha": "It is a number: use `str({obj}).isalpha()`.", "copy": "A number cannot change, so no copy is needed.",
 }  # fmt: skip
 _NUMBER = {
-    **dict.fromkeys(("to_hex", "toHex", "hex_"), "Use `hex({obj})`."),
+    **dict.fromkeys(("to_hex", "toHex"), "Use `hex({obj})`."),
     **dict.fromkeys(("to_binary", "toBinary", "binary", "to_bin"), "Use `bin({obj})`."),
     **dict.fromkeys(("is_even", "isEven", "even"), "Use `{obj} % 2 == 0`."),
     **dict.fromkeys(("is_odd", "isOdd", "odd"), "Use `{obj} % 2 == 1`."),
@@ -333,7 +333,7 @@ _NUMBER = {
         "Write it: `all({obj} % d for d in range(2, int({obj} ** 0.5) + 1))` for numbers above 1.",
     ),
     **dict.fromkeys(("factorial",), "Use `math.factorial({obj})` (with `import math`)."),
-    **dict.fromkeys(("power", "pow_"), "Use `{obj} ** n`."),
+    **dict.fromkeys(("power",), "Use `{obj} ** n`."),
     **dict.fromkeys(
         ("append", "extend", "add", "push"),
         "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
@@ -377,7 +377,7 @@ _DECIMAL: dict[str, str] = {
     **dict.fromkeys(
         ("round", "toFixed", "to_fixed", "setScale"), "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`."
     ),
-    **dict.fromkeys(("pow", "power_"), "Use `{obj} ** n`."),
+    **dict.fromkeys(("pow",), "Use `{obj} ** n`."),
     **dict.fromkeys(("to_float", "toFloat", "float"), "Use `float({obj})`."),
     **dict.fromkeys(("to_int", "toInt", "int"), "Use `int({obj})`."),
     **dict.fromkeys(("abs",), "Use `abs({obj})`."),
@@ -409,9 +409,9 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "dict": _DICT,
     "defaultdict": _DICT,
     "OrderedDict": _DICT,
-    "Counter": {**_DICT, "top": "Use `{obj}.most_common(n)`.", "mostCommon": "Use `{obj}.most_common(n)`.", "sort": "Use `{obj}.most_common()`.", "sum": "Use `{obj}.total()`.", "least_common": "Use `{obj}.most_common()[:-n - 1:-1]`.", "count": "Use `{obj}[item]`, or `{obj}.total()` for all.", "add": "Use `{obj}[item] += 1`.", "append": "Use `{obj}[item] += 1`.", "max": "Use `{obj}.most_common(1)`.", "highest": "Use `{obj}.most_common(1)`.", "most_frequent": "Use `{obj}.most_common(1)`.", "sorted": "Use `{obj}.most_common()`.", "to_dict": "Use `dict({obj})`."},
+    "Counter": {**{name: text for name, text in _DICT.items() if name != "total"}, "top": "Use `{obj}.most_common(n)`.", "mostCommon": "Use `{obj}.most_common(n)`.", "sort": "Use `{obj}.most_common()`.", "sum": "Use `{obj}.total()`.", "least_common": "Use `{obj}.most_common()[:-n - 1:-1]`.", "count": "Use `{obj}[item]`, or `{obj}.total()` for all.", "add": "Use `{obj}[item] += 1`.", "append": "Use `{obj}[item] += 1`.", "max": "Use `{obj}.most_common(1)`.", "highest": "Use `{obj}.most_common(1)`.", "most_frequent": "Use `{obj}.most_common(1)`.", "sorted": "Use `{obj}.most_common()`.", "to_dict": "Use `dict({obj})`."},
     "set": _SET,
-    "frozenset": {**_SET, "add": "A frozenset cannot be changed; use `{obj} | {item}`."},
+    "frozenset": {**_SET, **dict.fromkeys(("add", "append", "push", "insert", "extend", "addAll", "update", "delete", "remove", "discard"), "A frozenset cannot be changed: make a new one, `{obj} | {item}` or `{obj} - {item}`.")},
     "tuple": _TUPLE,
     "int": _NUMBER,
     "float": _NUMBER,

@@ -340,7 +340,7 @@ MODULES: dict[str, Advice] = {
         ),
     ),
     **dict.fromkeys(("pytest", "unittest", "nose", "doctest", "unittest.mock", "mock"), _TEST),
-    **dict.fromkeys(("secrets", "ssl_random"), _SECRETS),
+    **dict.fromkeys(("secrets",), _SECRETS),
     **dict.fromkeys(("logging", "loguru", "structlog", "warnings"), _LOGGING),
     "sys": (
         (
