@@ -26,6 +26,7 @@ from safeexec.errors import (
     SandboxError,
 )
 from safeexec.host.audit import AuditTarget, observer_for
+from safeexec.host.files.layers import BranchLayers
 from safeexec.host.files.workspace import Workspace, WorkspaceRoot
 from safeexec.host.forks import watch
 from safeexec.host.queue import Turnstile
@@ -40,7 +41,7 @@ from safeexec.host.waiting import Core, Work
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
-from safeexec.protocol.confinement import Mechanism
+from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -91,12 +92,17 @@ class Spare:
 
     def forget(self) -> None:
         """Close what this process holds of it, and nothing else."""
+        self._let_go()
+        if self.workspace is not None:
+            self.workspace.forget()
+
+    def _let_go(self) -> None:
         self.channel.close()
         self.out.close()
         self.err.close()
 
     def close(self) -> None:
-        self.forget()
+        self._let_go()
         if self.workspace is not None:
             self.workspace.close()
 
@@ -148,6 +154,9 @@ class SandboxCore:
         self.observer = observer_for(self.policy, audit)
         self.closed = False
         self._forked = False
+        self._child: ChildConfinement | None = None
+        self.layers = BranchLayers(None, -1)
+        """What a branch's files are shut off with."""
 
     # Opening and closing
 
@@ -158,6 +167,7 @@ class SandboxCore:
         self._zygote = Zygote(launched)
         try:
             yield from self._zygote.start(self._configuration())
+            self.layers = BranchLayers(self._child, self._zygote.proc)
             self._check_protection()
         except BaseException:
             yield from self.close()
@@ -205,6 +215,7 @@ class SandboxCore:
                 event_loop=True,
                 cpu_seconds=int(policy.limits.cpu_seconds) + 1,
             )
+        self._child = confinement.child
         if self._root is not None:
             self._root.owner = confinement.user
         return m.Configure(
@@ -267,6 +278,7 @@ class SandboxCore:
         self._spares.clear()
         if self._zygote is not None:
             yield from self._zygote.close()
+            self.layers.close()
         self.toolbox.close()
         if self.observer is not None:
             self.observer.close()
@@ -287,6 +299,7 @@ class SandboxCore:
         for spare in self._spares:
             spare.forget()
         self._spares.clear()
+        self.layers.close()
         if self._zygote is not None:
             self._zygote.forget()
 

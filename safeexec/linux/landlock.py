@@ -18,6 +18,7 @@ from typing import NamedTuple
 from safeexec.linux.libc import Call, address, call, make, raw_syscall
 
 __all__ = [
+    "DEVICE",
     "FOR_FILES",
     "READ",
     "READ_FILE",
@@ -55,6 +56,9 @@ READ = READ_FILE | READ_DIR
 """Read files and list directories."""
 WRITE = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 """Everything with regular files and directories; no links, devices, sockets or pipes."""
+
+DEVICE = READ_FILE | WRITE_FILE | TRUNCATE
+"""Use of a device file."""
 
 FOR_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 _TCP = 0b11

@@ -62,7 +62,7 @@ __all__ = [
     "setting_dumpable",
     "shared_memory",
     "signal_group",
-    "take_descriptor",
+    "take_descriptors",
 ]
 
 _PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 3, 4, 36
@@ -319,16 +319,13 @@ def parse_ancillary(messages: Iterable[tuple[int, int, bytes]]) -> Ancillary:
     return Ancillary(pid, uid, gid, pidfd if pidfd is None or pidfd >= 0 else None, tuple(descriptors))
 
 
-def take_descriptor(
+def take_descriptors(
     messages: Iterable[tuple[int, int, bytes]],
-) -> tuple[int, list[tuple[int, int, bytes]]]:
-    """The one descriptor that came with a message, -1 if there is none; and the rest of what came with it."""
+) -> tuple[tuple[int, ...], list[tuple[int, int, bytes]]]:
+    """The descriptors that came with a message, the caller's to close, and the rest of what came with it."""
     rest = list(messages)
-    for message in rest:
-        if message[:2] == (socket.SOL_SOCKET, SCM_RIGHTS) and len(message[2]) == 4:
-            rest.remove(message)
-            return int.from_bytes(message[2], "little"), rest
-    return -1, rest
+    carried = [message for message in rest if message[:2] == (socket.SOL_SOCKET, SCM_RIGHTS)]
+    return parse_ancillary(carried).descriptors, [message for message in rest if message not in carried]
 
 
 def sender(messages: Iterable[tuple[int, int, bytes]]) -> tuple[int, int]:

@@ -156,6 +156,8 @@ class ZygoteReady(msgspec.Struct, tag="zygote-ready"):
     """The zygote is confined and preloaded. `mechanisms`: what holds it, and what will hold each child."""
 
     mechanisms: list[Mechanism]
+    sent: list[Literal["gate", "proc"]] = []
+    """What the descriptors are that travel with it: where forks wait for an answer; the ``/proc`` of its children."""
 
 
 class ZygoteFailed(msgspec.Struct, tag="zygote-failed"):
@@ -301,6 +303,8 @@ class Thaw(msgspec.Struct, tag="thaw", array_like=True):
     branch: bool = False
     workspace: str | None = None
     lost: list[str] = []
+    layered: bool = False
+    """Whether a ruleset of Landlock is the last descriptor, to be entered before anything else."""
 
 
 # Child → host

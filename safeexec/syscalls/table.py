@@ -130,6 +130,9 @@ def rules_for(plan: ChildConfinement) -> dict[str, Rule]:
         rules["kill"] = allow_if((_equal(0, OWN_PID),))
     if plan.files != "none":
         rules |= _files(plan)
+        if plan.landlock:
+            # A branch enters a layer that the host has made. It only takes rights away, and no child can make one.
+            rules["landlock_restrict_self"] = allow_if((_equal(1, 0),))
     if plan.programs:
         rules |= _programs(plan)
     return rules

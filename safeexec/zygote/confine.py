@@ -21,7 +21,6 @@ from safeexec.protocol.confinement import Mechanism, ZygoteConfinement
 __all__ = ["ConfinementError", "enter"]
 
 _WRITE_PROC = landlock.READ | landlock.WRITE_FILE
-_DEVICE_RIGHTS = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
 
 _DETAILS = {
     "mount": "a new root that holds the interpreter's files, read-only, and the workspaces",
@@ -144,7 +143,7 @@ def _drop_rights(plan: ZygoteConfinement) -> None:
 def _restrict_files(plan: ZygoteConfinement) -> None:
     ruleset = landlock.Ruleset(plan.landlock)
     ruleset.add_paths(plan.read, landlock.READ)
-    ruleset.add_paths(plan.devices, _DEVICE_RIGHTS)
+    ruleset.add_paths(plan.devices, landlock.DEVICE)
     ruleset.add_paths(plan.programs, landlock.READ_FILE | landlock.EXECUTE)
     # A child maps its user there and reads its own size; guests get no rule for it.
     ruleset.add_paths(("/proc",), _WRITE_PROC)

@@ -9,7 +9,7 @@ import select
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
 
@@ -136,20 +136,22 @@ def run(fd: int) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    _say_ready(link, mechanisms, gated=configure.confinement.fork_gate)
+    _say_ready(link, mechanisms, configure)
     zygote.serve()
 
 
-def _say_ready(link: Link, mechanisms: list[Mechanism], *, gated: bool) -> None:
-    """With what answers for every fork from now on: the descriptor of it goes to the host and nowhere else."""
-    if not gated:
-        link.send(m.ZygoteReady(mechanisms))
-        return
-    listener = notify.install_listener(notify.fork_gate())
-    told = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
-    message = m.ZygoteReady([*mechanisms, Mechanism("fork-gate", True, told)])
-    socket.send_fds(link.socket, [packed(message)], [listener])
-    os.close(listener)
+def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure) -> None:
+    """With what only this process can give: the descriptors go to the host and nowhere else."""
+    sent: dict[Literal["gate", "proc"], int] = {}
+    if configure.confinement.fork_gate:
+        sent["gate"] = notify.install_listener(notify.fork_gate())
+        told = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
+        mechanisms = [*mechanisms, Mechanism("fork-gate", True, told)]
+    if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
+        sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
+    socket.send_fds(link.socket, [packed(m.ZygoteReady(mechanisms, list(sent)))], list(sent.values()))
+    for fd in sent.values():
+        os.close(fd)
 
 
 def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]]:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from safeexec.child.process.link import Link, packed
 from safeexec.child.process.open_files import OpenFiles
+from safeexec.child.step import violations
+from safeexec.linux import landlock
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 
@@ -73,6 +75,8 @@ class Checkpoints:
                 link.socket.detach()  # its descriptor was closed above, and the number may be another's by now
                 if request.branch:
                     _take_output(runner)
+                if request.layered:
+                    _enter_layer(runner, request.workspace)
                 if request.workspace is not None:
                     self.workspace = os.environ["HOME"] = os.environ["TMPDIR"] = request.workspace
                 notes = files.restore(self.workspace) if files is not None and self.workspace is not None else []
@@ -136,6 +140,15 @@ def _wait(poller: select.poll, lane_fd: int) -> tuple[Link, m.Thaw]:
             return runner, request
         while (fd := lane.take_fd()) is not None:
             os.close(fd)
+
+
+def _enter_layer(runner: Link, workspace: str | None) -> None:
+    """A branch has files of its own, and from here on no others. Raises OSError."""
+    layer = runner.take_fd()
+    assert layer is not None and workspace is not None
+    landlock.restrict_self(layer)
+    os.close(layer)
+    violations.remember_workspace(os.path.dirname(workspace))
 
 
 def _take_output(runner: Link) -> None:

@@ -27,7 +27,6 @@ __all__ = ["Lockdown"]
 
 _M_ARENA_MAX = -8
 _ARENAS = 2
-_DEVICE_RIGHTS = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
 _OWN_PROC = ("cgroup", "cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
 """Below /proc/self: threadpoolctl (scikit-learn) reads the maps, duckdb the cgroup, psutil the rest."""
 _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}
@@ -213,7 +212,7 @@ def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
 def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
     """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
     granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
-    granted += [(path, _DEVICE_RIGHTS) for path in plan.devices] if plan.files != "none" else []
+    granted += [(path, landlock.DEVICE) for path in plan.devices] if plan.files != "none" else []
     granted += [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
     opened = []
     for path, rights in granted:
@@ -266,8 +265,7 @@ def _seccomp_detail(plan: ChildConfinement) -> str:
         {"none": "no files", "read": "files read-only", "write": "files"}[plan.files],
     ]
     unseen = "no shared memory without a file, no descriptors through sockets, no larger socket buffers"
-    if plan.files != "write":
-        unseen += ", no locks"
+    unseen += ", no locks" if plan.files != "write" else " (locks of files are not counted)"
     programs = "the policy's programs alone" if plan.programs else "no programs"
     return "an allow list: " + ", ".join(parts) + f"; {programs}, no signals to others; {unseen}"
 
@@ -276,4 +274,6 @@ def _files_detail(plan: ChildConfinement) -> str:
     if plan.files == "none":
         return "no path can be opened"
     workspace = "the workspace can be written" if plan.files == "write" else "nothing can be written"
-    return f"{len(plan.read)} paths can be read, {workspace}"
+    known = "looked up, its mode and times changed" if plan.metadata else "looked up"
+    branches = f"a branch opens its own files alone (what it knows by path can be {known})"
+    return f"{len(plan.read)} paths can be read, {workspace}; {branches}"

@@ -1,8 +1,12 @@
-"""A session's directory of files: one per lineage, a subdirectory per branch, and snapshots that follow the
-checkpoints.
+"""A session's directory of files, those of its branches, and snapshots that follow the checkpoints.
 
-The directory of a lineage is named in its Landlock rule before lockdown, and a fork cannot widen that later; so every
-branch lives below it. Snapshots lie beside it, where no guest can write. The tree is hostile: links are never followed.
+A session has a region, which it cannot list, and in it its workspace, `w`. The region is named in its Landlock rule
+before lockdown, and a fork cannot widen that later; so the region of a branch lies within that of the session that it
+comes from, under a name that nobody can guess. When a branch wakes it enters one more layer of Landlock, with its own
+region alone (`host.files.layers`): it reaches neither ancestors nor siblings. Snapshots lie beside all of that, where
+no guest can write.
+
+The tree is hostile: the host goes from descriptor to descriptor and never follows a link.
 """
 
 from __future__ import annotations
@@ -22,6 +26,14 @@ from safeexec.text import one_line
 MAX_PATH = 2000
 """Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
 MAX_DEPTH = 100
+MAX_BRANCHINGS = 14
+"""Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
+PREFIX = "safeexec-"
+"""Of the directories of sandboxes."""
+WORKSPACE = "w"
+"""What a session's own directory is called in its region."""
+_LISTABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ENTERED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FICLONE = 0x40049409
 """ioctl that shares the blocks of a file with another one, on file systems that can (btrfs, xfs)."""
 
@@ -87,7 +99,7 @@ class WorkspaceRoot:
         try:
             from tempfile import mkdtemp  # with shutil and its codecs 4 ms, for sandboxes with workspaces only
 
-            self.path = os.path.realpath(mkdtemp(prefix="safeexec-"))
+            self.path = os.path.realpath(mkdtemp(prefix=PREFIX))
         except OSError as error:
             raise WorkspaceError(
                 f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
@@ -105,14 +117,14 @@ class WorkspaceRoot:
         # nor stat: who knew the path could do these to another session's files. Listing is what it refuses.
         home = os.path.join(self.path, f"s{next(self._numbers)}-{os.urandom(16).hex()}")
         with _needs_room(self.path):
+            store = f"{home}.{os.urandom(16).hex()}.store"
             try:
-                os.mkdir(home, 0o711)
+                os.mkdir(store, 0o700)
             except PermissionError:
                 regain(self.path)
-                os.mkdir(home, 0o711)
-            store = f"{home}.{os.urandom(16).hex()}.store"
-            os.mkdir(store, 0o700)
-            return Workspace(_Lineage(home, store, self.owner, max_bytes, max_files))
+                os.mkdir(store, 0o700)
+            lineage = _Lineage(store, self.owner, max_bytes, max_files)
+            return Workspace(lineage, _Region(home, lineage, None))
 
     def close(self) -> None:
         """Remove the directory."""
@@ -120,40 +132,111 @@ class WorkspaceRoot:
 
 
 class _Lineage:
-    """What the branches of one session share: the directory, the store of file contents, the numbering."""
+    """What the branches of one session share: the store of file contents, its numbering, the limits."""
 
-    def __init__(self, home: str, store: str, owner: tuple[int, int] | None, max_bytes: int, max_files: int) -> None:
-        self.home = home
+    def __init__(self, store: str, owner: tuple[int, int] | None, max_bytes: int, max_files: int) -> None:
         self.store = store
         self.owner = owner
         self.max_bytes = max_bytes
         self.max_files = max_files
-        self.branches = 0
-        self.living: set[str] = set()
-        """The directories of the branches that are open, by name."""
         self.numbers = count(1)
-        self.users = 0
-        self.device = os.stat(home).st_dev
-        self.free = free_bytes(home)
+        self.device = os.stat(store).st_dev
+        self.free = free_bytes(store)
         """Room in the file system when the session began."""
+
+    def own(self, fd: int, name: str) -> None:
+        """Give what is called so in a directory to the children's user."""
+        if self.owner is not None:
+            os.chown(name, *self.owner, dir_fd=fd, follow_symlinks=False)
+
+
+class _Region:
+    """A directory that guests pass through and cannot list: the workspace of one session, and the regions of branches.
+
+    A root host owns it. An ordinary user's host has the guest's own user: there the mode keeps a guest from listing it
+    that may not change modes; and this descriptor, from before, is how the host lists it.
+    """
+
+    def __init__(self, path: str, lineage: _Lineage, above: _Region | None) -> None:
+        self.path = path
+        self.lineage = lineage
+        self.depth: int = 0 if above is None else above.depth + 1
+        self._above = above
+        self.inner: set[str] = set()
+        """Names of the regions in it that are in use."""
+        self._users = 1
+        os.mkdir(path, 0o700)
+        self.fd = os.open(path, _LISTABLE)
+        self._mode = 0o711 if lineage.owner is not None else 0o311
+        self.give_access()
+        if above is not None:
+            above.inner.add(os.path.basename(path))
+            above._users += 1
+
+    def give_access(self) -> None:
+        """Set the mode, which a guest of the same user may have changed."""
+        os.fchmod(self.fd, self._mode)
+
+    def branch(self) -> _Region:
+        """A region within it. Raises `WorkspaceError` where no process could have another layer."""
+        if self.depth >= MAX_BRANCHINGS:
+            raise WorkspaceError(
+                f"this session is a branch of a branch, {self.depth} deep, and {MAX_BRANCHINGS} is as deep as branches "
+                "with files of their own go (a process has 16 layers of Landlock): branch from an older session"
+            )
+        self.give_access()
+        return _Region(os.path.join(self.path, os.urandom(16).hex()), self.lineage, self)
+
+    def release(self) -> None:
+        """One user fewer: its session, or a region within. With the last one it is removed."""
+        self._users -= 1
+        if self._users:
+            return
+        os.close(self.fd)
+        if self._above is None:
+            remove_tree(self.path)
+            remove_tree(self.lineage.store)
+            return
+        self._above.give_access()
+        remove_tree(self.path)
+        self._above.inner.discard(os.path.basename(self.path))
+        self._above.release()
 
 
 class Workspace:
     """The files of one session."""
 
-    def __init__(self, lineage: _Lineage) -> None:
+    def __init__(self, lineage: _Lineage, region: _Region) -> None:
         self._lineage = lineage
-        lineage.users += 1
-        lineage.branches += 1
-        self.home = lineage.home
-        self.path = os.path.join(lineage.home, f"b{lineage.branches}")
-        lineage.living.add(os.path.basename(self.path))
-        os.mkdir(self.path, 0o700)
-        if lineage.owner is not None:
-            os.chown(self.path, *lineage.owner)
+        self._region = region
+        self.path = os.path.join(region.path, WORKSPACE)
+        self._make()
         self._last: Snapshot = {}
         self.initial: Snapshot = {}
         """The files that the session began with."""
+
+    def _make(self) -> None:
+        os.mkdir(WORKSPACE, 0o700, dir_fd=self._region.fd)
+        self._lineage.own(self._region.fd, WORKSPACE)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        """A descriptor of the directory. Raises OSError."""
+        fd = _list_directory(self._region.fd, WORKSPACE)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    @property
+    def home(self) -> str:
+        """The session's region: what the kernel lets it reach, the workspace and what lies beside it."""
+        return self._region.path
+
+    @property
+    def is_branch(self) -> bool:
+        """Whether it lies within the region of another session."""
+        return self._region.depth > 0
 
     @property
     def owner(self) -> tuple[int, int] | None:
@@ -167,20 +250,20 @@ class Workspace:
 
     def taken(self) -> int:
         """Bytes of its file system that have gone since the session began, whoever took them."""
-        return self._lineage.free - free_bytes(self.home)
+        return self._lineage.free - free_bytes(self._lineage.store)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace. Raises `WorkspaceError` when the file
         system is full.
         """
-        with _needs_room(self.home):
-            self._put(name, content, mode)
+        with _needs_room(self.home), self._opened() as top:
+            self._put(top, name, content, mode)
 
-    def _put(self, name: str, content: str | bytes | os.PathLike[str], mode: int) -> None:
+    def _put(self, top: int, name: str, content: str | bytes | os.PathLike[str], mode: int) -> None:
         directory = os.path.dirname(name)
         if directory:
-            self.make_directories(directory)
-        target = open_beneath(self.path, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            self._make_directories(top, directory)
+        target = open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             if isinstance(content, bytes):
                 with open(target, "wb", closefd=False) as file:
@@ -188,7 +271,7 @@ class Workspace:
             else:
                 source = self._open_of_user(content)
                 try:
-                    copy_contents(source, target)
+                    copy_contents(source, target, os.fstat(source).st_size)
                 finally:
                     os.close(source)
             if mode != 0o600:
@@ -214,10 +297,10 @@ class Workspace:
 
     def make_temporary(self) -> None:
         """A directory for temporary files beside the workspace, for the programs that insist on one."""
-        path = os.path.join(self.home, "tmp")
-        if not os.path.isdir(path):
-            os.mkdir(path, 0o700)
-            self._own(path)
+        self._region.give_access()
+        with contextlib.suppress(FileExistsError):
+            os.mkdir("tmp", 0o700, dir_fd=self._region.fd)
+            self._lineage.own(self._region.fd, "tmp")
 
     def copy_tree(self, source: str | os.PathLike[str], max_bytes: int, max_files: int) -> None:
         """Copy a directory of the host into the workspace: regular files and directories; links are not followed.
@@ -226,7 +309,7 @@ class Workspace:
         """
         top = os.fspath(source)
         size = count = 0
-        for path, info in _walk(top):
+        for path, info in self._of_host(top):
             count, size = count + 1, size + info.st_size
             if size > max_bytes or count > max_files:
                 raise WorkspaceError(
@@ -236,60 +319,85 @@ class Workspace:
             if stat.S_ISDIR(info.st_mode):
                 self.make_directories(path)
             elif stat.S_ISREG(info.st_mode):
-                self.put(path, os.path.join(top, path))
-                if info.st_mode & 0o100:
-                    os.chmod(os.path.join(self.path, path), 0o700)
+                self.put(path, os.path.join(top, path), 0o700 if info.st_mode & 0o100 else 0o600)
+
+    @staticmethod
+    def _of_host(top: str) -> Iterator[tuple[str, os.stat_result]]:
+        """What is in a directory of the host."""
+        fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield from _walk(fd, regains=False)
+        finally:
+            os.close(fd)
 
     def make_directories(self, path: str) -> None:
-        """The directories on the way to a file, below the workspace, no link followed."""
-        here = ""
-        for part in path.split("/"):
-            if part in ("", ".", ".."):
-                continue
-            here = os.path.join(here, part)
-            full = os.path.join(self.path, here)
-            try:
-                os.mkdir(full, 0o700)
-                self._own(full)
-            except FileExistsError:
-                os.close(open_beneath(self.path, here, os.O_PATH | os.O_DIRECTORY))
+        """A directory, and those on the way to it, below the workspace; no link is followed."""
+        with self._opened() as top:
+            self._make_directories(top, path)
+
+    def _make_directories(self, top: int, path: str) -> None:
+        here = os.dup(top)
+        try:
+            for part in path.split("/"):
+                if part in ("", ".", ".."):
+                    continue
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o700, dir_fd=here)
+                    self._lineage.own(here, part)
+                inner = os.open(part, _ENTERED, dir_fd=here)
+                os.close(here)
+                here = inner
+        finally:
+            os.close(here)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
         """A directory for a branch, with the files of `snapshot`."""
-        workspace = Workspace(self._lineage)
-        workspace.restore(snapshot or {})
+        region = self._region.branch()
+        try:
+            workspace = Workspace(self._lineage, region)
+            workspace.restore(snapshot or {})
+        except BaseException:
+            region.release()
+            raise
         return workspace
 
     def snapshot(self) -> Snapshot:
         """The files as they are now. Only what changed since the last snapshot is copied; links and special files
         are not followed.
 
-        Raises `WorkspaceError` for more than the workspace may hold, before anything is copied: between steps guest
-        code may go on in threads, and nobody watches.
+        Raises `WorkspaceError` for more than the workspace may hold: guest code may go on in threads, and nobody
+        watches. All is counted before anything is copied, no more is copied than was counted, and what has grown
+        meanwhile is counted again.
         """
         lineage = self._lineage
         if (lost := self._lost()) is not None:
             raise WorkspaceError(lost)
         found: list[tuple[str, os.stat_result]] = []
-        if (over := _count(_walk(self.path), lineage.max_bytes, lineage.max_files, found)) is not None:
-            raise WorkspaceError(over)
         snapshot: Snapshot = {}
         last = self._last
-        for path, info in found:
-            mark = _mark(info)
-            known = last.get(path)
-            if known is not None and known.mark == mark:
-                snapshot[path] = known
-            elif stat.S_ISREG(info.st_mode):
-                stored = self._store(path)
-                if stored is not None:
-                    snapshot[path] = Entry(info.st_mode, mark, stored)
-            elif stat.S_ISDIR(info.st_mode):
-                snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0))
-            elif stat.S_ISLNK(info.st_mode):
-                with contextlib.suppress(OSError):
-                    target = os.readlink(os.path.join(self.path, path))
-                    snapshot[path] = Entry(info.st_mode, mark, None, target)
+        with self._opened() as top:
+            if (over := _count(_walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
+                raise WorkspaceError(over)
+            held = sum(_size(info) for _, info in found)
+            for path, info in found:
+                mark = _mark(info)
+                known = last.get(path)
+                if known is not None and known.mark == mark:
+                    snapshot[path] = known
+                elif stat.S_ISREG(info.st_mode):
+                    stored, grown = self._store(top, path, info.st_size)
+                    if (held := held + grown) > lineage.max_bytes:
+                        raise WorkspaceError(
+                            f"the workspace grew beyond {lineage.max_bytes >> 20} MiB (limits.workspace_mb) while it "
+                            "was copied: something that the last step has left running writes to it"
+                        )
+                    if stored is not None:
+                        snapshot[path] = Entry(info.st_mode, mark, stored)
+                elif stat.S_ISDIR(info.st_mode):
+                    snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0))
+                elif stat.S_ISLNK(info.st_mode):
+                    with contextlib.suppress(OSError, WorkspaceError), _parent(top, path) as (parent, name):
+                        snapshot[path] = Entry(info.st_mode, mark, None, os.readlink(name, dir_fd=parent))
         self._last = snapshot
         return snapshot
 
@@ -300,119 +408,136 @@ class Workspace:
         directory: it is told, and does not end the session.
         """
         if self._lost() is not None:
-            self._remove_all_but_living()
-            os.mkdir(self.path, 0o700)
-            self._own(self.path)
-        present = dict(_walk(self.path))
+            self._remove_beside()
+            self._make()
         problems: list[str] = []
+        with self._opened() as top:
+            self._last = self._restore(top, snapshot, problems)
+        return problems
+
+    def _restore(self, top: int, snapshot: Snapshot, problems: list[str]) -> Snapshot:
+        present = dict(_walk(top))
         for path in sorted(present, reverse=True):
             entry = snapshot.get(path)
             info = present[path]
             if entry is None or stat.S_IFMT(entry.mode) != stat.S_IFMT(info.st_mode):
-                with _told(problems, path, "removed"):
-                    self._remove(path, info)
+                with _told(problems, path, "removed"), _parent(top, path) as (parent, name):
+                    _remove(parent, name, info)
                     del present[path]
         restored: Snapshot = {}
         for path in sorted(snapshot):
             with _told(problems, path, "brought back"):
-                restored[path] = self._bring_back(path, snapshot[path], present.get(path))
+                restored[path] = self._bring_back(top, path, snapshot[path], present.get(path))
         for path in sorted(restored, reverse=True):
             entry = restored[path]
             if stat.S_ISDIR(entry.mode):
-                with contextlib.suppress(OSError):
-                    _set_mode(os.path.join(self.path, path), entry.mode)
-        self._last = restored
-        return problems
+                with contextlib.suppress(OSError, WorkspaceError), _parent(top, path) as (parent, name):
+                    _set_mode(parent, name, entry.mode)
+        return restored
 
     def listing(self) -> dict[str, os.stat_result]:
-        """All that there is, by path, directories before what is in them."""
-        return dict(_walk(self.path))
+        """All that there is, by path, directories before what is in them. Raises `WorkspaceError` for more than there
+        may be.
+        """
+        found: list[tuple[str, os.stat_result]] = []
+        with self._opened() as top:
+            if (over := _count(_walk(top), self._lineage.max_bytes, self._lineage.max_files, found)) is not None:
+                raise WorkspaceError(over)
+        return dict(found)
 
     def over(self, max_bytes: int, max_files: int) -> str | None:
         """What is too much in the directory, or None. A hole in a file counts like its bytes: a copy would have
         them.
         """
-        return self._lost() or _count(chain(_walk(self.path), self._beside()), max_bytes, max_files)
+        if (lost := self._lost()) is not None:
+            return lost
+        try:
+            with self._opened() as top:
+                return _count(chain(_walk(top), self._beside()), max_bytes, max_files)
+        except OSError:
+            return self._lost()
 
-    def _beside(self) -> Iterable[tuple[str, os.stat_result]]:
-        """What lies beside the branches' directories, where they may write as well: temporary files of commands."""
-        living = self._lineage.living
-        return ((path, info) for path, info in _walk(self.home, skip=living) if path not in living)
+    def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
+        """What lies beside the workspace, where it may write as well: temporary files of commands."""
+        return _walk(self._region.fd, skip={WORKSPACE, *self._region.inner})
 
     def undo(self) -> None:
         """Make the files what they were when they were last looked at, and remove what lies beside them."""
         self.restore(self._last)
-        self._remove_all_but_living()
+        self._remove_beside()
 
-    def _remove_all_but_living(self) -> None:
-        for entry in _entries(self.home):
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name not in self._lineage.living:
-                    remove_tree(entry.path)
-            else:
+    def _remove_beside(self) -> None:
+        self._region.give_access()
+        for name, info in _entries(self._region.fd):
+            if name not in self._region.inner and (name != WORKSPACE or not stat.S_ISDIR(info.st_mode)):
                 with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
+                    _remove(self._region.fd, name, info)
 
     def _lost(self) -> str | None:
         """Where the guest is the host's own user, it can rename and remove its directory itself."""
-        try:
-            if stat.S_ISDIR(os.lstat(self.path).st_mode):
-                return None
-        except PermissionError:
-            regain(self.path)
-            return None
-        except OSError:
-            pass
+        for attempt in (1, 2):
+            try:
+                if stat.S_ISDIR(os.stat(WORKSPACE, dir_fd=self._region.fd, follow_symlinks=False).st_mode):
+                    return None
+            except PermissionError:
+                if attempt == 1:
+                    self._region.give_access()
+                    continue
+            except OSError:
+                pass
+            break
         return "the workspace's own directory was moved or removed"
 
     def close(self) -> None:
-        """Remove the session's directory; with the last branch, the lineage's and its store."""
-        remove_tree(self.path)
-        self._lineage.living.discard(os.path.basename(self.path))
-        self._lineage.users -= 1
-        if self._lineage.users == 0:
-            remove_tree(self._lineage.home)
-            remove_tree(self._lineage.store)
+        """Remove the session's directory, and its region with the last branch in it."""
+        self._remove_beside()
+        _remove_below(self._region.fd, WORKSPACE)
+        self._region.release()
 
-    def _store(self, path: str) -> Stored | None:
-        """Copy one file of the guest into the store. None when it is gone or has become something else meanwhile."""
+    def forget(self) -> None:
+        """Close this process's descriptor of it, in a fork of the process that has it."""
+        os.close(self._region.fd)
+
+    def _store(self, top: int, path: str, size: int) -> tuple[Stored | None, int]:
+        """Copy at most `size` bytes of one file of the guest into the store, and say by how much it has grown since it
+        had so many. None when it is gone or has become something else meanwhile.
+        """
         lineage = self._lineage
         stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))))
         try:
-            source = open_beneath(self.path, path, os.O_RDONLY)
-        except OSError:
-            return None
+            source = open_beneath(top, path, os.O_RDONLY)
+        except (OSError, WorkspaceError):
+            return None, 0
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
-                return None
-            with _needs_room(lineage.home), open(stored.path, "wb") as target:
-                copy_contents(source, target.fileno())
+                return None, 0
+            with _needs_room(lineage.store), open(stored.path, "wb") as target:
+                copy_contents(source, target.fileno(), size)
+            return stored, max(0, os.fstat(source).st_size - size)
         finally:
             os.close(source)
-        return stored
 
-    def _bring_back(self, path: str, entry: Entry, info: os.stat_result | None) -> Entry:
-        full = os.path.join(self.path, path)
-        if stat.S_ISDIR(entry.mode):
-            if info is None:
-                # Its own mode comes last: it may not let the host put files into it.
-                os.mkdir(full, 0o700)
-                self._own(full)
+    def _bring_back(self, top: int, path: str, entry: Entry, info: os.stat_result | None) -> Entry:
+        if info is not None and (stat.S_ISDIR(entry.mode) or _mark(info) == entry.mark):
             return entry
-        if info is not None:
-            if _mark(info) == entry.mark:
+        with _parent(top, path) as (parent, name):
+            if stat.S_ISDIR(entry.mode):
+                # Its own mode comes last: it may not let the host put files into it.
+                os.mkdir(name, 0o700, dir_fd=parent)
+                self._lineage.own(parent, name)
                 return entry
-            if stat.S_ISREG(info.st_mode) and info.st_ino == entry.mark[0] and info.st_nlink == 1:
-                with contextlib.suppress(OSError, WorkspaceError):
-                    # The same file, so that what has it open or mapped (a database) goes on with it. Written over and
-                    # not emptied first, which on ext4 waits for the disk where the guest has just written: 2 ms.
-                    return self._fill(entry, open_beneath(self.path, path, os.O_WRONLY))
-            os.unlink(full)
-        if stat.S_ISLNK(entry.mode):
-            os.symlink(entry.target, full)
-            self._own(full)
-            return entry._replace(mark=_mark(os.lstat(full)))
-        return self._fill(entry, open_beneath(self.path, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            if info is not None:
+                if stat.S_ISREG(info.st_mode) and info.st_ino == entry.mark[0] and info.st_nlink == 1:
+                    with contextlib.suppress(OSError, WorkspaceError):
+                        # The same file, so that what has it open or mapped (a database) goes on with it. Written over
+                        # and not emptied first, which on ext4 waits for the disk where the guest has just written: 2 ms
+                        return self._fill(entry, open_beneath(parent, name, os.O_WRONLY))
+                os.unlink(name, dir_fd=parent)
+            if stat.S_ISLNK(entry.mode):
+                os.symlink(entry.target, name, dir_fd=parent)
+                self._lineage.own(parent, name)
+                return entry._replace(mark=_mark(os.stat(name, dir_fd=parent, follow_symlinks=False)))
+            return self._fill(entry, open_beneath(parent, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
     def _fill(self, entry: Entry, fd: int) -> Entry:
         """Give the file `fd`, which is closed, the contents of `entry`."""
@@ -420,8 +545,9 @@ class Workspace:
             assert entry.stored is not None
             source = os.open(entry.stored.path, os.O_RDONLY)
             try:
-                copy_contents(source, fd)
-                if os.fstat(fd).st_size > (size := os.fstat(source).st_size):
+                size = os.fstat(source).st_size
+                copy_contents(source, fd, size)
+                if os.fstat(fd).st_size > size:
                     os.ftruncate(fd, size)
             finally:
                 os.close(source)
@@ -433,22 +559,19 @@ class Workspace:
         finally:
             os.close(fd)
 
-    def _remove(self, path: str, info: os.stat_result) -> None:
-        full = os.path.join(self.path, path)
-        if stat.S_ISDIR(info.st_mode):
-            remove_tree(full)
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(full)
 
-    def _own(self, path: str) -> None:
-        if self._lineage.owner is not None:
-            os.chown(path, *self._lineage.owner, follow_symlinks=False)
+def _remove(above: int, name: str, info: os.stat_result) -> None:
+    """Remove what is called so in a directory."""
+    if stat.S_ISDIR(info.st_mode):
+        _remove_below(above, name)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=above)
 
 
-def _set_mode(path: str, mode: int) -> None:
+def _set_mode(above: int, name: str, mode: int) -> None:
     """Give a directory its mode. No link is followed."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    fd = os.open(name, _LISTABLE, dir_fd=above)
     try:
         if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(mode) & 0o777:
             os.fchmod(fd, stat.S_IMODE(mode) & 0o777)
@@ -460,23 +583,36 @@ def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
     return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
-def _walk(top: str, *, skip: Collection[str] = ()) -> Iterator[tuple[str, os.stat_result]]:
-    """Every path below `top`, relative, directories before what they hold. No link is followed.
+def _size(info: os.stat_result) -> int:
+    """What a path counts: the bytes that a copy would have, holes included, or the blocks that it takes."""
+    return max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
 
-    Of the directories in `skip` nothing is shown but themselves.
+
+def _walk(
+    top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True
+) -> Iterator[tuple[str, os.stat_result]]:
+    """Every path below an open directory, relative to it, directories before what they hold. No link is followed.
+
+    Nothing is shown of what is called as one in `skip`, at the top. `regains`: directories without rights are given
+    some.
     """
-    pending = [""]
-    while pending:
-        below = pending.pop()
-        for entry in _entries(os.path.join(top, below)):
-            path = os.path.join(below, entry.name)
-            try:
-                info = entry.stat(follow_symlinks=False)
-            except OSError:
-                continue
-            yield path, info
-            if stat.S_ISDIR(info.st_mode) and path not in skip and not _is_too_deep(path):
-                pending.append(path)
+    inner = []
+    for name, info in _entries(top):
+        if name in skip:
+            continue
+        path = below + name
+        yield path, info
+        if stat.S_ISDIR(info.st_mode) and not _is_too_deep(path):
+            inner.append(name)
+    for name in inner:
+        try:
+            fd = _list_directory(top, name, regains=regains)
+        except OSError:
+            continue  # gone meanwhile, or something else by now
+        try:
+            yield from _walk(fd, f"{below}{name}/", regains=regains)
+        finally:
+            os.close(fd)
 
 
 def _count(
@@ -490,7 +626,7 @@ def _count(
     for files, (path, info) in enumerate(paths, 1):
         if stat.S_ISDIR(info.st_mode) and _is_too_deep(path):
             return f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
-        size += max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
+        size += _size(info)
         if size > max_bytes:
             return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
         if files > max_files:
@@ -500,80 +636,106 @@ def _count(
     return None
 
 
-def _entries(path: str) -> list[os.DirEntry[str]]:
+def _entries(fd: int) -> list[tuple[str, os.stat_result]]:
+    """Name and state of what is in an open directory; without what vanishes meanwhile."""
+    found = []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                found.append((entry.name, entry.stat(follow_symlinks=False)))
+    return found
+
+
+def _list_directory(above: int, name: str, *, regains: bool = True) -> int:
+    """A descriptor with which to list a directory, to which a guest may have taken away the rights. Raises OSError."""
     try:
-        try:
-            return list(os.scandir(path))
-        except PermissionError:
-            regain(path)
-            return list(os.scandir(path))
-    except OSError:
-        return []
+        return os.open(name, _LISTABLE, dir_fd=above)
+    except PermissionError:
+        if not regains:
+            raise
+        _give_access(above, name)
+        return os.open(name, _LISTABLE, dir_fd=above)
 
 
 def _is_too_deep(path: str) -> bool:
     return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 
-def open_beneath(top: str, path: str, flags: int, mode: int = 0o600) -> int:
-    """Open `path` below `top` without following a link in any component. Raises OSError, or `WorkspaceError` for
-    `..`.
+def open_beneath(top: str | int, path: str, flags: int, mode: int = 0o600) -> int:
+    """Open `path` below the directory `top` without following a link in any component. Raises OSError, or
+    `WorkspaceError` for `..`.
+    """
+    with _parent(top, path) as (parent, name):
+        # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode, dir_fd=parent)
+
+
+@contextlib.contextmanager
+def _parent(top: str | int, path: str) -> Iterator[tuple[int, str]]:
+    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
+    `WorkspaceError` for `..`.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts:
         raise WorkspaceError(f"{path!r} is not a path inside the workspace")
-    directory = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    directory = os.dup(top) if isinstance(top, int) else os.open(top, _ENTERED)
     try:
         for part in parts[:-1]:
-            inner = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+            inner = os.open(part, _ENTERED, dir_fd=directory)
             os.close(directory)
             directory = inner
-        # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
-        return os.open(parts[-1], flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode, dir_fd=directory)
+        yield directory, parts[-1]
     finally:
         os.close(directory)
 
 
-def copy_contents(source: int, target: int) -> None:
-    """Copy the bytes that a file has now, sharing blocks where the file system can. What grows meanwhile is not
-    followed.
+def copy_contents(source: int, target: int, size: int) -> None:
+    """Copy at most the first `size` bytes of a file, sharing blocks where the file system can. What grows meanwhile is
+    not followed.
     """
     try:
         fcntl.ioctl(target, FICLONE, source)
+        if os.fstat(target).st_size > size:
+            os.ftruncate(target, size)
         return
     except OSError:
         pass
-    left = os.fstat(source).st_size
-    while left > 0 and (sent := os.sendfile(target, source, None, min(left, 1 << 30))):
-        left -= sent
+    while size > 0 and (sent := os.sendfile(target, source, None, min(size, 1 << 30))):
+        size -= sent
 
 
 def remove_tree(path: str) -> None:
-    """Remove a directory of the guest with all that is in it. What cannot be removed stays.
-
-    No recursion and two descriptors, however deep it is (`shutil.rmtree` of 3.11 raises RecursionError at 1000 levels):
-    a directory that is met is moved up, and its turn comes. No link is followed.
-    """
+    """Remove a directory of guests with all that is in it. What cannot be removed stays."""
     above, name = os.path.split(path)
     try:
         top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
         regain(above)
         try:
-            top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            # A region cannot be listed, which this does not need.
+            top = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
             return
     except OSError:
         return
     try:
-        pending = [name]
-        for number in count():
-            if not pending:
-                return
-            moved = f".{os.urandom(6).hex()}.{number}."
-            pending += _empty(top, pending.pop(), moved)
+        _remove_below(top, name)
     finally:
         os.close(top)
+
+
+def _remove_below(top: int, name: str) -> None:
+    """Remove a directory in an open one.
+
+    No recursion and two descriptors, however deep it is (`shutil.rmtree` of 3.11 raises RecursionError at 1000 levels):
+    a directory that is met is moved up, and its turn comes. No link is followed.
+    """
+    pending = [name]
+    for number in count():
+        if not pending:
+            return
+        moved = f".{os.urandom(6).hex()}.{number}."
+        pending += _empty(top, pending.pop(), moved)
 
 
 def _empty(top: int, name: str, moved: str) -> list[str]:
@@ -611,27 +773,29 @@ def free_bytes(path: str) -> int:
 
 
 def regain(path: str) -> None:
-    """Make a directory, and the two above it, accessible again.
+    """Make a directory of guests, and those above it up to that of the sandbox, accessible again.
 
     An ordinary user's host has the guest's rights and no more, and a guest may take away those to its own directory, to
-    that of its branches and to the one of all sessions (Landlock does not judge chmod): files would stay uncounted.
+    its regions and to the one of all sessions (Landlock does not judge chmod): files would stay uncounted.
     """
     parts = path.rstrip("/").split("/")
-    for length in range(max(2, len(parts) - 2), len(parts) + 1):
+    first = next((place for place, part in enumerate(parts) if part.startswith(PREFIX)), len(parts) - 1)
+    for length in range(first + 1, len(parts) + 1):
         above, name = os.path.split("/".join(parts[:length]))
         with contextlib.suppress(OSError):
             fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                _give_access(fd, name)
+                _give_access(fd, name, 0o700 if name == WORKSPACE else 0o300)
             finally:
                 os.close(fd)
 
 
-def _give_access(above: int, name: str) -> None:
+def _give_access(above: int, name: str, rights: int = 0o700) -> None:
     """A guest may have taken away the rights to its own directories, which an ordinary user's host then lacks, too."""
-    fd = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    fd = os.open(name, _ENTERED, dir_fd=above)
     try:
-        if os.fstat(fd).st_mode & 0o700 != 0o700:
-            os.chmod(f"/proc/self/fd/{fd}", 0o700)
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & rights != rights:
+            os.chmod(f"/proc/self/fd/{fd}", mode & 0o777 | rights)
     finally:
         os.close(fd)

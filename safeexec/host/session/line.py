@@ -310,8 +310,11 @@ class Line:
             place = self.workspace.path
         # So it is with what it prints to, which another call of a fresh plugin may have had, too.
         others = copy.out is not self.out
-        fds = (self.out.fd, self.err.fd) if others else ()
-        thawed = yield from copy.thaw(m.Thaw(others, place, lost), fds, monotonic() + PARK_SECONDS, self.sandbox.gate)
+        deadline = monotonic() + PARK_SECONDS
+        if others:
+            thawed = yield from self._thaw_for_itself(copy, place, lost, deadline)
+        else:
+            thawed = yield from copy.thaw(m.Thaw(False, place, lost), (), deadline, self.sandbox.gate)
         if thawed is None:
             return None
         channel, ready = thawed
@@ -320,15 +323,32 @@ class Line:
         self._enter_group(channel)
         return [*problems, *ready.notes]
 
+    def _thaw_for_itself(
+        self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float
+    ) -> Core[tuple[Channel, m.Ready] | None]:
+        """Thaw a copy that another session made: with this one's output, and shut off from all files but its own."""
+        layer = None
+        if self.workspace is not None and self.workspace.is_branch:
+            layer = self.sandbox.layers.ruleset(self.workspace.home)
+        fds = (self.out.fd, self.err.fd, *(() if layer is None else (layer,)))
+        request = m.Thaw(True, place, lost, layer is not None)
+        try:
+            return (yield from copy.thaw(request, fds, deadline, self.sandbox.gate))
+        finally:
+            if layer is not None:
+                os.close(layer)
+
     def branch_from(self, parent: Line, copy: Checkpoint) -> Core[list[str]]:
         """Begin as a branch of `parent`, in a process thawed from `copy` of its state."""
         state = parent.history.current
         if parent.workspace is not None:
-            self.workspace = parent.workspace.branch(state.files)
+            try:
+                self.workspace = parent.workspace.branch(state.files)
+            except WorkspaceError as error:
+                raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
         deadline = monotonic() + PARK_SECONDS
-        outputs = (self.out.fd, self.err.fd)
-        thawed = yield from copy.thaw(m.Thaw(True, place), outputs, deadline, self.sandbox.gate)
+        thawed = yield from self._thaw_for_itself(copy, place, [], deadline)
         if thawed is None:
             raise CheckpointError("the checkpoint died while it was branched")
         channel, ready = thawed
@@ -409,6 +429,8 @@ class Line:
             self.runner = None
         for copy in self.history.copies():
             copy.forget()
+        if self.workspace is not None:
+            self.workspace.forget()
         self.out.close()
         self.err.close()
 

@@ -1075,7 +1075,16 @@ class SessionCore:
         from safeexec.host.files import state_file
 
         failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
-        files = self.line.workspace.listing() if self.line.workspace is not None else {}
+        # No more is written than a restore would take in, of files no more than is counted here.
+        if min(answer.size, size) > (limit := self.policy.limits.memory_mb) << 21:
+            raise StateFileError(
+                f"the session could not be saved: its variables take {size >> 20} MiB, more than fit into a session "
+                f"(limits.memory_mb is {limit})"
+            )
+        try:
+            files = self.line.workspace.listing() if self.line.workspace is not None else {}
+        except WorkspaceError as error:
+            raise StateFileError(f"the session could not be saved: {error}") from None
         for name in [name for name in files if not _is_text(name)]:
             del files[name]
             failed[ascii(name)[:200]] = "the name of this file is not UTF-8"

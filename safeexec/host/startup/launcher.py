@@ -23,7 +23,7 @@ from safeexec.protocol.framing import FrameReader, frame
 START_SECONDS = 60.0
 """A zygote that has not become ready by then is broken; importing every data library takes 4 s on a slow disk."""
 CLOSE_SECONDS = 5.0
-_LISTENER_SPACE = socket.CMSG_SPACE(4)
+_GIVEN_SPACE = socket.CMSG_SPACE(2 * 4)
 FULL_SECONDS = 10.0
 """How long the zygote's socket may stay full; it forks in 1 ms."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -34,8 +34,8 @@ class Zygote:
     """The host's end of one zygote."""
 
     __slots__ = (
+        "_given",
         "_inner",
-        "_listener",
         "_log",
         "_problem",
         "_reader",
@@ -43,6 +43,7 @@ class Zygote:
         "mechanisms",
         "pid",
         "pidfd",
+        "proc",
         "reapers",
         "socket",
     )
@@ -53,7 +54,9 @@ class Zygote:
         self.pidfd = launched.pidfd
         self._log = launched.log
         self._inner = -1
-        self._listener = -1
+        self._given: tuple[int, ...] = ()
+        self.proc = -1
+        """The ``/proc`` that its children see, -1 where that is no concern. `host.files.layers` closes it."""
         self.gate = ForkGate(-1, -1)
         self.reapers: tuple[int, ...] = ()
         self.mechanisms: list[Mechanism] = []
@@ -77,7 +80,9 @@ class Zygote:
             yield from self.close()
             raise ProtectionError(f"the zygote could not start: {reason}")
         self.mechanisms = message.mechanisms
-        self.gate = ForkGate(self._listener, self.reapers[1])
+        given = dict(zip(message.sent, self._given, strict=False))
+        self.gate = ForkGate(given.get("gate", -1), self.reapers[1])
+        self.proc = given.get("proc", -1)
 
     def spawn(self, request: m.Spawn | m.RunCommand, fds: tuple[int, int, int]) -> None:
         """Ask for a child. Its control socket is the first of `fds`; there it says Ready, or the socket ends."""
@@ -180,15 +185,15 @@ class Zygote:
             if not (yield Wait((self.socket.fileno(),), deadline)):
                 raise ProtectionError(f"the zygote was not ready after {START_SECONDS:.0f} s")
             try:
-                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE + _LISTENER_SPACE)
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, processes.IDENTITY_SPACE + _GIVEN_SPACE)
             except ConnectionResetError:
                 return None
             if not data:
                 return None
             if self._inner < 0:
                 # The process that serves is not the one that was started: that one stays behind as its reaper.
-                # No guest code has run yet: this descriptor is the only one that is ever taken from the other side.
-                self._listener, ancillary = processes.take_descriptor(ancillary)
+                # No guest code has run yet: these descriptors are the only ones that are ever taken from a process.
+                self._given, ancillary = processes.take_descriptors(ancillary)
                 pid, self._inner = processes.sender(ancillary)
                 self.reapers = (self.pid, pid)
                 processes.pass_identity(self.socket, False)

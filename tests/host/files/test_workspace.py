@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Sandbox, Session, WorkspaceError
+from safeexec.host.files import workspace as files
+from safeexec.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot
 
 pytestmark = pytest.mark.profile("data-analysis")
 OpenSession = Callable[..., Session]
@@ -67,14 +70,180 @@ def test_an_open_file_of_a_branch_is_the_branchs_own(session: Session) -> None:
         assert branch.run("open('log.txt').read()").value == "begin branch"
 
 
-def test_an_absolute_path_that_was_kept_leads_to_where_it_was_taken(session: Session) -> None:
+def test_an_absolute_path_that_was_kept_leads_to_what_a_branch_may_not_reach(session: Session) -> None:
     """Relative paths follow the branch. An absolute one is a value like any other: it names the root's directory."""
     session.run("import os\nopen('a.txt', 'w').write('root')\npath = os.path.abspath('a.txt')").check()
     (branch,) = session.branch()
     with branch:
         branch.run("open('a.txt', 'w').write('branch')").check()
         assert branch.run("open('a.txt').read()").value == "branch"
-        assert branch.run("open(path).read()").value == "root"
+        assert branch.run("open(path).read()").outcome == "violation"
+        assert session.run("open(path).read()").value == "root"
+
+
+REACHES = """
+import os
+def reach(place):
+    reached = []
+    def attempt(what, act):
+        try: act()
+        except OSError: return
+        reached.append(what)
+    attempt("read", lambda: open(f"{place}/data").read())
+    attempt("write", lambda: open(f"{place}/data", "w"))
+    attempt("create", lambda: open(f"{place}/new", "w"))
+    attempt("list", lambda: os.listdir(place))
+    attempt("list the region", lambda: os.listdir(os.path.dirname(place)))
+    attempt("remove", lambda: os.unlink(f"{place}/data"))
+    attempt("make", lambda: os.mkdir(f"{place}/directory"))
+    attempt("move", lambda: os.rename("mine", f"{place}/mine"))
+    return reached
+"""
+
+
+@pytest.mark.needs("landlock")
+@pytest.mark.profile("confined-python")
+def test_a_branch_reaches_neither_ancestors_nor_siblings(session: Session) -> None:
+    """By whatever path it was told: every layer of Landlock must allow what it does."""
+    session.run(f"{REACHES}\nopen('data', 'w').write('root')\nopen('mine', 'w').close()").check()
+    left, right = session.branch(2)
+    with left, right:
+        (inner,) = left.branch()
+        with inner:
+            family = {"root": session, "left": left, "right": right, "inner": inner}
+            places = {name: str(one.workspace) for name, one in family.items()}
+            for name, one in family.items():
+                assert one.run("open('data', 'w').write('own'); sorted(os.listdir())").value == ["data", "mine"]
+                assert one.run(f"os.getcwd() == {places[name]!r} and os.path.samefile('.', os.getcwd())").value is True
+            for looker, others in {
+                "inner": ("left", "root", "right"),
+                "left": ("root", "right"),
+                "right": ("root", "left", "inner"),
+            }.items():
+                for other in others:
+                    assert family[looker].run(f"reach({places[other]!r})").value == [], (looker, other)
+            for name in ("left", "right", "inner"):
+                # As it was in the session that it came from, and after going back to where it came from.
+                assert family[name].run("while True: pass", timeout=0.2).state == "restored"
+                assert family[name].run(f"reach({places['root']!r})").value == []
+                family[name].rollback()
+                assert family[name].run(f"reach({places['root']!r})").value == []
+    assert session.run("open('data').read()").value == "own"
+
+
+@pytest.mark.profile("confined-python")
+def test_the_original_cannot_find_its_branches(session: Session) -> None:
+    session.run("import os").check()
+    (branch,) = session.branch()
+    with branch:
+        name = directory(branch).parent.name
+        assert len(name) == 32 and directory(branch).parent.parent == directory(session).parent
+        assert session.run("os.listdir('..')").outcome == "error", "the region cannot be listed"
+
+
+def test_branches_of_branches_end_with_an_error_that_says_so() -> None:
+    """A process has 16 layers of Landlock."""
+    root = WorkspaceRoot()
+    try:
+        chain = [root.lineage(1 << 20, 100)]
+        for _ in range(MAX_BRANCHINGS):
+            chain.append(chain[-1].branch({}))
+        with pytest.raises(WorkspaceError, match="16 layers of Landlock"):
+            chain[-1].branch({})
+        for workspace in chain:  # the oldest first: what lies within lives on
+            assert os.path.isdir(workspace.path)
+            workspace.close()
+            assert not os.path.exists(workspace.path)
+        assert not os.listdir(root.path)
+    finally:
+        root.close()
+
+
+@pytest.fixture
+def small() -> Iterator[Workspace]:
+    """A workspace of 1 MiB, without a sandbox."""
+    root = WorkspaceRoot()
+    workspace = root.lineage(1 << 20, 100)
+    yield workspace
+    workspace.close()
+    assert not os.listdir(root.path)
+    root.close()
+
+
+@contextlib.contextmanager
+def busily(*acts: Callable[[], object]) -> Iterator[None]:
+    """Do it over and over in a thread meanwhile, whatever it raises."""
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.is_set():
+            for act in acts:
+                with contextlib.suppress(OSError):
+                    act()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_directory_that_becomes_a_link_leads_nowhere(small: Workspace, tmp_path: pathlib.Path) -> None:
+    """While the host counts, copies, brings back and removes."""
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "file").write_bytes(b"x" * (2 << 20))
+    inside = pathlib.Path(small.path)
+    (inside / "d" / "deep").mkdir(parents=True)
+    (inside / "d" / "deep" / "file").write_text("own")
+    (inside / "link").symlink_to(outside)
+    kept = small.snapshot()
+
+    def exchange() -> None:
+        os.rename(inside / "d", inside / "aside")
+        os.rename(inside / "link", inside / "d")
+
+    def change_back() -> None:
+        os.rename(inside / "d", inside / "link")
+        os.rename(inside / "aside", inside / "d")
+
+    with busily(exchange, change_back):
+        for _ in range(100):
+            assert small.over(1 << 20, 100) is None
+            small.snapshot()
+            small.restore(kept)
+            small.restore({})
+    assert [path.name for path in sorted(outside.rglob("*"))] == ["deep", "file"]
+    assert (outside / "deep" / "file").stat().st_size == 2 << 20
+    small.restore(kept)
+    assert (inside / "d" / "deep" / "file").read_text() == "own"
+    assert (outside / "deep" / "file").exists()
+
+
+def test_no_more_is_copied_than_was_counted(small: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that grow between the two, as one of a process that goes on after its step."""
+    limit = 1 << 20
+    names = [f"{small.path}/{number}" for number in range(20)]
+    for name in names:
+        pathlib.Path(name).write_bytes(b"counted")
+    copy = files.copy_contents
+
+    def grow_and_copy(source: int, target: int, size: int) -> None:
+        for name in names:
+            os.truncate(name, limit)
+        copy(source, target, size)
+
+    monkeypatch.setattr(files, "copy_contents", grow_and_copy)
+    with pytest.raises(WorkspaceError, match=r"grew beyond 1 MiB .* while it was copied"):
+        small.snapshot()
+    held = [path.stat().st_size for path in pathlib.Path(os.path.dirname(small.home)).glob("*.store/*")]
+    assert sum(held) <= limit
+    monkeypatch.undo()
+    for name in names:
+        pathlib.Path(name).write_bytes(b"small")
+    assert len(small.snapshot()) == len(names)
 
 
 def test_modes_links_and_directories_follow_a_rollback(open_session: OpenSession) -> None:
@@ -147,30 +316,20 @@ def test_a_file_that_cannot_be_brought_back_is_told_and_the_others_are(session: 
     assert session.run("open('a.txt').read() + open('c.txt').read()").value == "a.txtc.txt"
 
 
-@pytest.mark.profile("confined-python")
-def test_a_branch_that_is_at_work_in_anothers_directory_ends_no_rollback(session: Session) -> None:
-    """It knows the path from before the branch, and moves directories while the host brings files back."""
-    session.run(
-        "import os\nhome = os.getcwd()\nos.mkdir('d')\nfor n in range(20): open(f'd/{n}', 'w').write('1')"
-    ).check()
-    session.checkpoint("twenty")
-    (branch,) = session.branch()
-    mover = (
-        "os.chdir(home)\nprint('on')\nwhile True:\n    for a, b in (('d', 'e'), ('e', 'd')):\n"
-        "        try: os.rename(a, b)\n        except OSError: pass"
-    )
-    moving = threading.Event()
-    thread = threading.Thread(target=lambda: branch.run(mover, timeout=60, on_output=lambda _: moving.set()))
-    thread.start()
-    assert moving.wait(30)
-    for _ in range(10):
-        session.rollback("twenty")
-        session.run("import shutil\nfor name in os.listdir(): shutil.rmtree(name, ignore_errors=True)").check()
-    branch.cancel()
-    thread.join()
-    branch.close()
-    session.rollback("twenty")
-    assert session.run("len(os.listdir('d')), {open(f'd/{n}').read() for n in range(20)}").value == (20, {"1"})
+def test_who_is_at_work_in_the_directory_ends_no_restore(small: Workspace) -> None:
+    """It moves directories while the host brings files back."""
+    inside = pathlib.Path(small.path)
+    (inside / "d").mkdir()
+    for number in range(20):
+        (inside / "d" / f"{number}").write_text("1")
+    twenty = small.snapshot()
+    with busily(lambda: os.rename(inside / "d", inside / "e"), lambda: os.rename(inside / "e", inside / "d")):
+        for _ in range(50):
+            small.restore(twenty)
+            small.restore({})
+    assert not small.restore(twenty)
+    assert {path.read_text() for path in (inside / "d").iterdir()} == {"1"}
+    assert len(list((inside / "d").iterdir())) == 20
 
 
 def test_going_back_before_the_last_step_keeps_what_the_host_put_there_before_it(session: Session) -> None:
