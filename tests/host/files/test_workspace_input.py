@@ -16,7 +16,9 @@ LIMIT = 1 << 20
 @pytest.fixture
 def workspace():
     root = WorkspaceRoot()
-    yield root.lineage(LIMIT, 100)
+    workspace = root.lineage(LIMIT, 100)
+    yield workspace
+    workspace.close()
     root.close()
 
 
