@@ -1,0 +1,43 @@
+"""Every rule for texts that are not Python answers its own example, whose mended form compiles."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import pytest
+
+from safeexec.hints.syntax import syntax_hint
+from safeexec.hints.tables.syntax import CODE, LANGUAGES, MESSAGES, SyntaxRule
+
+
+def told(source: str) -> tuple[str, str | None]:
+    """CPython's message and the hint; nothing if this version of Python accepts the text."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(source, "<step 1>", "exec")
+        except SyntaxError as error:
+            return str(error.msg).lower(), syntax_hint(error, source)
+    return "", None
+
+
+@pytest.mark.parametrize("rule", [*LANGUAGES, *CODE, *MESSAGES], ids=lambda rule: repr(rule.wrong))
+def test_a_rule_answers_its_example(rule: SyntaxRule) -> None:
+    message, hint = told(rule.wrong)
+    compile(rule.right, "<step 1>", "exec")
+    if not message:
+        assert re.search("3.1[123]", rule.hint), "it compiles"
+    elif rule not in MESSAGES or rule.pattern in message:
+        assert hint == rule.hint
+    else:
+        assert hint, message  # other versions of Python say it in other words
+
+
+@pytest.mark.parametrize(
+    "source", ["def f(: pass", "def f(a b): pass", "def f(x:): pass", "def (x): pass", "class A(: pass"]
+)
+def test_a_header_that_cannot_be_read_is_no_missing_colon(source: str) -> None:
+    _, hint = told(source)
+    assert hint is not None
+    assert "begins with" in hint
