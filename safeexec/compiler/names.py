@@ -207,6 +207,8 @@ GUARDED: Final = frozenset(
         "_ssock",
         "_csock",
         "_selector",
+        "get_stack",
+        "print_stack",
     }
 )
 """Attribute names that are judged by the object at run time."""
@@ -221,6 +223,8 @@ OWN_ONLY: Final = frozenset(
         "_ssock",  # asyncio event loops: their sockets and selector
         "_csock",
         "_selector",
+        "get_stack",  # asyncio tasks: their frames
+        "print_stack",
     }
 )
 """Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""

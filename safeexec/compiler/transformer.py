@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Container, Mapping
-from types import ModuleType
 from typing import Any, Final
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
@@ -19,6 +18,7 @@ from safeexec.compiler import names
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Finding, Rules
 from safeexec.compiler.templates import refused_field
 from safeexec.facades.access import module_access, name_access
+from safeexec.facades.build import facade_name
 from safeexec.facades.tables import judge
 
 
@@ -230,7 +230,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def _known_module(self, alias: str) -> str | None:
         """The module that `alias` became in an earlier step."""
         value = self.known_names.get(alias) if isinstance(self.known_names, Mapping) else None
-        return value.__name__ if type(value) is ModuleType else None
+        return facade_name(value)
 
     def _guard(self, node: ast.AST, guard: str, arguments: list[ast.expr]) -> None:
         """Turn `node` itself into a call of `guard`: its parent need not know."""

@@ -1,9 +1,8 @@
 """Builds facades, and is the ``import`` statement of guest code.
 
-A facade is a plain module object whose dict holds the allowed names, so that reading one is what it is for any module:
-no check, and CPython's own specialised instruction (8 ns; a subclass of ModuleType would cost 70). Only a module that
-has something lazy or something documented that is refused gets a module-level ``__getattr__`` (21 ns). The state of a
-facade is in closures, not in attributes: guest code can read every attribute.
+A facade holds the allowed names of a module and nothing else; `safeexec.facades.sealed` tells what it is made of. What
+an import statement is answered is exact: the facade has the name before IMPORT_FROM asks for it, and cannot lose it.
+So IMPORT_FROM never falls back on `sys.modules`, where the real modules are.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from safeexec.facades import access, tables
+from safeexec.facades.replacements import properties, replacement
+from safeexec.facades.sealed import Facade, sealed
 from safeexec.identity import identity
 from safeexec.protocol.plan import LanguagePlan
 
@@ -22,16 +23,19 @@ __all__ = [
     "RefusedImport",
     "RefusedModule",
     "facade",
+    "facade_name",
     "importer",
     "installed",
     "is_facade",
     "known_names",
     "modules",
     "prebuild",
+    "recorded",
 ]
 
-_BUILT: dict[int, tuple[LanguagePlan, dict[str, ModuleType]]] = {}
-_FACADES: dict[int, ModuleType] = {}
+_BUILT: dict[int, tuple[LanguagePlan, dict[str, Facade]]] = {}
+_FACADES: dict[int, tuple[Facade, str]] = {}
+"""Identity of a facade → itself, and its name."""
 
 
 class RefusedImport(ImportError):
@@ -73,7 +77,18 @@ def installed(name: str) -> bool:
 
 def is_facade(value: object) -> bool:
     """Was this object built here? A module that is not a facade must not reach guest code."""
-    return _FACADES.get(identity(value)) is value
+    return facade_name(value) is not None
+
+
+def facade_name(value: object) -> str | None:
+    """The dotted name of the module that this facade stands for; None for what was not built here."""
+    found = _FACADES.get(identity(value))
+    return None if found is None or found[0] is not value else found[1]
+
+
+def recorded() -> list[tuple[Facade, str]]:
+    """The facades of this process, and the name of each."""
+    return list(_FACADES.values())
 
 
 def known_names(name: str, plan: LanguagePlan) -> frozenset[str]:
@@ -98,7 +113,7 @@ def prebuild(plan: LanguagePlan, names: Iterable[str]) -> list[str]:
     return missing
 
 
-def facade(name: str, plan: LanguagePlan) -> ModuleType:
+def facade(name: str, plan: LanguagePlan) -> Facade:
     """The facade of a module (a dotted name): the same object each time, for one plan in one process.
 
     Raises `RefusedImport` when the plan does not open the module, `ModuleNotFoundError` with CPython's message when
@@ -110,11 +125,11 @@ def facade(name: str, plan: LanguagePlan) -> ModuleType:
         _check_importable(name, plan)
         found = _build(name, import_module(name), plan)
         built[name] = found
-        _FACADES[identity(found)] = found
+        _FACADES[identity(found)] = found, name
     return found
 
 
-def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
+def importer(plan: LanguagePlan) -> Callable[..., Any]:
     """The ``__import__`` of guest code under this plan: the same contract as CPython's, with facades.
 
     C code that imports for itself (`datetime.strptime` imports ``_strptime``, ``str`` of an array ``numpy._core``)
@@ -123,9 +138,7 @@ def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
     such an import is the library's own and is done, and an empty module is returned.
     """
 
-    def __import__(
-        name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0
-    ) -> ModuleType:
+    def __import__(name: str, globals: object = None, locals: object = None, fromlist: Any = (), level: int = 0) -> Any:
         if type(name) is not str:
             raise TypeError("module name must be a str")
         if type(fromlist) is list:
@@ -138,16 +151,15 @@ def importer(plan: LanguagePlan) -> Callable[..., ModuleType]:
             if "." in name:
                 leaf = facade(name, plan)
             for item in fromlist:
-                if item == "*":
-                    return _starred(leaf)
-                _require(leaf, name, item, plan)
+                if item != "*":
+                    _require(leaf, name, item, plan)
             return leaf
         return top
 
     return __import__
 
 
-def _built(plan: LanguagePlan) -> dict[str, ModuleType]:
+def _built(plan: LanguagePlan) -> dict[str, Facade]:
     entry = _BUILT.get(identity(plan))
     if entry is None:
         entry = _BUILT[identity(plan)] = (plan, {})
@@ -163,53 +175,28 @@ def _check_importable(name: str, plan: LanguagePlan) -> None:
     raise RefusedModule(name, "", verdict.rule, verdict.reason)
 
 
-def _walk(name: str, plan: LanguagePlan) -> ModuleType:
+def _walk(name: str, plan: LanguagePlan) -> Facade:
     """Build a dotted module and each package above it, each an attribute of the one before; returns the topmost."""
     parts = name.split(".")
-    top = parent = facade(parts[0], plan)
-    for depth in range(1, len(parts)):
-        child = facade(".".join(parts[: depth + 1]), plan)
-        # Set again if the guest deleted it: IMPORT_FROM falls back on sys.modules, which holds the real module.
-        vars(parent).setdefault(parts[depth], child)
-        parent = child
-    return top
+    for depth in range(1, len(parts) + 1):
+        facade(".".join(parts[:depth]), plan)
+    return facade(parts[0], plan)
 
 
-def _require(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) -> None:
-    """Make sure that ``from module import item`` finds the item in the facade's own dict.
+def _require(leaf: Facade, module: str, item: str, plan: LanguagePlan) -> None:
+    """Make sure that ``from module import item`` finds the item in the facade itself.
 
     Otherwise IMPORT_FROM would look for ``{module.__name__}.{item}`` in sys.modules and hand out the real submodule.
     """
-    if item in vars(leaf):
-        return
-    try:
-        value = getattr(leaf, item)
-    except AttributeError:
+    if not hasattr(leaf, item):
         submodule = access.allowed_submodules(module, plan).get(item)
         if submodule is not None:
-            value = facade(submodule, plan)
-        else:
-            raise _no_such_name(leaf, module, item, plan) from None
-    if type(leaf) is ModuleType:
-        vars(leaf)[item] = value
+            facade(submodule, plan)
+        if not hasattr(leaf, item):
+            raise _no_such_name(leaf, module, item, plan)
 
 
-def _starred(leaf: ModuleType) -> ModuleType:
-    """What ``from module import *`` reads: the names as they are now, and none that source could not bind.
-
-    ``__all__`` is a list of the guest's: it could name a guard of the compiler, or the facade's own ``__dict__``.
-    """
-    names = vars(leaf)
-    listed = names.get("__all__")
-    chosen = listed if type(listed) is list or type(listed) is tuple else [item for item in names if item[:1] != "_"]
-    made = ModuleType(leaf.__name__)
-    items = [item for item in tuple(chosen) if type(item) is str and item.isidentifier() and item[:2] != "__"]
-    vars(made).update((item, getattr(leaf, item)) for item in items)
-    vars(made)["__all__"] = tuple(items)
-    return made
-
-
-def _no_such_name(leaf: ModuleType, module: str, item: str, plan: LanguagePlan) -> ImportError:
+def _no_such_name(leaf: Facade, module: str, item: str, plan: LanguagePlan) -> ImportError:
     verdict = access.name_access(module, item, plan)
     if verdict.allowed or not (item in tables.refusals(module) or _exists(module, item)):
         return ImportError(f"cannot import name {item!r} from {module!r} (unknown location)", name=module)
@@ -238,87 +225,61 @@ def _absence(real: ModuleType, item: str) -> str | None:
     return None
 
 
-def _build(name: str, real: ModuleType, plan: LanguagePlan) -> ModuleType:
+def _build(name: str, real: ModuleType, plan: LanguagePlan) -> Facade:
     source = vars(real)
     reviewed = tables.table(name)
     names = access.allowed_names(name, plan)
-    children = access.allowed_submodules(name, plan)
-    made = ModuleType(name, real.__doc__)
-    target = vars(made)
+    children = _children(name, real, plan)
     replaced = names & reviewed.replaced if reviewed is not None else frozenset()
-    if replaced:
-        from safeexec.facades.replacements import prepare, replacement
-
-        made = prepare(name, made)
-        target = vars(made)
-    lazy = set()
-    # A package may have a function and a submodule of one name: sympy.simplify is the function.
-    children = {item: dotted for item, dotted in children.items() if isinstance(source.get(item, real), ModuleType)}
+    values: dict[str, Any] = {"__doc__": real.__doc__}
+    later = set(children)
     for attribute in names - children.keys():
         if attribute in replaced:
-            value = replacement(name, attribute)
-            if value is not None:
-                target[attribute] = value
+            if (value := replacement(name, attribute)) is not None:
+                values[attribute] = value
         elif attribute in source:
-            value = source[attribute]
-            if not isinstance(value, ModuleType):
-                target[attribute] = value
-        else:
-            lazy.add(attribute)
-    _finish(made, real, plan, lazy if "__getattr__" in source else set(), children)
-    return made
+            if not isinstance(source[attribute], ModuleType):
+                values[attribute] = source[attribute]
+        elif "__getattr__" in source:  # the library makes the name when it is first read
+            later.add(attribute)
+    if type(version := source.get("__version__")) is str:
+        values["__version__"] = version
+    if (listed := source.get("__all__")) is not None:
+        values["__all__"] = tuple(item for item in listed if item in values or item in later - children.keys())
+    resolve = _resolver(name, real, plan, frozenset(later), children)
+    return sealed(name, values, later=later, resolve=resolve, properties=properties(name) if replaced else {})
 
 
-def _finish(made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]) -> None:
-    """Set the dunder names of a facade, and a ``__getattr__`` if there is something to resolve or to refuse."""
-    name, target, source = made.__name__, vars(made), vars(real)
-    version = source.get("__version__")
-    if type(version) is str:
-        target["__version__"] = version
-    listed = source.get("__all__")
-    if listed is not None:
-        target["__all__"] = [item for item in listed if item in target or item in lazy]
-    refused = _refused_names(name, plan, source)
-    if lazy or children or refused:
-        target["__getattr__"] = _resolver(made, real, plan, lazy, children)
-        target["__dir__"] = lambda: sorted({item for item in target if not item.startswith("__")} | lazy)
+def _children(name: str, real: ModuleType, plan: LanguagePlan) -> dict[str, str]:
+    """The submodules that are attributes of the facade → their dotted names.
 
-
-def _refused_names(name: str, plan: LanguagePlan, source: dict[str, Any]) -> bool:
-    """Is there a documented name of this module whose refusal deserves a sentence of its own?"""
-    reviewed = tables.table(name)
-    if reviewed is None:
-        return False
-    makes_names = "__getattr__" in source  # when they are read: concurrent.futures.ProcessPoolExecutor
-    documented = any(makes_names or item in source for item in tables.refusals(name))
-    return documented or len(access.allowed_names(name, plan)) < len(reviewed.allowed)
+    A package may have a function and a submodule of one name: sympy.simplify is the function.
+    """
+    found = access.allowed_submodules(name, plan)
+    return {item: dotted for item, dotted in found.items() if isinstance(vars(real).get(item, real), ModuleType)}
 
 
 def _resolver(
-    made: ModuleType, real: ModuleType, plan: LanguagePlan, lazy: set[str], children: dict[str, str]
+    name: str, real: ModuleType, plan: LanguagePlan, later: frozenset[str], children: dict[str, str]
 ) -> Callable[[str], Any]:
-    name, target = made.__name__, vars(made)
+    """What a facade asks for a name that it does not hold."""
     refused = tables.refusals(name)
 
-    def __getattr__(attribute: str) -> Any:
+    def resolve(attribute: str) -> Any:
         if attribute in children and hasattr(real, attribute):
-            value: Any = facade(children[attribute], plan)
-        elif attribute in lazy and hasattr(real, attribute):
+            return facade(children[attribute], plan)
+        if attribute in later and attribute not in children and hasattr(real, attribute):
             value = getattr(real, attribute)
-        elif attribute in refused:
-            raise _refused_attribute(name, attribute, plan)
-        elif attribute.startswith("__"):
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}", name=attribute, obj=made)
-        elif (absence := _absence(real, attribute)) is not None:
-            raise AttributeError(absence, name=attribute, obj=made)
-        else:
-            raise _refused_attribute(name, attribute, plan)
-        if isinstance(value, ModuleType) and not is_facade(value):
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
-        target[attribute] = value
-        return value
+            if not isinstance(value, ModuleType):
+                return value
+        if attribute not in refused:
+            if attribute[:2] == "__":
+                raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+            if (absence := _absence(real, attribute)) is not None:
+                raise AttributeError(absence)
+        raise _refused_attribute(name, attribute, plan)
 
-    return __getattr__
+    return resolve
 
 
 def _refused_attribute(module: str, item: str, plan: LanguagePlan) -> AttributeError:

@@ -10,13 +10,15 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from safeexec.facades.sealed import MODULES, Facade, names_of
+
 MISSING: Any = object()
 MAX_NAMES = 3000
 _name_of = type.__dict__["__name__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
 _module_of = type.__dict__["__module__"].__get__
-_module_dict = vars(ModuleType)["__dict__"].__get__
+_dict_of_module = vars(ModuleType)["__dict__"].__get__
 _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
 _NOT_NAMES = ("self", "module", "type", "None", "True", "False")
@@ -51,7 +53,7 @@ def is_of_python(kind: type) -> bool:
 
 def is_module(obj: Any) -> bool:
     """Is it a module?"""
-    return issubclass(type(obj), ModuleType)
+    return issubclass(type(obj), MODULES)
 
 
 def members_of(kind: type) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def attribute_of(owner: Any, name: str) -> Any:
     if owner is MISSING:
         return MISSING
     if is_module(owner):
-        return _module_dict(owner).get(name, MISSING)
+        return names_of_module(owner).get(name, MISSING)
     if name in (own := instance_dict(owner)):
         return own[name]
     for base in bases_of(owner):
@@ -93,8 +95,8 @@ def attribute_names(obj: Any) -> list[str]:
     """The names of a module, or of an instance and its classes, read from their dictionaries."""
     found: dict[Any, None] = {}
     if is_module(obj):
-        found.update(dict.fromkeys(_module_dict(obj)))
-        exported = _module_dict(obj).get("__all__")
+        found.update(dict.fromkeys(names_of_module(obj)))
+        exported: Any = names_of_module(obj).get("__all__")
         found.update(dict.fromkeys(exported if type(exported) in (list, tuple) else ()))
     else:
         found.update(dict.fromkeys(instance_dict(obj)))
@@ -108,9 +110,15 @@ def public_names(obj: Any) -> list[str]:
     return [name for name in attribute_names(obj) if not name.startswith("_")]
 
 
-def module_name(module: ModuleType) -> str:
+def names_of_module(module: Any) -> dict[str, Any]:
+    """The names of a facade or of a module, none of which is asked anything."""
+    found: dict[str, Any] = names_of(module) if issubclass(type(module), Facade) else _dict_of_module(module)
+    return found
+
+
+def module_name(module: Any) -> str:
     """The name of a module as it says itself, or an empty string."""
-    name = _module_dict(module).get("__name__")
+    name = names_of_module(module).get("__name__")
     return name if type(name) is str else ""
 
 

@@ -168,13 +168,13 @@ def test_fields_lead_to_nothing_that_code_may_not_read(guest: Guest, source: str
 
 
 def test_a_star_binds_identifiers_only(guest: Guest) -> None:
-    source = (
-        "import json\njson.__all__ += ('__dict__', '<guard match>', '__getattr__')\n"
-        "vars(json)['<guard match>'] = 1\nfrom json import *\nfound = dumps([1]), '__dict__' in globals()"
-    )
-    names = guest(source, "json")
-    assert names["found"] == ("[1]", False)
-    assert not {"<guard match>", "__getattr__"} & names.keys()
+    with pytest.raises(AttributeError, match="modules are read-only"):
+        guest("import json\njson.__all__ += ('__dict__', '<guard match>', '__getattr__')", "json")
+    names = guest("from json import *\nfrom math import *\nfound = dumps([1]), sqrt(4)", "json", "math")
+    assert names["found"] == ("[1]", 2.0)
+    assert {name for name in names if name[:1] in "_<"} == {
+        *("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__")
+    }
 
 
 def test_argparse_keeps_to_the_rules_for_any_namespace(guest: Guest) -> None:

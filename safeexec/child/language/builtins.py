@@ -6,7 +6,7 @@ import builtins
 import contextlib
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any, Final
 
 from safeexec.child.language.guards import attribute_guards
@@ -30,9 +30,7 @@ _REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameEr
 """What a refusal within a text that `eval` or `exec` was given is raised as, by its kind."""
 
 
-def make_builtins(
-    rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., ModuleType]
-) -> dict[str, Any]:
+def make_builtins(rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., Any]) -> dict[str, Any]:
     """The dict that is `__builtins__` of guest code with `guest_globals`. Guest code has no name for it."""
     guards = attribute_guards(rules, guest_globals)
     set_guards(getattr=guards["getattr"], setattr=guards["setattr"])  # what operator.attrgetter and its kind read with

@@ -20,27 +20,14 @@ from typing import Any
 from safeexec.child.language.builtins import code_of, locals_of, text_guards, without_own
 from safeexec.child.language.on_import import after_import
 from safeexec.compiler.rules import Rules
-from safeexec.facades.replacements.guards import checked_getattr
 
-READ_BY_NAME = (
-    "pandas.core.apply",
-    "pandas.core.computation.expr",
-    "pandas.core.groupby.generic",
-    "pandas.core.groupby.groupby",
-    "pandas.core.resample",
-    "pandas.core.reshape.pivot",
-)
-"""Modules that read attributes whose names are arguments or parts of an expression."""
 _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
 _REAL = vars(builtins)
 
 
 def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
     """Replace what libraries read and run text with, now or when each is imported. `table`: the guest's builtins."""
-    for module in READ_BY_NAME:
-        _put(module, lambda: {"getattr": checked_getattr})
     _put("pandas.core.computation.scope", lambda: {"sys": _Frames(table), "inspect": _NoStack()})
-    _put("string", lambda: {"getattr": checked_getattr})  # matplotlib's tick formats derive from its Formatter
     text = _Text(rules, guest_globals, table)
     _put("mpmath.identification", lambda: {"eval": text.evaluate})
     _put("sympy.parsing.sympy_parser", lambda: {"eval": text.evaluate, "compile": _unparsed})

@@ -7,11 +7,14 @@ anything that a guard trusts and a guest could reach. Names are compared as exac
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections import UserString
 from collections.abc import Callable, Container
 from types import (
     BuiltinMethodType,
+    CodeType,
+    FrameType,
     FunctionType,
     GetSetDescriptorType,
     MappingProxyType,
@@ -24,6 +27,7 @@ from typing import Any, Final
 from safeexec.compiler import names
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
+from safeexec.facades.sealed import MODULES
 from safeexec.identity import identity
 
 Guard = Callable[..., Any]
@@ -32,7 +36,10 @@ _MISSING: Final = object()
 _KNOWN_TEMPLATES: Final = 4096
 _KNOWN_NAMES: Final = 4096
 _KNOWN_TYPES: Final = 512
-_READ_ONLY: Final = (type, ModuleType)
+_READ_ONLY: Final = (type, *MODULES)
+_CARRIERS: Final = frozenset({FrameType, CodeType, ModuleType})
+"""Types of what never comes back from a guarded read, whoever holds it; see `leads_away`."""
+_REAL_BUILTINS: Final = vars(builtins)
 _OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 
@@ -40,6 +47,7 @@ _mro_of_class: Final = type.__dict__["__mro__"].__get__
 _name_of_class: Final = type.__dict__["__name__"].__get__
 _flags_of_class: Final = type.__dict__["__flags__"].__get__
 _dict_of_class: Final = type.__dict__["__dict__"].__get__
+_dict_of_module: Final = vars(ModuleType)["__dict__"].__get__
 _OBJ: Final = vars(AttributeError)["obj"]
 """The descriptor, which would read the attribute of any AttributeError."""
 _USER_STRING: Final = (UserString.format, UserString.format_map)
@@ -78,6 +86,8 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
 
     def judged(value: Any, name: str, found: Any) -> Any:
         """`found`, which is `value.name`, or a safe version of it; what leads away from the program is refused."""
+        if leads_away(found):
+            raise refuse(name)
         if name in ("format", "format_map"):
             return formatter(found)
         if name in names.OWN_ONLY:
@@ -85,7 +95,7 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
                 return found
             raise refuse(name)
         if name == "obj":
-            if issubclass(_type(value), AttributeError) or found is _OBJ:
+            if issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, guest_globals):
                 raise refuse("obj")
             return found
         if name == "__dict__":
@@ -167,7 +177,7 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
 
     def writable(target: Any, name: str, /) -> Any:
         """`target` if it may be assigned to: anything but a module or a class of a library."""
-        if issubclass(_type(target), ModuleType):
+        if issubclass(_type(target), MODULES):
             raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
         if issubclass(_type(target), type) and not _is_own_class(target, guest_globals):
             raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
@@ -323,19 +333,21 @@ def _readable_dict(
     value: Any, found: Any, rules: Rules, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
 ) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
-    if issubclass(_type(value), ModuleType) or _type(found) is GetSetDescriptorType:
+    if issubclass(_type(value), MODULES) or _type(found) is GetSetDescriptorType:
         raise refuse("__dict__")  # the descriptor of `type`, by super(), would open any class
     if _type(found) is MappingProxyType:
         shown = {"__dict__"} if issubclass(_type(value), type) and _is_own_class(value, guest_globals) else set()
         return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
-    hidden = names.OWN_ONLY & found.keys() if _type(found) is dict else ()
-    if any(not _defines(value, name, guest_globals) for name in hidden):
-        return {key: item for key, item in found.items() if key not in hidden}
-    return found
+    if _type(found) is not dict:
+        return found
+    hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, guest_globals)}
+    if not _CARRIERS.isdisjoint(map(_type, found.values())):
+        hidden |= {name for name, item in found.items() if leads_away(item)}
+    return {key: item for key, item in found.items() if key not in hidden} if hidden else found
 
 
 def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bool:
-    if _type(key) is not _str:
+    if _type(key) is not _str or leads_away(item):
         return False
     if key == "obj":
         return item is not _OBJ
@@ -398,10 +410,55 @@ def _is_own_class(cls: type, guest_globals: dict[str, Any]) -> bool:
 def _defines(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
     """Tell whether a class of the guest, and not of a library, gives `value` this attribute."""
     cls = value if issubclass(_type(value), type) else _type(value)
-    for klass in _mro_of_class(cls):
-        if name in _dict_of_class(klass):
-            return _is_own_class(klass, guest_globals)
+    for wanted in (name, "__getattr__"):
+        for klass in _mro_of_class(cls):
+            if wanted in _dict_of_class(klass):
+                return _is_own_class(klass, guest_globals)
+        if name in _instance_dict(value):
+            break
     return _is_own_class(cls, guest_globals)
+
+
+def _is_forwarded(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
+    """Tell whether a library's proxy answers with what another object has: it says nothing about that object's type.
+
+    A column of a DataFrame is the DataFrame's own.
+    """
+    if name in _instance_dict(value) or any(name in _dict_of_class(klass) for klass in _mro_of_class(_type(value))):
+        return False
+    for klass in _mro_of_class(_type(value)):
+        if "__getattr__" in _dict_of_class(klass):
+            module = _dict_of_class(klass).get("__module__")
+            return not (module == guest_globals.get("__name__") or _str(module).partition(".")[0] == "pandas")
+    return True
+
+
+def _instance_dict(value: Any) -> dict[Any, Any]:
+    """The dict of the object itself, whatever its class or a proxy says is one."""
+    for klass in _mro_of_class(_type(value)):
+        descriptor = _dict_of_class(klass).get("__dict__")
+        if _type(descriptor) is GetSetDescriptorType:
+            found = descriptor.__get__(value)
+            return found if _type(found) is dict else {}
+    return {}
+
+
+def leads_away(found: Any) -> bool:
+    """Tell a frame, a code object, a module that is no facade, and the namespace of one, whoever holds it.
+
+    Modules of a plugin are the guest's own: their builtins hold the guards.
+    """
+    kind = _type(found)
+    if kind is dict:
+        return found is _REAL_BUILTINS or "__builtins__" in found or names.GUARD_ATTRIBUTE in found
+    if issubclass(kind, ModuleType):
+        space = _dict_of_module(found)
+        return space is _REAL_BUILTINS or names.GUARD_ATTRIBUTE not in _keys(space.get("__builtins__"))
+    return issubclass(kind, FrameType) or issubclass(kind, CodeType)
+
+
+def _keys(value: Any) -> Container[str]:
+    return value if _type(value) is dict else ()
 
 
 def _is_own(value: Any, guest_globals: dict[str, Any]) -> bool:
@@ -411,4 +468,4 @@ def _is_own(value: Any, guest_globals: dict[str, Any]) -> bool:
     return _type(value) is FunctionType and value.__globals__ is guest_globals
 
 
-__all__ = ["attribute_guards", "exact", "group_guard", "refusal"]
+__all__ = ["attribute_guards", "exact", "group_guard", "leads_away", "refusal"]

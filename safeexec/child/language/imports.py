@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 
-def make_import(facade_import: Callable[..., ModuleType]) -> Callable[..., ModuleType]:
+def make_import(facade_import: Callable[..., Any]) -> Callable[..., Any]:
     """The ``__import__`` of guest code: `facade_import` for its own statements, the real import for library code."""
 
-    def __import__(
-        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0, /
-    ) -> ModuleType:
+    def __import__(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0, /) -> Any:
         if type(fromlist) is list or name == "__future__":
             return import_module(name)
         return facade_import(name, globals, locals, fromlist, level)

@@ -42,10 +42,12 @@ class Language:
             # The zygote runs without `site`, which gives programs these two.
             self.builtins.update(exit=leave, quit=leave)
         else:
+            from safeexec.child.language.library_reads import guard_reads
             from safeexec.facades.build import importer
 
             rules = rules_of(self.plan)
             self.builtins = make_builtins(rules, namespace, importer(self.plan))
+            guard_reads(rules)
             if not _WITH_DOORS.isdisjoint(self.plan.imports):
                 from safeexec.child.language.eval_sinks import guard_libraries
 

@@ -335,7 +335,7 @@ class Server:
         guest = self.guest
         names = guest.names()[: m.MANY]
         own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
-        with open(fd, "wb") as file:
+        with open(fd, "w+b") as file:
             try:
                 failed = state.dump(file, names, guest.namespace, own, guest.language.plan)
                 file.flush()

@@ -13,7 +13,7 @@ import io
 import pickle
 import sys
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import cloudpickle
@@ -23,37 +23,8 @@ from safeexec.protocol.plan import LanguagePlan
 
 PROTOCOL = 5
 _REASON = 200
-_COMPANIONS = {
-    "pandas": ("pyarrow", "dateutil", "pytz"),
-    "sklearn": ("joblib", "scipy"),
-    "matplotlib": ("mpl_toolkits", "kiwisolver", "cycler", "PIL"),
-    "sympy": ("mpmath",),
-}
-"""Packages whose objects those of another package are made of."""
-_REPLACEMENTS = "safeexec.facades.replacements."
 _Cached = type(functools.lru_cache(int))
-_GUARDED_BUILTINS = frozenset(
-    [
-        "eval",
-        "exec",
-        "compile",
-        "open",
-        "input",
-        "__import__",
-        "getattr",
-        "setattr",
-        "delattr",
-        "vars",
-        "globals",
-        "locals",
-        "breakpoint",
-        "help",
-        "memoryview",
-    ]
-)
-_COMPANION_NAMES = frozenset({("_thread", "get_ident")})
-"""What else a pickle may name: of the __repr__ that dataclasses of 3.13 have."""
-_HELPERS = frozenset(("cloudpickle", "copyreg", "_codecs", "functools", "operator", "types", "collections", "builtins"))
+_OF_CLOUDPICKLE = "cloudpickle.cloudpickle"
 
 
 def restore_special(kind: str, name: str) -> Any:
@@ -82,6 +53,16 @@ def set_function_state(function: FunctionType, state: tuple[dict[str, Any], dict
             continue
     for name, value in slots.items():
         setattr(function, name, value)
+
+
+def set_foreign_state(function: FunctionType, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    """The same for a function of another namespace, which has the guest's builtins and keeps them."""
+    _, slots = state
+    space = slots.pop("__globals__", {})
+    space.pop("__builtins__", None)
+    slots.pop("_cloudpickle_submodules", None)
+    function.__globals__.update(space)
+    set_function_state(function, state)
 
 
 class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
@@ -115,10 +96,21 @@ class _Loader(pickle.Unpickler):
         self._namespace = namespace
         self._specials = specials
         self._plan = plan
-        self._packages = _HELPERS | {entry.partition(".")[0] for entry in plan.imports}
-        self._packages |= {name for package in self._packages for name in _COMPANIONS.get(package, ())}
 
     def find_class(self, module: str, name: str) -> Any:
+        own = self._own(module, name)
+        if own is not None:
+            return own
+        if self._plan.mode != "restricted":
+            return super().find_class(module, name)
+        from safeexec.child.process.state_names import find
+
+        if module == "builtins" and ("builtin", name) in self._specials:
+            return self._special("builtin", name)
+        return find(module, name, self._plan)
+
+    def _own(self, module: str, name: str) -> Any:
+        """What stands in a pickle for the sandbox's own, and what cloudpickle would make with the real builtins."""
         if module == __name__:
             return {
                 "restore_special": self._special,
@@ -126,14 +118,21 @@ class _Loader(pickle.Unpickler):
                 "restore_cached": restore_cached,
                 "set_function_state": set_function_state,
             }[name]
-        if self._plan.mode == "restricted":
-            if module == "builtins" and name in _GUARDED_BUILTINS:
-                return self._special("builtin", name)
-            top = module.partition(".")[0]
-            known = module.startswith(_REPLACEMENTS) or (module, name) in _COMPANION_NAMES
-            if top not in self._packages and not known:
-                raise pickle.UnpicklingError(f"the saved state names {module}.{name}, which the policy does not allow")
-        return super().find_class(module, name)
+        if module == _OF_CLOUDPICKLE and self._plan.mode == "restricted":
+            return {
+                "subimport": functools.partial(self._special, "facade"),
+                "_make_function": self._foreign_function,
+                "_function_setstate": set_foreign_state,
+            }.get(name)
+        return None
+
+    def _foreign_function(
+        self, code: Any, space: dict[str, Any] | None, name: str, defaults: Any, closure: Any
+    ) -> FunctionType:
+        """A function of another namespace than the guest's: one that a text was run in, or a library made."""
+        space = {} if type(space) is not dict else space
+        space["__builtins__"] = self._namespace["__builtins__"]
+        return FunctionType(code, space, name, defaults, closure)
 
     def _special(self, kind: str, name: str) -> Any:
         if kind == "facade":
@@ -171,9 +170,9 @@ def dump(
     """
     by_id = {id(value): key for key, value in own.items()}
     if plan.mode == "restricted":
-        from safeexec.facades.build import is_facade
+        from safeexec.facades.build import recorded
 
-        _add_facades(by_id, namespace, is_facade)
+        by_id |= {id(made): ("facade", name) for made, name in recorded()}
 
     def attempt(chosen: list[str], target: Any) -> str:
         try:
@@ -183,18 +182,22 @@ def dump(
         return ""
 
     start = file.tell()
-    if not attempt(names, file):
+    if not attempt(names, file) and not _problem_of_names(file, start, own, plan):
         return {}
     failed: dict[str, str] = {}
     sizes: dict[str, int] = {}
     for name in names:
         sink = _Sink()
-        if reason := attempt([name], sink):
+        reason = attempt([name], sink)
+        file.seek(start)
+        if not reason and not attempt([name], file):  # else it is too large for the file, which is told below
+            reason = _problem_of_names(file, start, own, plan)
+        if reason:
             failed[name] = reason
         else:
             sizes[name] = sink.size
     file.seek(start)
-    reason = attempt(list(sizes), file)
+    reason = attempt(list(sizes), file) or _problem_of_names(file, start, own, plan)
     if reason:
         largest = sorted(sizes, key=lambda name: sizes[name], reverse=True)[:3]
         told = ", ".join(f"{name} ({sizes[name] >> 20} MiB)" for name in largest)
@@ -216,20 +219,32 @@ class _Sink(io.RawIOBase):
         return count
 
 
+def _problem_of_names(file: Any, start: int, own: Mapping[tuple[str, str], Any], plan: LanguagePlan) -> str:
+    """Why what was just written could not be loaded: a name in it that is not on the list; or nothing."""
+    if plan.mode != "restricted":
+        return ""
+    end = file.tell()
+    file.seek(start)
+    try:
+        judge_names(file, {}, own, plan)
+    except Exception as error:
+        return problem(error, _REASON)
+    finally:
+        file.seek(end)
+    return ""
+
+
+def judge_names(file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan) -> None:
+    """Look at every name in the pickle that begins here, and run nothing of it. Raises UnpicklingError."""
+    from safeexec.child.process.state_names import judge
+
+    judge(file, _Loader(io.BytesIO(), namespace, own, plan).find_class)
+
+
 def problem(error: BaseException, length: int = 500) -> str:
     """An exception in one line that any message can carry."""
     told = f"{type(error).__name__}: {error}".removesuffix(": ")[:length]
     return told.encode("utf-8", "backslashreplace").decode()
-
-
-def _add_facades(by_id: dict[int, tuple[str, str]], namespace: dict[str, Any], is_facade: Any) -> None:
-    """Facades that variables reach directly or as a submodule: ``np``, ``np.random``."""
-    pending = [value for value in namespace.values() if isinstance(value, ModuleType)]
-    while pending:
-        module = pending.pop()
-        if id(module) not in by_id and is_facade(module):
-            by_id[id(module)] = ("facade", module.__name__)
-            pending += [value for value in vars(module).values() if isinstance(value, ModuleType)]
 
 
 def libraries() -> dict[str, str]:
@@ -246,6 +261,10 @@ def load(
     file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan
 ) -> dict[str, Any]:
     """The variables of a pickle that `dump` wrote. Runs what the pickle says: only ever in a locked-down child."""
+    start = file.tell()
+    if plan.mode == "restricted":
+        judge_names(file, namespace, own, plan)
+        file.seek(start)
     restored = _Loader(file, namespace, own, plan).load()
     if type(restored) is not dict or not all(type(name) is str for name in restored):
         raise pickle.UnpicklingError("the saved state holds no variables")

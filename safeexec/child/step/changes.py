@@ -26,6 +26,7 @@ from typing import Any
 from zlib import crc32
 
 from safeexec.compiler.names import is_internal
+from safeexec.facades.sealed import MODULES, Facade
 from safeexec.identity import identity
 from safeexec.protocol.messages import MANY, ChangesReport, Variable
 from safeexec.text import short_repr, type_name
@@ -198,7 +199,7 @@ def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
         return (size, sum(map(identity, value))) if size <= _ITEMS else (size, *map(identity, islice(value, _SPREAD)))
     if kind is bytearray:
         return (len(value), crc32(value if len(value) <= _BYTES else value[:: len(value) // _ELEMENTS]))
-    if kind in (FunctionType, ModuleType, type):
+    if kind in (FunctionType, ModuleType, type) or issubclass(kind, Facade):
         return None
     return _of_object(value, kind, levels)
 
@@ -327,7 +328,7 @@ def _describe_other(value: Any, kind: type) -> str:
         return f"function {_plain(code.co_name)}({_plain(arguments)})"
     if isinstance(value, type):
         return f"class {_plain(type_name(value))}"
-    if kind is ModuleType or issubclass(kind, ModuleType):
+    if issubclass(kind, MODULES):
         return "module"
     size = shape_of(value)
     name = _plain(type_name(kind).rpartition(".")[2])

@@ -72,6 +72,8 @@ class Modules:
             return self._library(name, globals, locals, fromlist, 0)
         leaf = self._walk(name)
         if not fromlist:
+            if type(self._loaded[top]) is not ModuleType:  # IMPORT_FROM would ask its class, and then sys.modules
+                raise ImportError(f"cannot import name {name!r} (the class of module {top!r} was replaced)", name=name)
             return self._loaded[top]
         return self._picked(name, leaf, fromlist)
 

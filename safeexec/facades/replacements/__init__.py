@@ -15,7 +15,7 @@ from typing import Any
 
 from safeexec.facades.replacements.guards import Lazy, set_getattr, set_guards
 
-__all__ = ["prepare", "replacement", "set_getattr", "set_guards"]
+__all__ = ["properties", "replacement", "set_getattr", "set_guards"]
 
 _FILES = {
     "operator": "attributes",
@@ -52,7 +52,7 @@ def replacement(module: str, name: str) -> Any:
     return value() if isinstance(value, Lazy) else value
 
 
-def prepare(module: str, made: ModuleType) -> ModuleType:
-    """Let the replacements of a module choose the facade object: `sys` needs one whose streams can be assigned."""
-    chosen: ModuleType = getattr(_file(module), "FACADES", {}).get(module, lambda facade: facade)(made)
-    return chosen
+def properties(module: str) -> dict[str, property]:
+    """The names of a facade that are computed and may be assigned: the streams of `sys`."""
+    found: dict[str, property] = getattr(_file(module), "PROPERTIES", {}).get(module, {})
+    return found

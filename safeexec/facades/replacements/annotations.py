@@ -15,10 +15,11 @@ import operator
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.sealed import MODULES
 
 _BUILTIN_TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type)}
 
@@ -133,7 +134,7 @@ def get_type_hints(
     else:
         layers = [obj]
     hints: dict[str, Any] = {}
-    is_module = isinstance(obj, ModuleType)
+    is_module = isinstance(obj, MODULES)
     for layer in layers:
         own: Any = (
             vars(layer) if isinstance(layer, type) else {"__annotations__": getattr(layer, "__annotations__", None)}
@@ -217,7 +218,13 @@ def unwrap(func: Any, *, stop: Callable[[Any], Any] | None = None) -> Any:
     return inspect.unwrap(func, stop=stop)
 
 
+def ismodule(object: Any) -> bool:
+    """`inspect.ismodule`, which takes a facade for a module."""
+    return isinstance(object, MODULES)
+
+
 REPLACEMENTS: dict[str, Any] = {
+    "inspect.ismodule": ismodule,
     "typing.get_type_hints": get_type_hints,
     "typing_extensions.get_type_hints": get_type_hints,
     "inspect.get_annotations": get_annotations,

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.sealed import MODULES
 
 _checked: dict[str, Any] = {}
 """The functions of the dataclasses module once more, with a checked exec and getattr among their globals."""
@@ -187,10 +188,10 @@ class _OnlyAsked(type):
         return f"<class {cls.__name__!r}>"
 
 
-_REAL: dict[type, type] = {}
+_REAL: dict[type, type | tuple[type, ...]] = {}
 
 
-def _only_asked(name: str, real: type) -> type:
+def _only_asked(name: str, real: type | tuple[type, ...]) -> type:
     made = _OnlyAsked(name, (), {"__slots__": ()})
     _REAL[made] = real
     return made
@@ -206,5 +207,5 @@ REPLACEMENTS: dict[str, Callable[..., Any]] = {
     "dataclasses.replace": replace,
     "types.FunctionType": _FUNCTION,
     "types.LambdaType": _FUNCTION,
-    "types.ModuleType": _only_asked("module", types.ModuleType),
+    "types.ModuleType": _only_asked("module", MODULES),
 }

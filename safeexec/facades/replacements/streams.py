@@ -8,7 +8,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from io import TextIOBase
-from types import ModuleType, SimpleNamespace, TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, NamedTuple, TextIO
 from weakref import WeakKeyDictionary
 
@@ -238,48 +238,13 @@ def assign_stream(name: str, stream: Any) -> None:
         setattr(sys, name, stream)
 
 
-class _Sys(ModuleType):
-    """The facade of sys: its streams can be assigned, as programs do to catch output."""
-
-    @property
-    def stdout(self) -> Any:
-        """The stream that print writes to."""
-        return current_stream("stdout")
-
-    @stdout.setter
-    def stdout(self, stream: Any) -> None:
-        assign_stream("stdout", stream)
-
-    @property
-    def stderr(self) -> Any:
-        """The stream for messages."""
-        return current_stream("stderr")
-
-    @stderr.setter
-    def stderr(self, stream: Any) -> None:
-        assign_stream("stderr", stream)
-
-    @property
-    def stdin(self) -> Any:
-        """What the step reads, where it was given something to read."""
-        return current_input()
-
-    @stdin.setter
-    def stdin(self, stream: Any) -> None:
-        assign_stream("stdin", stream)
-
-    @property
-    def argv(self) -> list[str]:
-        """The arguments of the step."""
-        return sys.argv
-
-    @argv.setter
-    def argv(self, arguments: list[str]) -> None:
-        sys.argv = arguments
-
-
-def _sys_facade(made: ModuleType) -> ModuleType:
-    return _Sys(made.__name__, made.__doc__)
+_ASSIGNABLE = {
+    "stdout": property(lambda _: current_stream("stdout"), lambda _, stream: assign_stream("stdout", stream)),
+    "stderr": property(lambda _: current_stream("stderr"), lambda _, stream: assign_stream("stderr", stream)),
+    "stdin": property(lambda _: current_input(), lambda _, stream: assign_stream("stdin", stream)),
+    "argv": property(lambda _: sys.argv, lambda _, arguments: setattr(sys, "argv", arguments)),
+}
+"""What guest code may assign in its `sys`: the streams, and the arguments of the step."""
 
 
 def setrecursionlimit(limit: int, /) -> None:
@@ -476,7 +441,7 @@ _TRACEBACK: tuple[Callable[..., Any], ...] = (
     print_tb,
 )
 
-FACADES = {"sys": _sys_facade}
+PROPERTIES = {"sys": _ASSIGNABLE}
 
 REPLACEMENTS: dict[str, Any] = {
     "contextlib.redirect_stdout": redirect_stdout,

@@ -116,9 +116,9 @@ TABLES = {
             getclasstree getcoroutinestate getdoc getfullargspec getgeneratorstate getmro isabstract isasyncgen
             isasyncgenfunction isawaitable isbuiltin isclass iscoroutine iscoroutinefunction isdatadescriptor
             isfunction isgenerator isgeneratorfunction isgetsetdescriptor ismemberdescriptor ismethod
-            ismethoddescriptor ismethodwrapper ismodule isroutine markcoroutinefunction Parameter Signature
+            ismethoddescriptor ismethodwrapper isroutine markcoroutinefunction Parameter Signature
         """,
-        replaced="get_annotations getmembers signature unwrap",
+        replaced="get_annotations getmembers ismodule signature unwrap",
         refuse={
             "BlockFinder ClassFoundException EndOfBlock findsource getabsfile getblock getcomments getfile "
             "getsource getsourcefile getsourcelines indentsize": FILES,

@@ -268,3 +268,66 @@ def test_restoring_obeys_the_limits_of_a_step(tmp_path: pathlib.Path) -> None:
             sandbox.restore(tmp_path / "state")
         assert monotonic() - started < policy.limits.max_wall_seconds / 2
         assert sandbox.run("1 + 1").value == 2
+
+
+FORGED = {
+    "a name with dots that a library's class answers": (
+        """
+import dataclasses
+class F:
+    def __getattr__(self, n): return x
+class X:
+    __module__ = 'dataclasses'
+    def __reduce__(self): return 'Field.__repr__.__globals__'
+x = X()
+for c in [dataclasses.Field]: c.__repr__ = F()
+""",
+        "the saved state names dataclasses.Field.__repr__.__globals__, which the policy does not allow",
+    ),
+    "the defaults of a library's function": (
+        """
+import dataclasses
+def lib(): return dataclasses.field
+class X:
+    def __reduce__(self): return (lib, (), (None, {'__defaults__': (1, 2)}))
+x = X()
+""",
+        "the saved state sets '__defaults__' of an object, which is refused",
+    ),
+    "another class of an object": (
+        """
+class A: pass
+class B: pass
+class X:
+    def __reduce__(self): return (A, (), (None, {'__class__': B}))
+x = X()
+""",
+        "the saved state sets '__class__' of an object, which is refused",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_a_state_names_and_sets_is_judged_before_it_is_signed(
+    sandbox: Sandbox, tmp_path: pathlib.Path, name: str
+) -> None:
+    source, reason = FORGED[name]
+    with sandbox.session() as session:
+        session.run(source + "kept = 1").check()
+        failed = session.save(tmp_path / "state")
+        assert reason in failed["x"]
+    with sandbox.restore(tmp_path / "state") as session:
+        assert session.get("kept") == 1
+        assert session.run("x").error.type == "NameError"
+
+
+def test_a_function_of_another_namespace_comes_back_with_the_builtins_of_the_policy(
+    sandbox: Sandbox, tmp_path: pathlib.Path
+) -> None:
+    """cloudpickle would give it the real ones."""
+    with sandbox.session() as session:
+        session.run("space = {}\nexec('def ' + 'f(): return eval', space)\nf = space['f']").check()
+        assert not session.save(tmp_path / "state")
+        expected = session.run("f() is eval").value
+    with sandbox.restore(tmp_path / "state") as session:
+        assert (expected, session.run("f() is eval").value) == (True, True)

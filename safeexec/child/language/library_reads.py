@@ -1,0 +1,181 @@
+"""What a library may find by a text that a program has given it: attributes, modules, templates, cached objects.
+
+``rolling(win_type="__builtins__")``, ``BaseEstimator.get_params`` of a function with parameter names of the program's
+choice, ``savefig(backend="module://os")``: a library calls `getattr` or `import_module` with a name that the compiler
+has never seen. In the modules that do so (`sites.READERS`, found from their source) `getattr` is a guarded one: a name
+that is spelled in the module itself is its own affair; any other is judged like that of the program's own `getattr`,
+and so is what comes back.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any, Final, NoReturn
+
+from safeexec.child.language.guards import leads_away, refusal
+from safeexec.child.language.on_import import after_import
+from safeexec.child.language.sites import READERS, WRITERS
+from safeexec.compiler.rules import PLAIN, Rules
+from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+
+_getattr, _setattr, _type = getattr, setattr, type
+
+IMPORTERS: Final = {
+    "matplotlib.backend_bases": ("matplotlib.",),
+    "matplotlib.backends.registry": ("matplotlib.backends.",),
+    "matplotlib.colors": ("matplotlib.", "__main__"),
+    "matplotlib.pyplot": ("matplotlib.",),
+    "pandas.plotting._core": ("pandas.plotting._matplotlib",),
+    "sympy.stats.rv": ("numpy", "scipy"),
+    "sympy.stats.joint_rv": ("numpy", "scipy"),
+    "sympy.stats.matrix_distributions": ("numpy", "scipy"),
+}
+"""Modules that import what a program names → what such a name may begin with."""
+
+
+def guard_reads(rules: Rules) -> None:
+    """Put the guards into the modules of libraries, now or when each is imported."""
+    known: set[str] = set()
+    for module in READERS:
+        _put(module, lambda module=module: {"getattr": library_getattr(module, rules, known)})  # type: ignore[misc]
+    for module in WRITERS:
+        _put(module, lambda module=module: {"setattr": _library_setattr(module, rules)})  # type: ignore[misc]
+    for module, prefixes in IMPORTERS.items():
+        name = "import_module" if module.startswith("sympy") else "importlib"
+        _put(module, lambda name=name, prefixes=prefixes: {name: _importer(name, prefixes)})  # type: ignore[misc]
+    _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
+    after_import("pandas.io.formats.style", _close_styler)
+
+
+def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
+    after_import(module, lambda: vars(sys.modules[module]).update(names()))
+
+
+def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:
+    """The `getattr` of a library's module. `known` holds plain names that were read before."""
+    spelled: set[str] = set()
+
+    def is_spelled(name: str) -> bool:
+        if not spelled:
+            spelled.update(_texts(module))
+        return name in spelled
+
+    def getattr(value: Any, name: Any, *default: Any) -> Any:
+        if _type(name) is not str or not (name in known or is_plain(name)):
+            return _getattr(value, name, *default) if is_spelled(name) else checked_getattr(value, name, *default)
+        found = _getattr(value, name, *default)
+        if leads_away(found) and not is_spelled(name):
+            raise refusal(rules, "attribute", name, AttributeError)
+        return found
+
+    def is_plain(name: str) -> bool:
+        if rules.attribute(name) != PLAIN:
+            return False
+        known.add(name)
+        return True
+
+    return getattr
+
+
+def _library_setattr(module: str, rules: Rules) -> Callable[[Any, Any, Any], None]:
+    def setattr(value: Any, name: Any, new: Any) -> None:
+        if _type(name) is str and rules.attribute(name) != PLAIN and name in set(_texts(module)):
+            _setattr(value, name, new)
+        else:
+            checked_setattr(value, name, new)
+
+    return setattr
+
+
+def _texts(module: str) -> Iterator[str]:
+    """The texts that the functions of a module spell out."""
+    for value in list(vars(sys.modules[module]).values()):
+        if _getattr(value, "__module__", None) == module:
+            for item in (value, *vars(value).values()) if isinstance(value, type) else (value,):
+                function = _getattr(item, "__func__", _getattr(item, "fget", item))
+                if isinstance(function, FunctionType):
+                    yield from _constants(function.__code__)
+
+
+def _constants(value: Any) -> Iterator[str]:
+    if isinstance(value, CodeType):
+        for constant in value.co_consts:
+            yield from _constants(constant)
+    elif isinstance(value, tuple | frozenset):
+        for item in value:
+            yield from _constants(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def _importer(name: str, prefixes: tuple[str, ...]) -> Any:
+    def import_module(wanted: str, package: str | None = None) -> Any:
+        if _type(wanted) is not str or not wanted.startswith(prefixes):
+            raise ImportError(f"import of {wanted} is refused: no library imports what a program names", name=wanted)
+        return importlib.import_module(wanted, package)
+
+    if name == "import_module":  # that of sympy, which answers None for what is not installed
+        from sympy.external import import_module as real
+
+        return lambda wanted, **options: import_module(wanted) and real(wanted, **options)
+    return SimpleNamespace(import_module=import_module, reload=_refused_reload)
+
+
+def _refused_reload(module: object) -> NoReturn:
+    raise ImportError("importlib.reload is refused")
+
+
+def _no_memory(location: Any = None, **options: Any) -> Any:
+    """`joblib.Memory` that keeps nothing: what it reads back is a pickle, which the program can have written."""
+    import joblib  # type: ignore[import-untyped]
+
+    if location is not None:
+        warnings.warn("memory= keeps nothing here: a cache on disk is a pickle, which could run code", stacklevel=4)
+    return joblib.Memory(location=None, verbose=0)
+
+
+class _ClosedAttribute:
+    """Stands in a class for what guest code may not have."""
+
+    def __init__(self, name: str) -> None:
+        self._message = f"{name} is refused: a jinja2 template runs code"
+
+    def __get__(self, instance: object, owner: object = None) -> NoReturn:
+        raise AttributeError(self._message)
+
+
+class _Template:
+    """A template of pandas' own: it can be rendered, and leads to no environment."""
+
+    __slots__ = ("globals", "render")
+
+    def __init__(self, real: Any, all_of_them: dict[int, Any]) -> None:
+        def render(**names: Any) -> str:
+            return str(real.render(**{name: all_of_them.get(id(value), value) for name, value in names.items()}))
+
+        self.globals: dict[str, Any] = real.globals
+        self.render = render
+
+
+def _close_styler() -> None:
+    """The environment and the loader of `Styler` run any template, and their templates lead to them."""
+    renderer: Any = sys.modules["pandas.io.formats.style_render"].StylerRenderer
+    styler: Any = sys.modules["pandas.io.formats.style"].Styler
+    real: dict[int, Any] = {}
+    for name in [name for name in vars(renderer) if name.startswith("template_") and name != "template_dir"]:
+        template = vars(renderer)[name]
+        made = _Template(template, real)
+        real[id(made)] = template
+        _setattr(renderer, name, made)
+    for name in ("env", "loader"):
+        _setattr(renderer, name, _ClosedAttribute(f"Styler.{name}"))
+
+    def from_custom_template(cls: type, /, *args: object, **options: object) -> NoReturn:
+        """Refused."""
+        raise PermissionError("Styler.from_custom_template is refused: a jinja2 template runs code")
+
+    styler.from_custom_template = classmethod(from_custom_template)

@@ -1,0 +1,130 @@
+"""Where libraries turn text into attributes, modules and code: the list, and the verdict on each place.
+
+The list is made from the source of what is installed (``python -m tests.search.sites``). A test fails when a version of
+a library adds a place that is not judged here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_READERS: Final = """
+    PIL.Image PIL.ImageDraw2 PIL.ImageMath PIL.TiffImagePlugin dateutil.parser._parser dateutil.relativedelta
+    dateutil.rrule dateutil.tz._tzfile matplotlib._mathtext matplotlib.artist matplotlib.axes._axes
+    matplotlib.axes._base matplotlib.axis matplotlib.backend_bases matplotlib.backend_tools matplotlib.cbook
+    matplotlib.colorbar matplotlib.colors matplotlib.dates matplotlib.figure matplotlib.gridspec matplotlib.legend
+    matplotlib.lines matplotlib.markers matplotlib.path matplotlib.patheffects matplotlib.pyplot matplotlib.spines
+    matplotlib.transforms matplotlib.widgets mpl_toolkits.axes_grid1.axes_size mpl_toolkits.axes_grid1.mpl_axes
+    mpl_toolkits.axisartist.grid_finder mpmath.calculus.calculus mpmath.ctx_base mpmath.ctx_fp mpmath.ctx_iv
+    mpmath.ctx_mp_python mpmath.functions.elliptic mpmath.functions.functions
+    mpmath.matrices.eigen numpy numpy._core._add_newdocs_scalars numpy._core._type_aliases numpy._core.fromnumeric
+    numpy._core.function_base numpy._core.getlimits numpy._core.records numpy.core numpy.dtypes
+    numpy.lib._arrayterator_impl numpy.lib._utils_impl numpy.ma.core numpy.ma.mrecords pandas.core.accessor
+    pandas.core.apply pandas.core.arraylike pandas.core.arrays.arrow.array pandas.core.arrays.base
+    pandas.core.arrays.boolean pandas.core.arrays.categorical pandas.core.arrays.datetimelike
+    pandas.core.arrays.masked pandas.core.arrays.numpy_ pandas.core.arrays.sparse.accessor
+    pandas.core.arrays.sparse.array pandas.core.arrays.string_ pandas.core.arrays.timedeltas pandas.core.base
+    pandas.core.col pandas.core.common pandas.core.computation.expr pandas.core.computation.ops
+    pandas.core.computation.pytables pandas.core.computation.scope pandas.core.dtypes.base pandas.core.dtypes.dtypes
+    pandas.core.dtypes.generic pandas.core.flags pandas.core.frame pandas.core.generic pandas.core.groupby.generic
+    pandas.core.groupby.groupby pandas.core.groupby.grouper pandas.core.groupby.ops pandas.core.indexers.objects
+    pandas.core.indexes.accessors pandas.core.indexes.base pandas.core.indexes.datetimes
+    pandas.core.indexes.extension pandas.core.indexes.interval pandas.core.indexes.period pandas.core.indexes.range
+    pandas.core.indexing pandas.core.interchange.utils pandas.core.internals.managers pandas.core.methods.selectn
+    pandas.core.nanops pandas.core.resample pandas.core.reshape.merge pandas.core.reshape.pivot
+    pandas.core.strings.object_array pandas.core.util.numba_ pandas.core.window.rolling pandas.io.common
+    pandas.io.excel._base pandas.io.excel._openpyxl pandas.io.formats.style pandas.io.formats.style_render
+    pandas.io.html pandas.io.json._json pandas.io.parsers.readers pandas.io.pytables
+    pandas.plotting._matplotlib.converter pandas.plotting._matplotlib.timeseries scipy.fft._backend
+    scipy.fft._basic_backend scipy.interpolate._rbf scipy.io._fast_matrix_market scipy.io._mmio scipy.linalg.blas
+    scipy.ndimage._support_alternative_backends scipy.odr._odrpack scipy.optimize._differentialevolution
+    scipy.optimize._highspy._highs_wrapper scipy.optimize._nonlin scipy.optimize._optimize
+    scipy.optimize._root_scalar scipy.signal._support_alternative_backends scipy.sparse._bsr
+    scipy.sparse._compressed scipy.sparse._data scipy.sparse._matrix_io scipy.sparse.linalg._dsolve.linsolve
+    scipy.special._support_alternative_backends scipy.stats._discrete_distns scipy.stats._distn_infrastructure
+    scipy.stats._distribution_infrastructure scipy.stats._fit scipy.stats._hypotests scipy.stats._morestats
+    scipy.stats._sampling scipy.stats._stats_py seaborn._base seaborn._core.plot seaborn._marks.base
+    seaborn._stats.base seaborn._stats.density seaborn.algorithms seaborn.categorical seaborn.distributions
+    seaborn.regression sklearn.base sklearn.callback._callback_context sklearn.ensemble._base
+    sklearn.ensemble._hist_gradient_boosting.gradient_boosting sklearn.ensemble._stacking
+    sklearn.feature_selection._base sklearn.frozen._frozen sklearn.gaussian_process.kernels
+    sklearn.inspection._plot.decision_boundary sklearn.kernel_approximation sklearn.model_selection._search
+    sklearn.model_selection._split sklearn.model_selection._validation sklearn.multiclass sklearn.pipeline
+    sklearn.utils._array_api sklearn.utils._metadata_requests sklearn.utils._param_validation
+    sklearn.utils._repr_html.fitted_attributes sklearn.utils._set_output sklearn.utils._sparse
+    sklearn.utils.metaestimators sklearn.utils.validation sympy.assumptions.ask sympy.assumptions.assume
+    sympy.assumptions.facts sympy.assumptions.wrapper sympy.combinatorics.fp_groups sympy.combinatorics.free_groups
+    sympy.core.assumptions sympy.core.basic sympy.core.core sympy.core.decorators sympy.core.expr sympy.core.facts
+    sympy.core.function sympy.core.numbers sympy.core.operations sympy.core.parameters sympy.core.singleton
+    sympy.core.symbol sympy.functions.elementary.hyperbolic sympy.functions.elementary.piecewise
+    sympy.functions.elementary.trigonometric sympy.integrals.risch sympy.matrices.matrixbase
+    sympy.parsing.sympy_parser sympy.physics.quantum.qexpr sympy.physics.units sympy.physics.vector.printing
+    sympy.plotting.backends.base_backend sympy.plotting.series sympy.polys.domains.domain sympy.polys.fields
+    sympy.polys.polyoptions sympy.polys.polytools sympy.polys.polyutils sympy.polys.ring_series sympy.polys.rings
+    sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
+    sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
+    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect enum string typing
+"""
+READERS: Final = frozenset(_READERS.split())
+"""Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
+
+WRITERS: Final = ("sklearn.base",)
+"""Modules that set attributes of objects which the program gives, by names which it gives: their `setattr` too."""
+
+JUDGED: Final[dict[str, str]] = {
+    "the name comes from a table, a signature or a class of the library's own": """
+        PIL.Image:_import_plugin_for_extension PIL.Image:init abc:update_abstractmethods functools:total_ordering
+        configparser:ConverterMapping.* configparser:SectionProxy.__init__ gettext:NullTranslations.install
+        inspect:_findclass inspect:_finddoc inspect:_signature_get_user_defined_method inspect:isabstract
+        pprint:PrettyPrinter._pprint_dataclass matplotlib:_check_versions matplotlib._api:*
+        matplotlib._api.deprecation:* matplotlib.inset:InsetIndicator.* matplotlib.backends.backend_mixed:*
+        matplotlib.backends.backend_pdf:* matplotlib.backends.backend_cairo:* numpy._core.function_base:add_newdoc
+        numpy.core.*:* pandas:* pandas.compat._optional:import_optional_dependency scipy._lib.deprecation:*
+        scipy._lib.doccer:* scipy.odr.*:__getattr__ scipy.optimize._optimize:show_options
+        scipy.stats._distn_infrastructure: seaborn.utils:_get_transform_functions
+        sklearn.utils._set_output:check_library_installed sklearn.utils.discovery:* sympy.abc: sympy:__sympy_debug
+        sympy.external.importtools:* sympy.core.cache:* sympy.polys.polyconfig:configure sympy.codegen.ast:Token.*
+        sympy.utilities.codegen:* sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
+        sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
+    """,
+    "the text is checked there: identifiers, or a grammar of its own": """
+        collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
+        scipy.optimize._nonlin:_nonlin_wrapper
+        scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods inspect:_signature_fromstr.wrap_value
+    """,
+    "parsed, not run": """
+        ast:parse typing:ForwardRef.__init__
+    """,
+    "replaced in the facades (safeexec.facades.replacements)": """
+        ast:* contextlib:_RedirectStream.* functools:update_wrapper inspect:get_annotations
+        typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
+    """,
+    "replaced in the library (eval_sinks, library_reads)": """
+        matplotlib.backend_bases:get_registered_canvas_class
+        matplotlib.backends.registry:BackendRegistry.load_backend_module
+        matplotlib.colors:_make_norm_from_scale.ScaleNorm.__reduce__ matplotlib.pyplot:figure
+        mpmath.identification:identify pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
+        sympy.parsing.sympy_parser:eval_expr sympy.parsing.sympy_parser:parse_expr
+        sympy.plotting.experimental_lambdify:Lambdifier.__init__ sympy.stats.joint_rv:JointDistribution.sample
+        sympy.stats.matrix_distributions:MatrixDistribution.sample sympy.stats.rv:Distribution.sample
+        sympy.stats.rv:sample_iter sympy.utilities.lambdify:lambdify
+    """,
+    "the expression is pandas' own node, whose names pandas.core.computation.expr reads under guard": """
+        pandas.core.computation.ops:BinOp.evaluate
+    """,
+    "no facade gives it, and no state may name it": """
+        PIL.ImageMath:unsafe_eval PIL.features:* inspect:_main inspect:classify_class_attrs inspect:getmodule
+        matplotlib.backends._backend_gtk:* matplotlib.backends._backend_tk:* matplotlib.backends.backend_gtk3:*
+        matplotlib.backends.backend_gtk4:* matplotlib.backends.backend_qt:* matplotlib.backends.backend_webagg:*
+        matplotlib.backends.backend_webagg_core:* matplotlib.backends.backend_wx:*
+        matplotlib.backends.qt_editor._formlayout:* numpy.core:_ufunc_reconstruct
+        numpy.lib._utils_impl:_makenamedict pandas._testing*:* pandas.io.clipboard:* pandas.io.pickle:read_pickle
+        scipy._lib._array_api_docs_tables:* scipy._lib._docscrape:* scipy._lib._uarray._backend:*
+        scipy.datasets._fetchers:ascent seaborn.external.*:* sklearn.datasets._twenty_newsgroups:fetch_20newsgroups
+        sklearn.externals.*:* sklearn.utils._testing:* sklearn.utils.estimator_checks:*
+        sympy.logic.algorithms.z3_wrapper:* sympy.parsing.c.*:* sympy.parsing.latex.*:* sympy.physics.quantum.qasm:*
+        sympy.physics.secondquant:* sympy.plotting.pygletplot.*:* sympy.utilities.matchpy_connector:*
+        sympy.utilities.source:* warnings:_getcategory
+    """,
+}
+"""Why a place outside `READERS` is harmless → the places, as ``module:function``; ``*`` is all of a module or class."""

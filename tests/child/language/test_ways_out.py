@@ -1,0 +1,222 @@
+"""Programs that once got an object past the language layer. Each names the rule that stops it now.
+
+They are grouped by what made them possible. The kernel layer held each of them: see `tests/escapes` for that side.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from safeexec import Sandbox
+
+STEP = "# --- next step ---\n"
+OBJECTS = "<module 'os'|<module 'builtins'|<module 'posixpath'|<frame |<code object|<built-in function eval>"
+"""What no program may print."""
+
+
+class Way(NamedTuple):
+    """One program: it ends with an error or prints a caught one, and `reason` is in that text."""
+
+    name: str
+    reason: str
+    source: str
+    profile: str = "standard"
+
+
+STORES_INTO_FACADES = [
+    Way(
+        "a class of the same layout, then an import statement",
+        "assignment to 'json.__class__' is refused: modules are read-only",
+        "import json\n"
+        "class Evil(type(enumerate([]))): pass\n"
+        "for m in [json]: m.__class__ = Evil\n"
+        "from json import path\nprint(path.os)",
+    ),
+    Way(
+        "a subclass of the facade's type",
+        "type 'module' is not an acceptable base type",
+        "import json\nclass Evil(type(json)):\n    def __getattribute__(self, name): return 'os'\nm = [json]",
+    ),
+    Way(
+        "import a.b as c after a write into a",
+        "assignment to 'xml.etree' is refused: modules are read-only",
+        "import xml.etree.ElementTree\nclass Fake: pass\nFake.__name__ = 'xml.etree'\nm = [xml]\nm[0].etree = Fake\n"
+        "import xml.etree.ElementTree as ET\nprint(ET.sys.modules['os'])",
+        "data-analysis",
+    ),
+    Way(
+        "a method in the place of a library's function",
+        "assignment to 'json.dumps' is refused: modules are read-only",
+        "import json\nfor o in [json]: o.dumps = lambda *a: 'patched'",
+    ),
+    Way(
+        "a setattr of the program's own class",
+        "assignment to 'json.dumps' is refused: modules are read-only",
+        "import json\nm = [json]\ndel m[0].dumps",
+    ),
+    Way(
+        "cached_property writes into what it is asked of",
+        "does not support item assignment",
+        "import functools, json\nc = functools.cached_property(lambda self: 42)\nc.attrname = 'dumpz'\nc.__get__(json)",
+    ),
+    Way(
+        "a frozen dataclass' __init__ writes with object.__setattr__",
+        "readonly attribute",
+        "import dataclasses, json\n@dataclasses.dataclass(frozen=True)\nclass A:\n    dumps: int\nA.__init__(json, 1)",
+    ),
+    Way(
+        "a weak proxy shows a dict",
+        "cannot create weak reference to 'module' object",
+        "import weakref, json\nd = weakref.proxy(json).__dict__\nd['dumps'] = 1",
+    ),
+]
+
+WHAT_COMES_BACK = [
+    Way(
+        "partialmethod leaves builtins in a partial's dict",
+        "KeyError: '__self__'",
+        "import functools\n"
+        "class G:\n"
+        "    def __get__(self, o, c=None): return len\n"
+        "    def __call__(self): pass\n"
+        "p = functools.partialmethod(G()).__get__(1)\n"
+        "b = vars(p)['__self__']\nprint(b)",
+    ),
+    Way(
+        "the same by __dict__ and by getattr",
+        "attribute '__self__' is refused",
+        "import functools\n"
+        "class G:\n"
+        "    def __get__(self, o, c=None): return len\n"
+        "    def __call__(self): pass\n"
+        "p = functools.partialmethod(G()).__get__(1)\n"
+        "assert '__self__' not in p.__dict__\nprint(getattr(p, '__self__'))",
+    ),
+    Way(
+        "a typing alias forwards obj",
+        "attribute 'obj' is refused",
+        "import typing, math\nt = typing.List[int]\n"
+        "try: math.nothing\n"
+        "except AttributeError as e: t.__origin__ = e\n"
+        "print(t.obj)",
+    ),
+    Way(
+        "a weak proxy forwards obj",
+        "attribute 'obj' is refused",
+        "import weakref\nclass E(AttributeError): pass\ne = E(obj=len)\nprint(weakref.proxy(e).obj)",
+    ),
+    Way(
+        "a subclass of a typing alias forwards names that are a library's own",
+        "Cannot subclass special typing classes",
+        "import typing, asyncio\n"
+        "class P(type(typing.List[int])): pass\n"
+        "p = P(int, (int,))\np.__origin__ = asyncio.new_event_loop()\nprint(p._ssock)",
+    ),
+]
+
+ROUTES_TO_FRAMES = [
+    Way(
+        "a task's stack",
+        "attribute 'get_stack' is refused",
+        "import asyncio\nasync def co(): return asyncio.current_task().get_stack()\nprint(asyncio.run(co()))",
+    ),
+    Way(
+        "a task's stack, printed",
+        "attribute 'print_stack' is refused",
+        "import asyncio\nasync def co(): return asyncio.current_task().print_stack()\nprint(asyncio.run(co()))",
+    ),
+    Way(
+        "a task's stack by its class",
+        "attribute 'get_stack' is refused",
+        "import asyncio\n"
+        "async def co(): return getattr(asyncio.Task, 'get_stack')(asyncio.current_task())\nprint(asyncio.run(co()))",
+    ),
+]
+
+TEXT_BECOMES_A_NAME = [
+    Way(
+        "a window's type is a name of scipy.signal",
+        "attribute '__builtins__' is refused",
+        "import pandas as pd\nprint(pd.Series([1.0, 2]).rolling(2, win_type='__builtins__')._scipy_weight_generator)",
+        "data-analysis",
+    ),
+    Way(
+        "an estimator's parameter names are the program's",
+        "attribute '__globals__' is refused",
+        "from sklearn.base import BaseEstimator\nimport dataclasses\nfn = dataclasses.field\n"
+        "fn._get_param_names = lambda: ['__globals__']\nprint(BaseEstimator.get_params(fn, deep=False))",
+        "data-analysis",
+    ),
+    Way(
+        "a backend is a module",
+        "import of os is refused: no library imports what a program names",
+        "import io\nimport matplotlib.pyplot as plt\nplt.figure().savefig(io.BytesIO(), backend='module://os')",
+        "data-analysis",
+    ),
+    Way(
+        "the templates of a Styler",
+        "Styler.env is refused: a jinja2 template runs code",
+        "import pandas as pd\nprint(pd.DataFrame({'a': [1]}).style.env.compile_expression('1')())",
+        "data-analysis",
+    ),
+    Way(
+        "a template of the workspace",
+        "Styler.from_custom_template is refused: a jinja2 template runs code",
+        "open('t.tpl', 'w').write('{{ cycler.__init__.__globals__ }}')\nimport pandas as pd\n"
+        "pd.DataFrame({'a': [1]}).style.from_custom_template('.', 't.tpl')",
+        "data-analysis",
+    ),
+    Way(
+        "an unpickled cache of the workspace",
+        "[]",
+        "import pathlib\nfrom sklearn.cluster import AgglomerativeClustering\n"
+        "AgglomerativeClustering(2, memory='cache').fit([[1., 2], [2, 1], [5, 5]])\n"
+        "print(list(pathlib.Path('.').rglob('*.pkl')))",
+        "data-analysis",
+    ),
+    Way(
+        "enum.property reads the name that it is given",
+        "'__globals__' is refused" if sys.version_info >= (3, 12) else "attribute",
+        "import enum, dataclasses\np = enum.property(None)\n"
+        "p._attr_type = 'attr'; p._cls_type = dataclasses.field; p.name = '__globals__'\n"
+        "print(p.__get__(None, int)['sys'])\nraise AttributeError('no attribute')",
+    ),
+]
+
+WAYS = [*STORES_INTO_FACADES, *WHAT_COMES_BACK, *ROUTES_TO_FRAMES, *TEXT_BECOMES_A_NAME]
+
+
+@pytest.fixture(scope="module")
+def sandboxes() -> Iterator[dict[str, Sandbox]]:
+    """One sandbox for each profile, made when it is asked for."""
+    made: dict[str, Sandbox] = {}
+    yield made
+    for sandbox in made.values():
+        sandbox.close()
+
+
+def told(sandboxes: dict[str, Sandbox], way: Way) -> str:
+    """What a way printed and how it ended."""
+    if way.profile not in sandboxes:
+        sandboxes[way.profile] = Sandbox(way.profile).open()
+    sandbox = sandboxes[way.profile]
+    texts = []
+    with sandbox.session() as session:
+        for source in way.source.split(STEP):
+            result = session.run(source)
+            error: Any = result.error
+            texts += [result.stdout, result.text or "", f"{error.type}: {error.message}" if error else ""]
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_it_is_stopped_by_its_rule(sandboxes: dict[str, Sandbox], way: Way) -> None:
+
+    found = told(sandboxes, way)
+    assert way.reason in found
+    assert not re.search(OBJECTS, found)

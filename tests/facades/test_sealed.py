@@ -1,0 +1,102 @@
+"""Nothing is written into a facade, by whatever road: that of Python code, and those of C and of libraries."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import weakref
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from safeexec.facades.sealed import Facade, names_of, sealed
+
+
+class Evil(Facade):
+    """A class of the same layout, whose instances claim to be another module."""
+
+    __slots__ = ()
+    __name__ = "os"
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    """Its ``__init__`` writes with ``object.__setattr__``."""
+
+    pi: int
+
+
+@pytest.fixture
+def facade() -> Any:
+    """A facade of two names, one of which is made when it is read."""
+
+    def resolve(name: str) -> int:
+        if name == "late":
+            return 7
+        raise AttributeError(f"no {name}")
+
+    return sealed("sample", {"pi": 3}, later=["late"], resolve=resolve)
+
+
+def _cached_property(facade: Any) -> None:
+    descriptor = functools.cached_property(lambda _: 4)
+    descriptor.attrname = "other"
+    descriptor.__get__(facade)
+
+
+ROADS: dict[str, Callable[[Any], object]] = {
+    "the statement": lambda facade: setattr(facade, "pi", 4),
+    "a name that it has not": lambda facade: setattr(facade, "other", 4),
+    "its class": lambda facade: setattr(facade, "__class__", Evil),
+    "deletion": lambda facade: delattr(facade, "pi"),
+    "object.__setattr__": lambda facade: object.__setattr__(facade, "pi", 4),
+    "object.__delattr__": lambda facade: object.__delattr__(facade, "pi"),
+    "object.__setattr__ of the class": lambda facade: object.__setattr__(facade, "__class__", Evil),
+    "the slot": lambda facade: type(facade).pi.__set__(facade, 4),
+    "the empty slot": lambda facade: type(facade).late.__set__(facade, 4),
+    "deletion by the slot": lambda facade: type(facade).pi.__delete__(facade),
+    "the class's attribute": lambda facade: setattr(type(facade), "pi", 4),
+    "type.__setattr__": lambda facade: type.__setattr__(type(facade), "__getattr__", print),
+    "the base class": lambda facade: setattr(Facade, "__setattr__", object.__setattr__),
+    "the bases": lambda facade: setattr(type(facade), "__bases__", (Evil,)),
+    "the dict": lambda facade: vars(facade).update(pi=4),
+    "a weak proxy": lambda facade: weakref.proxy(facade),
+    "cached_property": _cached_property,
+    "a frozen dataclass": lambda facade: Frozen.__init__(facade, 4),
+    "a copy": copy.copy,
+    "another instance": lambda facade: type(facade)(),
+    "a subclass": lambda facade: type("Sub", (type(facade),), {}),
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_a_facade_refuses_every_store(facade: Any, road: str) -> None:
+    with pytest.raises((AttributeError, TypeError)):
+        ROADS[road](facade)
+    assert (facade.pi, facade.late, facade.__name__) == (3, 7, "sample")
+    assert type(facade).__bases__ == (Facade,)
+
+
+def test_what_is_made_when_it_is_read_is_made_once() -> None:
+    asked: list[str] = []
+    made: Any = sealed("sample", {}, later=["late"], resolve=lambda name: asked.append(name) or object())
+    assert made.late is made.late
+    assert asked == ["late"]
+
+
+def test_the_names_are_read_past_everything(facade: Any) -> None:
+    assert names_of(facade) == {"__name__": "sample", "pi": 3}
+    assert type(vars(facade)) is MappingProxyType and vars(facade) == names_of(facade)
+    assert dir(facade) == ["late", "pi"]
+
+
+def test_what_may_be_assigned_goes_through_its_property() -> None:
+    seen: list[object] = []
+    made: Any = sealed(
+        "sample", {}, properties={"stream": property(lambda _: seen, lambda _, value: seen.append(value))}
+    )
+    made.stream = 5
+    assert made.stream == [5]
