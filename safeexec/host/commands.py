@@ -13,7 +13,7 @@ import shutil
 import signal
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +24,10 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
-from safeexec.host.watch.supervisor import Verdict, Watch
+from safeexec.host.watch.account import Account, Known
+from safeexec.host.watch.accountant import accountant
+from safeexec.host.watch.supervisor import Watch
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import Usage
@@ -207,85 +210,103 @@ def run(
         if group is not None and channel.pid is not None:
             with contextlib.suppress(OSError):  # it has ended already
                 group.add(channel.pid)
-        return (yield from _finish(sandbox, channel, seconds, workspace, out, err))
+        return (yield from _finish(sandbox, channel, seconds, workspace, group, out, err))
     finally:
         yield from _end(sandbox, channel)
         out.close()
         err.close()
 
 
-class _CommandWatch(Watch):
-    """Watches all processes of a command: the program, and what it starts."""
+class _Watched:
+    """All processes of a command as the accountant sees them: the program, and what it starts."""
 
-    __slots__ = ("_leader", "_next_deep_look", "_seen")
+    def __init__(self, channel: Channel, limits: Limits, workspace: Workspace, group: Group | None) -> None:
+        self.account = Account(limits, forks=True)
+        self.verdict: Verdict | None = None
+        self._channel = channel
+        self._limits = limits
+        self._workspace = workspace
+        self._group = group
 
-    def __init__(
-        self, leader: int, channel: Channel, limits: Limits, seconds: float, workspace: Workspace, *outputs: OutputFile
-    ) -> None:
-        self._leader = leader
-        self._seen: dict[int, float] = {}
-        self._next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
-        out, err = outputs
-        super().__init__(channel, limits, seconds, (out, err), workspace, self._held, unnamed=self._unnamed_over)
+    def lineage_leaders(self) -> Collection[int]:
+        return () if self._channel.pid is None else (self._channel.pid,)
 
-    def cpu_seconds(self) -> float:
-        """CPU time of all of them. What ended between two looks counts with what it had used at the last one."""
-        for stat in processes.session_members(self._leader):
-            self._seen[stat.pid] = processes.cpu_seconds(stat.pid) or self._seen.get(stat.pid, 0.0)
-        return sum(self._seen.values())
+    def known(self) -> Known:
+        return Known(None, (), 0)
 
-    def _held(self) -> int:
-        return sum(processes.private_memory(stat.pid) for stat in processes.session_members(self._leader))
+    def in_use(self) -> bool:
+        return True
 
-    def _unnamed_over(self) -> Verdict | None:
+    def rests_since(self) -> float:
+        return 0.0
+
+    def total_cpu(self) -> float | None:
+        with contextlib.suppress(OSError):
+            return self._group.cpu_seconds() if self._group is not None else None
+        return None
+
+    def stray_fork(self) -> Verdict | None:
+        return None
+
+    def beyond(self) -> Verdict | None:
         from safeexec.host.watch import unnamed
 
-        if monotonic() < self._next_deep_look:
-            return None
-        self._next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
-        members = {stat.pid for stat in processes.session_members(self._leader)}
-        return unnamed.over(members, self._limits, self._workspace)
+        return self.files_over() or unnamed.over(self.account.guests(), self._limits, self._workspace)
+
+    def files_over(self) -> Verdict | None:
+        limits = self._limits
+        files = self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        return None if files is None else Verdict("output", files)
+
+    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
+        """Whoever waits for it ends it, at its next look at the clock."""
+        self.verdict = self.verdict or verdict
 
 
 def _finish(
-    sandbox: SandboxCore, channel: Channel, seconds: float, workspace: Workspace, out: OutputFile, err: OutputFile
+    sandbox: SandboxCore,
+    channel: Channel,
+    seconds: float,
+    workspace: Workspace,
+    group: Group | None,
+    out: OutputFile,
+    err: OutputFile,
 ) -> Core[CommandResult]:
     limits = sandbox.policy.limits
-    assert channel.pid is not None
-    watch = _CommandWatch(channel.pid, channel, limits, seconds, workspace, out, err)
+    watch, watched = Watch(channel, limits, seconds, (out, err)), _Watched(channel, limits, workspace, group)
+    accountant().add(watched)
     outcome: Any = "crashed"
     status, message = None, ""
-    while True:
+    verdict: Verdict | None = None
+    while verdict is None:
         try:
             answer = yield from channel.receive(watch.next_look())
         except (Gone, ProtocolError) as error:
-            message = f"the process that watched the command ended: {error}"
+            message, verdict = f"the process that watched the command ended: {error}", watched.verdict
             break
         if isinstance(answer, m.Exited):
             status = answer.status
-            outcome = "ok" if status == 0 else "error"
-            if (over := watch.files_over()) is not None:
-                outcome, message = over.outcome, over.message
+            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or watched.files_over()
             break
-        verdict = watch.look()
-        if verdict is not None:
-            outcome, message = verdict.outcome, verdict.message
-            break
+        verdict = watched.verdict or watch.look()
+    accountant().remove(watched)
+    if verdict is not None:
+        outcome, message = verdict.outcome, verdict.message
     cap = limits.output_kb << 10
     # The program is gone or will be: what it has printed until now is all there is.
     printed, warned = out.text(cap), err.text(cap)
-    usage = Usage((monotonic() - watch.started) * 1e3, watch.cpu_seconds() * 1e3, 0.0, printed.size + warned.size)
+    cpu = max(watched.account.cpu_seconds, watch.cpu_seconds())
+    usage = Usage((monotonic() - watch.started) * 1e3, cpu * 1e3, 0.0, printed.size + warned.size)
     cut = printed.left_out > 0 or warned.left_out > 0
     return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
 
 
 def _end(sandbox: SandboxCore, channel: Channel) -> Core[None]:
     """Nothing of a command outlives it: not the program, not what it started."""
-    leader = channel.pid
-    if leader is not None and channel.pidfd >= 0:
-        processes.signal_group(channel.pidfd, leader, signal.SIGKILL)
+    if channel.pid is not None and channel.pidfd >= 0:
+        processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)
     channel.kill()
     yield from channel.ended(monotonic() + supervisor.KILL_SECONDS)
-    if leader is not None:
-        sandbox.gate.forget_lineage(leader)
+    if channel.pid is not None:
+        sandbox.gate.forget_lineage(channel.pid)
     channel.close()

@@ -233,7 +233,7 @@ class SandboxCore:
 
     def _check_protection(self) -> None:
         """Raises `ProtectionError` unless everything that the policy requires is active."""
-        rows = self.protection if any("cgroup" in entry.split(" or ") for entry in self.policy.require) else None
+        rows = self.protection if any("cgroup" in entry for entry in self.policy.require) else None
         rows = rows or self.mechanisms
         active = {mechanism.name for mechanism in rows if mechanism.active}
         missing = self.policy.missing_protection(active)
@@ -322,9 +322,9 @@ class SandboxCore:
     @property
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
-        from safeexec.host.watch.groups import mechanism
+        from safeexec.host.watch import accountant, groups
 
-        return [*self.mechanisms, mechanism()]
+        return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy.limits)]
 
     def new_group(self, policy: Policy) -> Group | None:
         """A control group for a new session, where this process may make one."""
@@ -431,6 +431,7 @@ class SandboxCore:
 
     def session_opened(self, session: SessionCore) -> None:
         self._open.add(session)
+        session.watched.open()
         with self._lock:
             if self._minder is None and not self.closed:
                 from safeexec.host.watch.rest import Minder
@@ -442,6 +443,7 @@ class SandboxCore:
 
     def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
+        session.watched.close()
         if session in self._entered:
             self._entered.discard(session)
             if self._turnstile is not None:
@@ -569,7 +571,7 @@ def may_have_groups() -> bool:
     for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
         try:
             with open(f"{place}/cgroup.controllers", encoding="utf-8") as file:
-                return "memory" in file.read().split()
+                return "memory" in file.read().split() or os.access(f"{place}/cgroup.procs", os.W_OK)
         except OSError:
             continue
     return False

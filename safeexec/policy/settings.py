@@ -38,6 +38,7 @@ PROTECTIONS = (
     "session-user-namespace",
     "unprivileged-user",
     "cgroup",
+    "cgroup-core",
 )
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
 

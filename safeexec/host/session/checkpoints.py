@@ -51,6 +51,7 @@ class Checkpoint(Struct, eq=False):
     created: float = field(default_factory=monotonic)
     users: int = 1
     channel: Channel | None = None
+    peeked: int | None = None
     ended: bool = False
     """Whether nobody can park on the lane any more, as far as `parked` has found out."""
 
@@ -68,6 +69,21 @@ class Checkpoint(Struct, eq=False):
             return None
         except OSError:
             return False
+
+    def peek(self) -> int | None:
+        """The copy's process, once it has parked. From any thread: its message stays for who drives the session."""
+        channel = self.channel
+        if channel is not None and channel.pid is not None:
+            return channel.pid
+        if self.peeked is None:
+            try:
+                data, ancillary, _, _ = self.lane.recvmsg(1, processes.IDENTITY_SPACE, _PEEK)
+                if data:
+                    self.peeked, pidfd = processes.sender(ancillary)
+                    os.close(pidfd)
+            except OSError:  # nothing has come yet, or it is closed
+                return None
+        return self.peeked
 
     def parked(self, deadline: float) -> Core[bool]:
         """Whether the copy has parked and lives. Waits for it, not longer than the deadline."""

@@ -16,7 +16,8 @@ from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import OutputFile
-    from safeexec.host.watch.supervisor import Place, Verdict
+    from safeexec.host.watch.supervisor import Place
+    from safeexec.host.watch.verdict import Verdict
     from safeexec.policy.model import Limits
     from safeexec.protocol.plan import LimitsPlan
 

@@ -26,8 +26,9 @@ from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait
-from safeexec.host.watch.memory import own_bytes
-from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage, Verdict
+from safeexec.host.watch.memory import own_bytes, share_bytes
+from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
@@ -253,7 +254,8 @@ class Line:
         # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
         if sum(processes.private_memory(pid) for _, pid in held) >> 20 <= limit:
             return
-        sizes = {copy: own_bytes(pid) for copy, pid in held}
+        # Not what each holds alone: a page that only two of them share would be nobody's.
+        sizes = {copy: share_bytes(pid) for copy, pid in held}
         total = sum(sizes.values()) >> 20
         for copy in self.history.spare():
             if total <= limit:
@@ -448,15 +450,24 @@ class Line:
             pids.add(runner.pid)
         return pids
 
-    def guests(self) -> list[int]:
-        """The processes that guest code has forked."""
-        for copy in self.history.copies():
-            copy.pid()  # who has parked since is known from now on
-        return self.lineage.guests(self) if self._lineages else []
+    def leaders(self) -> list[int]:
+        """The first process of each lineage that there are processes of. From any thread."""
+        return [lineage.leader for lineage in list(self._lineages)]
 
-    def memory(self) -> int:
-        """Bytes that the session holds beyond what its child was born with, without its copies."""
-        return self.runner.memory(self.guests()) if self.runner is not None else 0
+    def stream_bytes(self) -> int:
+        """Bytes of memory behind the standard streams, reserved ones included. From any thread."""
+        try:
+            return sum(os.fstat(file.fd).st_blocks for file in (self.out, self.err)) * 512
+        except OSError:
+            return 0
+
+    def files_over(self) -> Verdict | None:
+        """The verdict on a workspace that holds too much."""
+        limits = self.policy.limits
+        if self.workspace is None:
+            return None
+        over = self.workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+        return Verdict("output", over) if over is not None else None
 
     def stray_fork(self) -> Verdict | None:
         """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's

@@ -12,7 +12,6 @@ from safeexec.host.session.channel import Channel
 from safeexec.host.session.checkpoints import Checkpoint
 from safeexec.host.session.decode import decode_file
 from safeexec.host.waiting import Core
-from safeexec.host.watch.memory import total_own_bytes
 from safeexec.host.watch.supervisor import Lineage, LineageMember
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
 
     from safeexec.policy.model import Limits
 
-READY_SECONDS = 30.0
-ANSWER_SECONDS = 30.0
+READY_SECONDS = 10.0
+"""How long a new child may take to come up, or a zygote that has been stopped to give none: 4 ms with pandas."""
+ANSWER_SECONDS = 10.0
 LEAST_SECONDS = 5.0
 """An answer may take as long as a step of this session: between these bounds. Describing variables runs their code."""
 DELIVER_SECONDS = 5.0
@@ -31,7 +31,7 @@ DELIVER_SECONDS = 5.0
 
 
 class Runner:
-    """The running process of a session. What a watcher asks of it: `pid`, `cpu_seconds`, `memory`, `guests`."""
+    """The running process of a session. What a watcher asks of it: `pid`, `cpu_seconds`, `memory_base`."""
 
     __slots__ = ("_limits", "channel", "lineage", "memory_base", "origin")
 
@@ -72,7 +72,7 @@ class Runner:
             raise ProtocolError(f"{type(message).__name__} came instead of {kind.__name__}")
         return message
 
-    def deliver(self, size: int, *, arrays: bool = False) -> Core[Any]:
+    def deliver(self, size: int, *, arrays: bool = False, seconds: float = DELIVER_SECONDS) -> Core[Any]:
         """Fetch a value that the child announced, through a memfd that the host made."""
         cap = (self._limits.value_kb << 10) + 4096
         if not 0 < size <= cap:
@@ -82,7 +82,7 @@ class Runner:
         try:
             os.ftruncate(fd, size)
             fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            answer = yield from self.ask(m.Deliver(), m.Done, DELIVER_SECONDS, (fd,))
+            answer = yield from self.ask(m.Deliver(), m.Done, seconds, (fd,))
             if answer.problem:
                 raise ProtocolError(answer.problem)
             return decode_file(self._limits, fd, size, arrays=arrays)
@@ -101,18 +101,6 @@ class Runner:
     def cpu_seconds(self) -> float | None:
         """CPU time that it has used by the kernel's count, or None when it is gone."""
         return self.channel.cpu_seconds()
-
-    def memory(self, guests: list[int]) -> int:
-        """Bytes held beyond what its line began with: its own, and those of `guests`, which guest code has forked.
-
-        Checkpoints are not among them; `limits.checkpoint_memory_mb` bounds what they hold of their own.
-        """
-        if self.channel.pid is None:
-            return 0
-        own = processes.private_memory(self.channel.pid) - self.memory_base
-        # What is resident bounds what is their own, and costs 10 us to read; the exact figure costs 2 ms per 100 MB.
-        most = own + sum(map(processes.resident_memory, guests))
-        return most if most >> 20 <= self._limits.memory_mb else own + total_own_bytes(guests)
 
     # Ending
 

@@ -43,7 +43,9 @@ from safeexec.host.session.step import FREEZE_SECONDS, OnProgress, Step
 from safeexec.host.session.turn import Turn
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import supervisor
-from safeexec.host.watch.supervisor import Place, Verdict, Watch
+from safeexec.host.watch.supervisor import Place, Watch
+from safeexec.host.watch.verdict import Verdict
+from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
     from safeexec.host.files.workspace_files import FileInfo
     from safeexec.host.sandbox import SandboxCore, Spare
-    from safeexec.host.watch.rest import Rest
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
 
@@ -135,9 +136,11 @@ class SessionCore:
         """When the session was last used."""
         self.settled = self.used
         """The use after which its newest checkpoint was last made anew."""
-        self.rest: Rest | None = None
-        self.next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
-        """When to look again at what the session holds without a name (`host.watch.unnamed`)."""
+        self.watched = WatchedSession(self)
+        self.overused: Verdict | None = None
+        """What the session did while no step ran: its process has been ended for it."""
+        self.commanding = False
+        """Whether a command runs in its control group."""
         self._turn = Turn()
         self._step: Step | None = None
         self._sources = Sources()
@@ -158,6 +161,7 @@ class SessionCore:
                     "a step of this session is running in another thread or task; use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
+        self.watched.begin()
         try:
             return (yield from work)
         finally:
@@ -199,6 +203,11 @@ class SessionCore:
 
     def _living(self) -> Core[Runner]:
         """The process that runs steps, ready for a request."""
+        if (over := self.overused) is not None:
+            self.overused = None
+            self._told_next.append(f"between its steps {over.message}: what it had running was ended")
+            if self.state is IDLE:
+                self._go(LOST)
         if self.state is not IDLE:
             yield from self._recover()
         assert self.line.runner is not None
@@ -283,7 +292,9 @@ class SessionCore:
         became = f"its state was restored ({'; '.join(notes)})" if notes else "its state was restored"
         if self.line.history.current.memory is FRESH and notes:
             became = notes[-1]
-        raise SandboxError(f"the session's process died ({error}); {became}; try again") from None
+        over, self.overused = self.overused, None
+        reason = str(error) if over is None else over.message
+        raise SandboxError(f"the session's process died ({reason}); {became}; try again") from None
 
     # Opening and closing
 
@@ -384,12 +395,13 @@ class SessionCore:
     @property
     def protection(self) -> list[Mechanism]:
         """What holds this session, and what does not and why."""
-        from safeexec.host.watch import groups
+        from safeexec.host.watch import accountant, groups
 
-        row = groups.mechanism()
-        if row.active and self.line.group is None:
-            row = Mechanism(groups.NAME, False, "no group could be made for this session")
-        return [*self.mechanisms, row]
+        rows = groups.mechanisms()
+        if self.line.group is None:
+            why = "not needed, as its guests may start no process, or no group could be made for this session"
+            rows = [Mechanism(row.name, False, why) if row.active else row for row in rows]
+        return [*self.mechanisms, *rows, accountant.mechanism(self.policy.limits)]
 
     def pids(self) -> Collection[int]:
         """Its runner and its parked copies."""
@@ -398,15 +410,6 @@ class SessionCore:
     def runner_pid(self) -> int | None:
         """The process that runs steps, if there is one."""
         return self.line.runner_pid()
-
-    def unnamed_over(self) -> Verdict | None:
-        """The verdict on a session that holds too much in what has no name, looked at once a second."""
-        if monotonic() < self.next_deep_look:
-            return None
-        from safeexec.host.watch import unnamed
-
-        self.next_deep_look = monotonic() + supervisor.DEEP_LOOK_SECONDS
-        return unnamed.over({*self.line.pids(), *self.line.guests()}, self.policy.limits, self.line.workspace)
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """The policy and the host's tools, for a model's prompt."""
@@ -426,19 +429,6 @@ class SessionCore:
             and monotonic() - self.used >= SETTLE_SECONDS
             and self.policy.checkpoints == "idle"
         )
-
-    def end_rest(self, over: str, hostile: Callable[[int], bool]) -> Core[None]:
-        """End what the session has running although no step does, and go on from its newest checkpoint that is not
-        `hostile`.
-        """
-        for copy in self.line.history.copies():
-            if (pid := copy.pid()) is not None and hostile(pid):
-                copy.kill()
-        if self.state is not LOST:
-            self._go(LOST)
-        yield from self.line.stop()
-        notes = yield from self._restore()
-        self._told_next = [f"between its steps the session {over}: what it had running was ended", *notes]
 
     def settle(self) -> Core[None]:
         """At rest: make the newest checkpoint anew, so that it and the running process share what both hold.
@@ -639,6 +629,7 @@ class SessionCore:
         line.err.begin()
         self.calls_of_step, calls = 0, len(self.tool_records)
         watch = self._watch(runner, timeout)
+        self.watched.begin(runner.pid, watch.cpu_start)
         step = self._step = Step(number, line, runner, watch, self._answer_tool, on_output, on_progress)
         try:
             done = yield from step.run(request, lane, given)
@@ -684,10 +675,6 @@ class SessionCore:
             self.policy.limits,
             timeout,
             outputs,
-            line.workspace,
-            line.memory,
-            line.guests,
-            self.unnamed_over,
         )
 
     def _answer_tool(self, call: m.ToolCall, deadline: float | None) -> Core[m.ToolReply]:
@@ -699,12 +686,12 @@ class SessionCore:
         if workspace is None:
             return None
         if not number or self.policy.checkpoints == "off":
-            return step.watch.files_over()
+            return self.line.files_over()
         try:
             step.files = workspace.snapshot()
         except WorkspaceError as error:
             return Verdict("output", str(error))
-        return self.unnamed_over()
+        return None
 
     def _kept(self, result: Result) -> Result:
         """The step is part of the session."""
@@ -744,6 +731,8 @@ class SessionCore:
     def _crashed(self, step: Step, error: Exception, calls: int) -> Core[Result]:
         reason = yield from step.died(error)
         verdict = step.close()
+        if verdict is None:
+            verdict = step.watch.look()  # what it told of before its deadline has not come
         if verdict is None and not self.sandbox.alive:
             self.line.undo()
             self._go(LOST)
@@ -782,6 +771,26 @@ class SessionCore:
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""
         return self._stop_step(Verdict("cancelled", "the step was cancelled by the host"))
+
+    def exceed(self, verdict: Verdict) -> bool:
+        """End what it does for what it uses. False: nobody sees to that, and its processes are the caller's to kill.
+        From the accountant's thread.
+        """
+        step = self._step
+        if step is not None and step.stop(verdict):
+            return not step.in_tool
+        self.overused = verdict
+        return False
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a caller has a turn. From any thread."""
+        return self._turn.goes_on
+
+    @property
+    def asks(self) -> int:
+        """How many processes of its own making its runner may have, beside the copies that are told of."""
+        return int(self.state is ASKING)
 
     def _stop_step(self, verdict: Verdict) -> bool:
         step = self._step
@@ -1164,7 +1173,11 @@ class SessionCore:
         if directory not in ("", "."):
             os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
-        result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
+        self.commanding = True
+        try:
+            result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
+        finally:
+            self.commanding = False
         limits = self.policy.limits
         if workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
             workspace.undo()  # and not copied

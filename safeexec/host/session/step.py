@@ -16,7 +16,8 @@ from safeexec.host.session.output import OnOutput
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
-from safeexec.host.watch.supervisor import Place, Verdict, Watch
+from safeexec.host.watch.supervisor import Place, Watch
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 
@@ -32,6 +33,8 @@ AnswerTool = Callable[[m.ToolCall, "float | None"], Core[m.ToolReply]]
 STREAM_SECONDS = 0.003
 """How far behind the guest `on_output` may be."""
 STREAM_BYTES = 1 << 20
+LEAST_DELIVER_SECONDS = 0.1
+"""How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
 DESCRIPTION = 200
 """Characters of what a progress bar says of itself; a child that sends more is none of ours."""
 FREEZE_SECONDS = 3.0
@@ -55,6 +58,7 @@ class Step:
         "_stops",
         "cpu",
         "files",
+        "in_tool",
         "number",
         "value",
         "wall",
@@ -84,6 +88,8 @@ class Step:
         self._stops = line.policy.tools.clock == "stops"
         self._on_output = on_output
         self._on_progress = on_progress
+        self.in_tool = False
+        """Whether a host tool runs, so that nobody sees what is done to the step."""
         self._over = False
         self._fate: dict[None, Verdict] = {}
         self._secured = False
@@ -109,7 +115,8 @@ class Step:
             return done
         # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
         if done.pending:
-            self.value = yield from self._runner.deliver(done.pending)
+            left = max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
+            self.value = yield from self._runner.deliver(done.pending, seconds=left)
         elif done.value:
             self.value = decode_payload(self._line.policy.limits, done.value)
         return done
@@ -187,7 +194,11 @@ class Step:
 
     def _tool_call(self, call: m.ToolCall) -> Core[None]:
         started = monotonic()
-        reply = yield from self._answer_tool(call, None if self._stops else self.watch.deadline)
+        self.in_tool = True
+        try:
+            reply = yield from self._answer_tool(call, None if self._stops else self.watch.deadline)
+        finally:
+            self.in_tool = False
         if self._stops:
             self.watch.paused += monotonic() - started
         yield from self._runner.channel.send(reply)

@@ -365,6 +365,6 @@ def describe(facts: Probe | None = None) -> list[Mechanism]:
         answer = facts.namespace(kind)
         detail = "" if answer.works else f"{answer.reason}: {without}"
         found.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), answer.works, detail))
-    from safeexec.host.watch.groups import mechanism
+    from safeexec.host.watch.groups import mechanisms
 
-    return [*found, mechanism()]
+    return [*found, *mechanisms()]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.host.watch.census import Process
-from safeexec.host.watch.supervisor import Verdict
+from safeexec.host.watch.verdict import Verdict
 
 if TYPE_CHECKING:
     from safeexec.policy.model import Limits

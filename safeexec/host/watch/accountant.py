@@ -13,12 +13,13 @@ import contextlib
 import os
 import weakref
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Protocol
 
 from safeexec.host.watch.account import Account, Known
 from safeexec.host.watch.census import Birth, Census, Machine, Process, owner_of
-from safeexec.host.watch.supervisor import Verdict
+from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol.confinement import Mechanism
 
@@ -47,8 +48,8 @@ class Subject(Protocol):
 
     account: Account
 
-    def lineage_leader(self) -> int | None:
-        """The first process of its lineage; None: it has none at the moment."""
+    def lineage_leaders(self) -> Collection[int]:
+        """The first process of each lineage that it has processes of."""
         ...
 
     def known(self) -> Known: ...
@@ -65,8 +66,12 @@ class Subject(Protocol):
         """CPU seconds of all its processes by its control group, if it has one."""
         ...
 
+    def stray_fork(self) -> Verdict | None:
+        """The verdict on a fork at rest that waits for the host's word."""
+        ...
+
     def beyond(self) -> Verdict | None:
-        """The verdict on forks that wait for leave, files and streams: what its processes do not tell."""
+        """The verdict on files and streams: what its processes do not tell."""
         ...
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
@@ -115,7 +120,7 @@ class Accountant:
         """Look at all that is due. Whether anything is in use."""
         lineages: dict[int, list[Subject]] = {}
         for subject in list(self._subjects):
-            if (leader := subject.lineage_leader()) is not None:
+            for leader in subject.lineage_leaders():
                 lineages.setdefault(leader, []).append(subject)
         gone = self._census.lineages.keys() - lineages.keys()
         self._census.forget(gone)
@@ -125,49 +130,52 @@ class Accountant:
             self._census.watch(leader)
         self._census.find(now)
         used = {leader for leader, subjects in lineages.items() if any(subject.in_use() for subject in subjects)}
-        due = used | {leader for leader in lineages if now - self._looked.get(leader, 0.0) >= REST_SECONDS}
-        for leader in due:
-            self._looked[leader] = now
-            try:
-                self._look_at(leader, lineages[leader], now, used=leader in used)
-            except OSError:
-                continue  # out of descriptors: the next look may have some
-            except Exception as error:
-                for subject in lineages[leader]:
-                    subject.exceed(Verdict("crashed", f"could not be looked after ({error!r})"), ())
+        found: dict[Subject, list[Process]] = {}
+        for leader, subjects in lineages.items():
+            if leader in used or now - self._looked.get(leader, 0.0) >= REST_SECONDS:
+                self._looked[leader] = now
+                if leader not in used:
+                    for subject in subjects:
+                        self._guarded(subject, subject.stray_fork)
+                members = self._census.measure(leader)
+                if leader in used or any(process.spent or process.looks <= SETTLED_LOOKS for process in members):
+                    for subject, share in divide(members, subjects):
+                        found.setdefault(subject, []).extend(share)
+                # Otherwise nothing has run, so nothing has grown.
+        for subject, share in found.items():
+            self._guarded(subject, partial(self._judge, subject, share, now))
         self._look_deeper((now - self._last) / DEEP_SHARE)
         self._last = now
         return bool(used)
 
-    def _look_at(self, leader: int, subjects: list[Subject], now: float, *, used: bool) -> None:
-        members = self._census.measure(leader)
-        if not used and not any(process.spent or process.looks <= SETTLED_LOOKS for process in members):
-            return  # as it was: nothing has run, so nothing has grown
-        for subject, share, known in divide(members, subjects):
-            account = subject.account
-            if not subject.in_use() and account.period != (since := subject.rests_since()):
-                account.period = since
-                account.begin()
-            account.take(share, known, subject.total_cpu())
-            verdict = account.over(now, self._exact)
-            if verdict is not None:
-                subject.exceed(verdict, account.hostile())
-            elif account.ran:
-                self._owed.setdefault(weakref.ref(subject))
+    def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
+        account = subject.account
+        if not subject.in_use() and account.period != (since := subject.rests_since()):
+            account.period = since
+            account.begin()
+        account.take(members, subject.known(), subject.total_cpu())
+        if account.ran:
+            self._owed.setdefault(weakref.ref(subject))
+        return account.over(now, self._exact)
+
+    def _guarded(self, subject: Subject, judge: Callable[[], Verdict | None]) -> None:
+        """End a subject for the verdict on it, and for one that cannot be had."""
+        try:
+            verdict = judge()
+        except OSError:
+            return  # out of descriptors: the next look may have some
+        except Exception as error:
+            verdict = Verdict("crashed", f"the session could not be looked after ({error!r})")
+        if verdict is not None:
+            subject.exceed(verdict, subject.account.hostile())
 
     def _look_deeper(self, seconds: float) -> None:
         """Look at what processes do not tell, of one session at least and for so many seconds of CPU time."""
         began = thread_time()
         while self._owed and thread_time() - began <= seconds:
             subject = self._owed.popitem(last=False)[0]()
-            if subject is None:
-                continue
-            try:
-                verdict = subject.beyond()
-            except OSError:
-                continue
-            if verdict is not None:
-                subject.exceed(verdict, subject.account.hostile())
+            if subject is not None:
+                self._guarded(subject, subject.beyond)
 
     def _exact(self, pids: Collection[int]) -> int | None:
         shares = [self._machine.shares(pid) for pid in pids]
@@ -191,21 +199,23 @@ class Accountant:
                 self._wake.acquire(timeout=LOOK_SECONDS)
 
 
-def divide(members: Iterable[Process], subjects: list[Subject]) -> list[tuple[Subject, list[Process], Known]]:
+def divide(members: list[Process], subjects: list[Subject]) -> list[tuple[Subject, list[Process]]]:
     """Whose each process of a lineage is. What nobody can be told to have forked is counted with each."""
-    knowns = [subject.known() for subject in subjects]
-    members = list(members)
     if len(subjects) == 1:
-        return [(subjects[0], members, knowns[0])]
+        return [(subjects[0], members)]
     by_pid = {process.pid: process for process in members}
-    owners = {pid: index for index, known in enumerate(knowns) for pid in known.copies}
-    owners |= {known.runner: index for index, known in enumerate(knowns) if known.runner is not None}
+    owners: dict[int, int] = {}
+    for index, subject in enumerate(subjects):
+        runner, copies, _ = subject.known()
+        owners |= dict.fromkeys(copies, index)
+        if runner is not None:
+            owners[runner] = index
     shares: list[list[Process]] = [[] for _ in subjects]
     for process in members:
         owner = owner_of(process, by_pid, owners)
         for index in range(len(subjects)) if owner is None else (owner,):
             shares[index].append(process)
-    return list(zip(subjects, shares, knowns, strict=True))
+    return list(zip(subjects, shares, strict=True))
 
 
 class Proc:

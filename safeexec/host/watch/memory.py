@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from safeexec.linux import processes
 
 
@@ -24,5 +22,9 @@ def own_bytes(pid: int) -> int:
         return 0
 
 
-def total_own_bytes(pids: Iterable[int]) -> int:
-    return sum(own_bytes(pid) for pid in pids)
+def share_bytes(pid: int) -> int:
+    """Bytes of process `pid` with each page divided by the number of its holders: over all holders the sum is exact.
+    Where the host may not read that, the resident bytes that no file backs.
+    """
+    share = processes.proportional_memory(pid)
+    return processes.private_memory(pid) if share is None else share

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from safeexec.host.waiting import Core, Wait
+from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
 from safeexec.linux import processes
-from safeexec.results import ErrorInfo, Outcome
+from safeexec.results import ErrorInfo
 from safeexec.untrusted import frames as dumps
 
 if TYPE_CHECKING:
-    from safeexec.host.files.workspace import Workspace
     from safeexec.host.session.channel import Channel
     from safeexec.host.session.output import OutputFile
     from safeexec.host.watch.gate import ForkGate
@@ -28,27 +28,14 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.05
 """How often a running step is looked at."""
-DEEP_LOOK_SECONDS = 1.0
-"""How often at its descriptors and mappings (`unnamed`): those of a process with pandas take 0.5 ms to read."""
 KILL_SECONDS = 5.0
 """How long a killed process may take to be gone: tearing down 4 GB took 0.4 s."""
 WHERE_SECONDS = 0.02
 UNSCHEDULED_SECONDS = 0.1
 """How much longer when the machine is so busy that the signal has not even been delivered."""
 WHERE_SIGNAL = signal.SIGUSR1
-OUTPUT_CEILING = 16
-"""A step that prints this many times what is kept is ended."""
 _SHOWN = 200
 """Characters of a source line in the message of an error."""
-
-
-class Verdict(Struct, frozen=True):
-    """Why the host ended a step."""
-
-    outcome: Outcome
-    message: str
-    seconds: float | None = None
-    """The deadline that the step had, where that is why."""
 
 
 class Place(Struct, frozen=True):
@@ -81,96 +68,41 @@ def _line_of(lines: list[str], line: int) -> str:
 
 
 class Watch:
-    """The limits of one step, looked at once per tick."""
+    """The clock of one step, and what it prints. All else that bounds a step is the accountant's to look at."""
 
-    __slots__ = (
-        "_cpu_start",
-        "_deadline",
-        "_guests",
-        "_guests_began",
-        "_limits",
-        "_memory",
-        "_outputs",
-        "_runner",
-        "_timeout",
-        "_unnamed",
-        "_workspace",
-        "paused",
-        "started",
-    )
+    __slots__ = ("_deadline", "_limits", "_outputs", "_runner", "_timeout", "cpu_start", "paused", "started")
 
-    def __init__(
-        self,
-        runner: Channel,
-        limits: Limits,
-        timeout: float,
-        outputs: tuple[OutputFile, OutputFile],
-        workspace: Workspace | None,
-        memory: Callable[[], int],
-        guests: Callable[[], Iterable[int]] = tuple,
-        unnamed: Callable[[], Verdict | None] = lambda: None,
-    ) -> None:
-        """`memory`: bytes held now; `guests`: the processes that guest code has forked; `unnamed`: what has no name."""
-        self.started = monotonic()
+    def __init__(self, runner: Channel, limits: Limits, timeout: float, outputs: tuple[OutputFile, OutputFile]) -> None:
         self.paused = 0.0
         """Seconds during which the step's clock stood still (a host tool ran)."""
         self._runner = runner
         self._limits = limits
         self._timeout = timeout
-        self._deadline = self.started + timeout
         self._outputs = outputs
-        self._workspace = workspace
-        self._memory = memory
-        self._guests = guests
-        self._unnamed = unnamed
-        self._guests_began: dict[int, float] = {}
-        self._cpu_start = runner.cpu_seconds() or 0.0
-
-    @property
-    def deadline(self) -> float:
-        return self._deadline + self.paused
+        self.start_again()
 
     def start_again(self) -> None:
         """The step begins only now."""
         self.started = monotonic()
         self._deadline = self.started + self._timeout
-        self._cpu_start = self._runner.cpu_seconds() or 0.0
+        self.cpu_start = self._runner.cpu_seconds() or 0.0
+
+    @property
+    def deadline(self) -> float:
+        return self._deadline + self.paused
 
     def next_look(self) -> float:
         return min(self.deadline, monotonic() + TICK_SECONDS)
 
     def cpu_seconds(self) -> float:
         """CPU time of this step so far, by the kernel's count."""
-        return max(0.0, (self._runner.cpu_seconds() or 0.0) - self._cpu_start)
-
-    def _cpu_of_guests(self) -> float:
-        """CPU time of processes that guest code has forked and that live, since each was first seen."""
-        spent = ((pid, processes.cpu_seconds(pid) or 0.0) for pid in self._guests())
-        return sum(now - self._guests_began.setdefault(pid, now) for pid, now in spent)
+        return max(0.0, (self._runner.cpu_seconds() or 0.0) - self.cpu_start)
 
     def look(self) -> Verdict | None:
         """The first limit that the step is over, if any."""
-        limits = self._limits
         if monotonic() >= self.deadline:
             return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
-        if (cpu := self.cpu_seconds() + self._cpu_of_guests()) > limits.cpu_seconds:
-            return Verdict(
-                "cpu", f"the step used {cpu:.1f} s of CPU time; limits.cpu_seconds is {limits.cpu_seconds:g}"
-            )
-        if self.flooded():
-            return self.flood()
-        grown = self._memory() >> 20
-        if grown > limits.memory_mb:
-            return Verdict("memory", f"the session holds {grown} MiB; limits.memory_mb is {limits.memory_mb}")
-        return self.files_over() or self._unnamed()
-
-    def files_over(self) -> Verdict | None:
-        """The verdict on a workspace that holds too much."""
-        if self._workspace is None:
-            return None
-        limits = self._limits
-        over = self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-        return Verdict("output", over) if over is not None else None
+        return self.flood() if self.flooded() else None
 
     def flooded(self) -> bool:
         """Whether one of the streams is past the ceiling."""
@@ -287,25 +219,6 @@ class Lineage:
             return sum(stat.pid not in known for stat in processes.session_members(self.leader)) < most
 
         return has_room
-
-    def guests(self, owner: LineageMember) -> list[int]:
-        """The processes that guest code has forked: below the runner of `owner`, and what belongs to no branch at all.
-
-        The latter are orphans (a double fork), and what a parked copy forked on its own account.
-        """
-        members = list(self.sessions)
-        known = {pid for member in members for pid in member.pids()}
-        others = {member.runner_pid() for member in members if member is not owner}
-        orphans = (pid for reaper in self._reapers for pid in processes.children_of(reaper) or ())
-        level = [pid for pid in orphans if processes.session_of(pid) == self.leader]
-        if (runner := owner.runner_pid()) is not None:
-            level.append(runner)
-        found: set[int] = set()
-        while level := [pid for pid in level if pid not in others]:
-            fresh = set(level) - found
-            found |= fresh
-            level = [child for pid in fresh for child in processes.children_of(pid) or ()]
-        return list(found - known)
 
     def leave(self, member: LineageMember) -> None:
         """A session of the lineage is closed. With the last one, everything that is left of the group ends."""

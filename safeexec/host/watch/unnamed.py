@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.host.files.workspace import free_bytes
-from safeexec.host.watch.supervisor import Verdict
+from safeexec.host.watch.verdict import Verdict
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safeexec.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known
 from safeexec.host.watch.accountant import Accountant
-from safeexec.host.watch.supervisor import Verdict
+from safeexec.host.watch.verdict import Verdict
 from safeexec.policy.model import Limits
 from tests.host.watch.scripted import ScriptedMachine
 from tests.host.watch.test_census import ACTIONS, act
@@ -33,9 +33,10 @@ class ScriptedSubject:
         self.ended: set[int] = set()
         self.files: Verdict | None = None
         self.asked = 0
+        self.fork: Verdict | None = None
 
-    def lineage_leader(self) -> int | None:
-        return self.leader
+    def lineage_leaders(self) -> tuple[int, ...]:
+        return (self.leader,)
 
     def known(self) -> Known:
         return Known(self.runner, self.copies, self.promised)
@@ -48,6 +49,9 @@ class ScriptedSubject:
 
     def total_cpu(self) -> float | None:
         return self.machine.used[self.leader] if self.grouped else None
+
+    def stray_fork(self) -> Verdict | None:
+        return self.fork
 
     def beyond(self) -> Verdict | None:
         self.asked += 1

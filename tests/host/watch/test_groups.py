@@ -14,32 +14,63 @@ from tests.profiles import FORKING
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    if not (row := groups.mechanism()).active:
+    if not (row := groups.mechanisms()[0]).active:
         pytest.skip(f"control groups are {row.detail}")
     with Sandbox(FORKING) as opened:
         yield opened
 
 
-def test_the_report_has_a_row_with_the_reason() -> None:
-    """Of the machine, of a sandbox and of a session."""
-    expected = groups.mechanism()
-    assert expected.detail
+@pytest.fixture
+def core_sandbox() -> Iterator[Sandbox]:
+    """Guests that may fork, so that each session has a group of either tier."""
+    if not (row := groups.mechanisms()[1]).active:
+        pytest.skip(f"control groups are {row.detail}")
+    with Sandbox(Policy.load("confined-python").replace(processes=8, cpu_seconds=1)) as opened:
+        yield opened
+
+
+def test_the_report_has_a_row_per_tier_with_the_reason() -> None:
+    """Of the machine and of a sandbox; a session has no group where none is needed."""
+    expected = groups.mechanisms()
+    assert all(row.detail for row in expected)
     with Sandbox("calculator") as sandbox, sandbox.session() as session:
-        for rows in (machine_protection(), sandbox.protection, session.protection):
-            (row,) = [row for row in rows if row.name == "cgroup"]
-            assert row == expected
+        for rows in (machine_protection(), sandbox.protection):
+            assert [row for row in rows if row.name.startswith("cgroup") and row.name != "cgroup-namespace"] == expected
+        assert [row.active for row in session.protection if row.name == "cgroup"] == [expected[0].active]
 
 
-def test_a_policy_may_require_it() -> None:
-    policy = Policy.load("calculator").replace(require=["seccomp", "cgroup"])
-    row = groups.mechanism()
+@pytest.mark.parametrize("tier", [0, 1])
+def test_a_policy_may_require_either(tier: int) -> None:
+    row = groups.mechanisms()[tier]
+    policy = Policy.load("calculator").replace(require=["seccomp", row.name])
     if row.active:
-        with Sandbox(policy) as sandbox:
-            assert sandbox.run("1 + 1").value == 2
+        with Sandbox(policy) as sandbox, sandbox.session() as session:
+            assert session.run("1 + 1").value == 2
+            assert row.name in [one.name for one in session.protection if one.active]
         return
-    with pytest.raises(ProtectionError, match="requires: cgroup") as caught, Sandbox(policy):
+    with pytest.raises(ProtectionError, match=f"requires: {row.name}") as caught, Sandbox(policy):
         pass
     assert row.detail in str(caught.value)
+
+
+CHAIN = """
+import os, time
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    if os.fork() == 0:
+        spent = time.process_time()
+        while time.process_time() - spent < 0.01: pass
+        os._exit(0)
+    time.sleep(0.002)
+"""
+
+
+def test_cpu_of_what_lives_between_two_looks_counts(core_sandbox: Sandbox) -> None:
+    with core_sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run(CHAIN, timeout=60)
+        assert result.outcome == "cpu" and result.state == "restored"
+        assert session.run("x").value == 1
 
 
 def test_a_session_and_its_checkpoints_share_one(sandbox: Sandbox) -> None:

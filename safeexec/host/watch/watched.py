@@ -1,0 +1,103 @@
+"""A session as the accountant sees it, from a thread of its own: what it has, and how it is ended."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from safeexec.host.watch.account import Account, Known
+from safeexec.host.watch.accountant import accountant
+from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
+from safeexec.linux import processes
+
+if TYPE_CHECKING:
+    from safeexec.host.session.session import SessionCore
+
+STREAMS_KB = 4 << 10
+"""What the files behind both streams may hold beyond their ceilings: areas that are empty, pages that are begun."""
+
+
+class WatchedSession:
+    """What `accountant.Subject` asks of a session. It keeps no session alive."""
+
+    def __init__(self, session: SessionCore) -> None:
+        self._session = weakref.ref(session)
+        self.account = Account(session.policy.limits)
+        self._accountant = accountant()
+
+    def open(self) -> None:
+        """Be looked at from now on."""
+        self._accountant.add(self)
+
+    def close(self) -> None:
+        self._accountant.remove(self)
+
+    def begin(self, runner: int | None = None, cpu: float = 0.0) -> None:
+        """The session is in use again, or a step of it begins in process `runner`, which has used `cpu` seconds."""
+        self.account.begin(runner, cpu)
+        if self._accountant.resting:
+            self._accountant.hurry()
+
+    def lineage_leaders(self) -> Collection[int]:
+        session = self._session()
+        return session.line.leaders() if session is not None and not session.closed else ()
+
+    def known(self) -> Known:
+        if (session := self._session()) is None:
+            return Known(None, (), 0)
+        line = session.line
+        if (runner := line.runner) is not None:
+            self.account.base = runner.memory_base
+        parked = [copy.peek() for copy in line.history.copies()]
+        copies = {pid for pid in parked if pid is not None}
+        return Known(line.runner_pid(), copies, parked.count(None) + session.asks)
+
+    def in_use(self) -> bool:
+        session = self._session()
+        return session is not None and session.in_use
+
+    def rests_since(self) -> float:
+        session = self._session()
+        return session.used if session is not None else 0.0
+
+    def total_cpu(self) -> float | None:
+        session = self._session()
+        if session is None or session.group is None or session.commanding:
+            return None
+        try:
+            return session.group.cpu_seconds()
+        except OSError:
+            return None
+
+    def stray_fork(self) -> Verdict | None:
+        session = self._session()
+        if session is None or session.closed or (verdict := session.line.stray_fork()) is None:
+            return None
+        return None if session.in_use else verdict  # whoever uses it by now may have asked for that fork
+
+    def beyond(self) -> Verdict | None:
+        from safeexec.host.watch import unnamed
+
+        session = self._session()
+        if session is None or session.closed:
+            return None
+        limits, line = session.policy.limits, session.line
+        held = line.stream_bytes() >> 10
+        if held > limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB:
+            told = f"the streams of the session hold {held} KiB"
+            return Verdict("output", f"{told}; limits.output_kb is {limits.output_kb}")
+        runner, copies, _ = self.known()
+        pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
+        return line.files_over() or unnamed.over(pids, limits, line.workspace)
+
+    def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
+        """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""
+        session, leaders = self._session(), self.lineage_leaders()
+        if session is None or session.exceed(verdict):
+            return
+        self.account.begin()
+        for pid in (*hostile, session.runner_pid()):
+            for leader in leaders:
+                if pid is not None:
+                    processes.kill_member(pid, leader)
