@@ -50,9 +50,7 @@ FORKS = {"itself": BY_ITSELF, "thread": BY_A_THREAD, "threads": BY_MANY_THREADS,
 
 
 def members(session: Session) -> list[int]:
-    lineage = session._core._lineage
-    assert lineage is not None
-    return [stat.pid for stat in processes.session_members(lineage.leader)]
+    return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
 
 
 @pytest.mark.parametrize("source", FORKS.values(), ids=FORKS.keys())
@@ -106,7 +104,7 @@ def test_what_a_thread_forks_between_steps_ends_it(session: Session) -> None:
     session.run("x = 1").check()
     session.run("import os, threading\nthreading.Timer(0.2, os.fork).start()").check()
     deadline = monotonic() + SOON
-    while not session._core._told_next and monotonic() < deadline:
+    while session._core.overused is None and monotonic() < deadline:
         pause()
     assert "started a process" in session.run("x").notes[0]
     assert len(members(session)) <= 4
@@ -116,12 +114,12 @@ def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
     """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
     session.run("x = 1").check()
     session.checkpoint("honest")
-    copy = session._core.checkpoints.automatic[-1]
+    copy = session._core.line.automatic[-1]
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
     deadline = monotonic() + SOON
-    while (pid := session._core.checkpoints.automatic[-1].pid()) is None and monotonic() < deadline:
+    while (pid := session._core.line.automatic[-1].pid()) is None and monotonic() < deadline:
         pause()
-    assert pid is not None and copy is not session._core.checkpoints.automatic[-1]
+    assert pid is not None and copy is not session._core.line.automatic[-1]
     import os
     import signal
 
