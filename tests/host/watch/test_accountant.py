@@ -145,7 +145,8 @@ def test_a_child_that_answers_late_is_looked_at_meanwhile(forking: Policy) -> No
 
 
 def test_a_step_is_looked_at_while_a_host_tool_runs(forking: Policy) -> None:
-    most = []
+    most: list[int] = []
+    seen: list[int] = []
 
     def wait_for_the_end() -> int:
         """Until what was forked has been ended."""
@@ -155,12 +156,13 @@ def test_a_step_is_looked_at_while_a_host_tool_runs(forking: Policy) -> None:
             if monotonic() > deadline:
                 return -1
             pause()
+        seen.append(now)
         return 1
 
     with Sandbox(forking, tools=[wait_for_the_end], spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         result = session.run(DURING_A_TOOL, timeout=60)
-        assert result.outcome == "memory" and [call.ok for call in result.tool_calls] == [True]
+        assert result.outcome == "memory" and seen and max(most) > 3
         assert session.run("x").value == 1
 
 
