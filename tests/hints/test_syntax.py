@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import sys
 import warnings
 
 import pytest
@@ -27,7 +27,7 @@ def test_a_rule_answers_its_example(rule: SyntaxRule) -> None:
     message, hint = told(rule.wrong)
     compile(rule.right, "<step 1>", "exec")
     if not message:
-        assert re.search("3.1[123]", rule.hint), "it compiles"
+        assert sys.version_info >= (3, 12), "it compiles"
     elif rule not in MESSAGES or rule.pattern in message:
         assert hint == rule.hint
     else:

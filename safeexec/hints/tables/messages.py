@@ -1105,7 +1105,7 @@ RULES: tuple[Rule, ...] = (
     Rule("RuntimeError", "Optimal parameters not found",
         "Give start values, `p0=[...]`, and a larger `maxfev=`.",
         "from scipy.optimize import curve_fit\ncurve_fit(lambda x, a, b: a * np.exp(b * x * 50), np.arange(9.0), [9, 1, 8, 2, 7, 3, 6, 4, 5], maxfev=3)", "from scipy.optimize import curve_fit\ncurve_fit(lambda x, a: a * x, np.arange(9.0), np.arange(9.0), p0=[1])"),
-    Rule("StatisticsError", "positive numbers|n must be at least|must be a positive",
+    Rule("StatisticsError", "positive numbers|[Nn]egative inputs|n must be at least|must be a positive",
         "Check the values first: they must be greater than 0.",
         "statistics.geometric_mean([-1])", "statistics.geometric_mean([1])"),
     Rule("StatisticsError", "same number of data points",
