@@ -364,7 +364,7 @@ class AsyncSession:
 
     async def branch(self, n: int = 1) -> list[AsyncSession]:
         """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
-        return [AsyncSession(core) for core in await drive(self._core.branch(n), undo=False)]
+        return [AsyncSession(core) for core in await drive(self._core.branch(n))]
 
     def checkpoints(self) -> list[CheckpointInfo]:
         """The checkpoints of this session: name, parent, step, age, memory."""
@@ -424,27 +424,56 @@ class Stream:
         if self._start is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
         start, self._start = self._start, None
-        return self._pieces(start)
+        return _Pieces(start, self._end)
 
-    async def _pieces(self, start: Callable[[OnOutput], Core[Result]]) -> AsyncIterator[str]:
+    def _end(self, result: Result) -> None:
+        self._result = result
+
+
+class _Pieces:
+    """The iteration over a step's output. It alone holds the step: when it is given up, by `break` or by an exception
+    in the loop's body, the step is over at once, and whoever uses the session next finds it undone.
+    """
+
+    __slots__ = ("_core", "_end", "_pieces", "_wanted")
+
+    def __init__(self, start: Callable[[OnOutput], Core[Result]], end: Callable[[Result], None]) -> None:
+        self._pieces: deque[str] = deque()
+        self._core: Core[Result] | None = start(self._pieces.append)
+        self._wanted: Any = None
+        self._end = end
+
+    def __aiter__(self) -> _Pieces:
+        return self
+
+    async def __anext__(self) -> str:
+        while not self._pieces:
+            if self._core is None:
+                raise StopAsyncIteration
+            await self._go_on(self._core)
+        return self._pieces.popleft()
+
+    async def _go_on(self, core: Core[Result]) -> None:
+        """Wait for what the step waits for, and let it go on."""
         loop = running_loop()
-        pieces: deque[str] = deque()
-        core = start(pieces.append)
         try:
-            wanted = next(core)
-            while True:
-                try:
-                    while pieces:
-                        yield pieces.popleft()
-                    answer: Any = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))  # type: ignore[arg-type]
-                except Exception as error:
-                    wanted = core.throw(error)
-                    continue
-                except BaseException:
-                    await interrupted(loop, core)
-                    raise
-                wanted = core.send(answer)
+            if self._wanted is None:
+                self._wanted = next(core)
+                return
+            try:
+                wanted = self._wanted
+                answer: Any = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))
+            except Exception as error:
+                self._wanted = core.throw(error)
+            except BaseException:
+                self._core = None
+                await interrupted(loop, core)
+                raise
+            else:
+                self._wanted = core.send(answer)
         except StopIteration as stop:
-            self._result = stop.value
-        while pieces:
-            yield pieces.popleft()
+            self._core = None
+            self._end(stop.value)
+        except Exception:
+            self._core = None
+            raise
