@@ -37,7 +37,7 @@ from safeexec.host.session.session import SessionCore
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import Zygote
 from safeexec.host.tools.toolbox import Approval, Toolbox, tools_from
-from safeexec.host.waiting import Core, Work
+from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
@@ -61,6 +61,10 @@ DATA_PRELOAD = (
 """Imported before the first fork where the policy allows them: 2 to 4 s that no session should pay."""
 
 KEPT_POLICIES = 32
+SESSION_DESCRIPTORS = 16
+"""What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
+RESERVED_DESCRIPTORS = 4
+"""What an open session may need beyond what it holds at rest."""
 COMMAND_THREADS = 64
 """Threads and processes that a command may have where the policy gives guest code fewer: pytest alone starts some."""
 LIMITS = Limits.__struct_fields__
@@ -123,6 +127,8 @@ class SandboxCore:
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
     ) -> None:
+        self.closed = True
+        """Also when nothing has been opened yet: there is nothing to close."""
         if max_sessions is not None and max_sessions < 1:
             raise ValueError(f"max_sessions={max_sessions}: at least one")
         self.policy = policy
@@ -289,6 +295,11 @@ class SandboxCore:
 
             finish()
 
+    def __del__(self) -> None:
+        """Nobody can reach it any more: its processes and directories go, too."""
+        if not self.closed and not sys.is_finalizing():
+            drive(self.close())
+
     def forget(self) -> None:
         """This process was forked from the one that opened the sandbox: let go of it without ending anything."""
         if self.closed:
@@ -359,6 +370,7 @@ class SandboxCore:
         Where `max_sessions` are open, waits its turn: `SandboxBusy` after `queue_seconds`.
         """
         self.check_usable()
+        self._check_descriptors()
         policy = self._tightened(tightened) if tightened else self.policy
         if self._turnstile is not None:
             yield from self._enter(self._turnstile, self._queue_seconds if queue_seconds is None else queue_seconds)
@@ -375,6 +387,18 @@ class SandboxCore:
         yield from session.open()
         self.session_opened(session)
         return session
+
+    def _check_descriptors(self) -> None:
+        """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
+        gets none for its next checkpoint, or to go back, cannot go on.
+        """
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
+        if most != resource.RLIM_INFINITY and (left := most - len(os.listdir("/proc/self/fd"))) < needed:
+            raise SandboxBusy(
+                f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
+                f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"
+            )
 
     def _enter(self, turnstile: Turnstile, seconds: float) -> Core[None]:
         if not (yield from turnstile.enter(monotonic() + seconds)):

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec.errors import SandboxClosed
 from safeexec.host.faces.blocking import environment
-from safeexec.host.faces.loops import drive, interrupted, running_loop
+from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
 from safeexec.host.startup.launch import Launched
-from safeexec.host.waiting import Core, Wait
+from safeexec.host.waiting import Core
 
 if TYPE_CHECKING:
     from safeexec.host.audit import AuditTarget
@@ -453,6 +453,12 @@ class _Pieces:
             await self._go_on(self._core)
         return self._pieces.popleft()
 
+    async def aclose(self) -> None:
+        """Stop the step and restore the state now. Harmless when it has ended."""
+        core, self._core = self._core, None
+        if core is not None and self._wanted is not None:
+            await interrupted(running_loop(), core)
+
     async def _go_on(self, core: Core[Result]) -> None:
         """Wait for what the step waits for, and let it go on."""
         loop = running_loop()
@@ -461,8 +467,7 @@ class _Pieces:
                 self._wanted = next(core)
                 return
             try:
-                wanted = self._wanted
-                answer: Any = await (loop.wait(wanted) if type(wanted) is Wait else loop.call(wanted))
+                answer = await answered(loop, self._wanted)
             except Exception as error:
                 self._wanted = core.throw(error)
             except BaseException:

@@ -63,7 +63,7 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
         wanted = next(core)
         while True:
             try:
-                answer = await _answer(loop, wanted)
+                answer = await answered(loop, wanted)
             except Exception as error:
                 wanted = core.throw(error)
                 continue
@@ -75,7 +75,8 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
         return stop.value  # type: ignore[no-any-return]
 
 
-def _answer(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
+def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:
+    """What the core waits for, to be awaited."""
     if isinstance(wanted, Wait):
         return loop.wait(wanted)
     return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)
@@ -99,7 +100,7 @@ async def _finish(
         while True:
             assert wanted is not None
             try:
-                answer = await _answer(loop, wanted)
+                answer = await answered(loop, wanted)
             except Exception as error:
                 wanted = core.throw(error)
                 continue

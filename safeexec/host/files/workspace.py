@@ -23,13 +23,13 @@ from typing import NamedTuple
 from safeexec.errors import WorkspaceError
 from safeexec.text import one_line
 
+PREFIX = "safeexec-workspaces-"
+"""How the directory of a sandbox is called, in the directory for temporary files."""
 MAX_PATH = 2000
 """Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
 MAX_DEPTH = 100
 MAX_BRANCHINGS = 14
 """Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
-PREFIX = "safeexec-"
-"""Of the directories of sandboxes."""
 WORKSPACE = "w"
 """What a session's own directory is called in its region."""
 _LISTABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -99,7 +99,13 @@ class WorkspaceRoot:
         try:
             from tempfile import mkdtemp  # with shutil and its codecs 4 ms, for sandboxes with workspaces only
 
-            self.path = os.path.realpath(mkdtemp(prefix=PREFIX))
+            made = os.path.realpath(mkdtemp(prefix=f".{PREFIX}"))
+            # Locked before it gets its name: by the lock others see that its host lives.
+            self._lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+            self.path = os.path.join(os.path.dirname(made), os.path.basename(made)[1:])
+            os.rename(made, self.path)
+            remove_orphans(os.path.dirname(self.path))
         except OSError as error:
             raise WorkspaceError(
                 f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
@@ -129,6 +135,29 @@ class WorkspaceRoot:
     def close(self) -> None:
         """Remove the directory."""
         remove_tree(self.path)
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+
+
+def remove_orphans(place: str) -> None:
+    """Remove the directories that hosts of this user have left in `place` when they were killed."""
+    for name in os.listdir(place):
+        if not name.startswith(PREFIX):
+            continue
+        path = os.path.join(place, name)
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue  # another user's, or it has just been removed
+        try:
+            if os.fstat(fd).st_uid == os.geteuid():
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_tree(path)
+        except OSError:
+            continue  # its host lives, and holds the lock
+        finally:
+            os.close(fd)
 
 
 class _Lineage:
@@ -351,11 +380,14 @@ class Workspace:
             os.close(here)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
-        """A directory for a branch, with the files of `snapshot`."""
+        """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` when not all of them can be
+        copied.
+        """
         region = self._region.branch()
         try:
             workspace = Workspace(self._lineage, region)
-            workspace.restore(snapshot or {})
+            if problems := workspace.restore(snapshot or {}):
+                raise WorkspaceError(f"the branch cannot have the session's files: {'; '.join(problems[:3])}")
         except BaseException:
             region.release()
             raise

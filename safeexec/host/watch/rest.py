@@ -24,7 +24,7 @@ TICK_SECONDS = 0.25
 class Minder:
     """The thread that lets sessions settle. It ends with its sandbox."""
 
-    __slots__ = ("_ended", "_sandbox", "_stop")
+    __slots__ = ("_ended", "_sandbox", "_stop", "_thread")
 
     def __init__(self, sandbox: SandboxCore) -> None:
         self._sandbox = weakref.ref(sandbox)
@@ -32,10 +32,12 @@ class Minder:
         self._ended = _thread.allocate_lock()
         self._stop.acquire()
         self._ended.acquire()
+        self._thread = 0
         # Not threading.Thread, whose start waits for the thread: 0.1 ms of every cold start.
         _thread.start_new_thread(self._watch, ())
 
     def _watch(self) -> None:
+        self._thread = _thread.get_ident()
         try:
             while not self._stop.acquire(timeout=TICK_SECONDS):
                 if not self._go_round():
@@ -56,7 +58,9 @@ class Minder:
         return True
 
     def close(self) -> Core[None]:
-        """End the thread, and wait until it has."""
+        """End the thread, and wait until it has; not from the thread itself, the last to hold a sandbox at times."""
         self._stop.release()
+        if self._thread == _thread.get_ident():
+            return
         while not self._ended.acquire(timeout=BRIEF_SECONDS):
             yield Wait((), monotonic() + BRIEF_SECONDS)
