@@ -1,11 +1,12 @@
-"""`safeexec run`: run files, standard input or a text as the steps of one session."""
+"""`safeexec run`: run a program with its arguments and its standard input, or texts as the steps of one session."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import IO, Any, NamedTuple, TextIO
 
 from safeexec.cli import many
 from safeexec.cli.common import EXIT_CODES, add_policy_option, print_error, read_source
@@ -18,11 +19,16 @@ def add_parser(commands: Subparsers) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "run",
         help="run Python source under a policy",
-        description="Run files as the steps of one session. The exit status tells the outcome.",
+        description=(
+            "Run a program: FILE with its arguments, which reads standard input. The exit status is the program's own, "
+            "or tells the outcome. Several -c and --step are the steps of one session, in their order."
+        ),
     )
-    parser.add_argument("sources", nargs="*", metavar="FILE", help="source files, or - for standard input")
+    parser.add_argument("program", nargs="?", metavar="FILE", help="the program, or - for standard input")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARG", help="its sys.argv after its name")
+    parser.add_argument("-c", dest="steps", action="append", default=[], metavar="CODE", help="source text of a step")
     parser.add_argument(
-        "-c", dest="code", action="append", default=[], metavar="CODE", help="source text; may be given several times"
+        "--step", dest="steps", action="append", type=_File, metavar="FILE", help="a file that is a step"
     )
     add_policy_option(parser)
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds per step, at most what the policy allows")
@@ -47,31 +53,63 @@ def main(options: argparse.Namespace) -> int:
         return many.main(options, _files(options.file) or None)
     from safeexec import Sandbox
 
-    sources = [*options.code, *(read_source(name) for name in options.sources)]
+    sources = [read_source(step.name) if isinstance(step, _File) else step for step in options.steps]
+    if options.program is not None:
+        sources.append(read_source(options.program))
     if not sources:
         print("safeexec run: nothing to run: give a FILE, - or -c CODE", file=sys.stderr)
         return 2
     pictures = Pictures(options.display_dir)
     with Sandbox(options.policy, files=_files(options.file) or None) as sandbox, sandbox.session() as session:
-        for source in sources:
-            result = session.run(source, timeout=options.timeout, on_output=None if options.json else _write)
+        for number, source in enumerate(sources, 1):
+            last = number == len(sources)
+            result = session.run(
+                source,
+                timeout=options.timeout,
+                stdin=_standard_input(options.program) if last else None,
+                argv=[options.program or "-c", *options.arguments] if last else None,
+                on_stdout=None if options.json else _writer(sys.stdout),
+                on_stderr=None if options.json else _writer(sys.stderr),
+            )
             if options.json:
                 print(json.dumps(result.to_dict()), flush=True)
             else:
-                if result.ok and result.value is not None and options.code:
-                    _write(result.text + "\n")
+                if result.ok and result.value is not None and options.steps:
+                    _writer(sys.stdout)(result.text + "\n")
                 pictures.show(result.displays)
-                print_error(result)
+                if result.exit_status is None:
+                    print_error(result)
+            if result.exit_status is not None:
+                return result.exit_status
             if not result.ok:
                 return EXIT_CODES[result.outcome]
     return 0
 
 
-def _write(text: str) -> None:
-    from safeexec.text import printable
+class _File(NamedTuple):
+    """A step that is in a file."""
 
-    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
-    sys.stdout.flush()
+    name: str
+
+
+def _standard_input(program: str | None) -> IO[bytes] | None:
+    """What the program reads: this command's standard input, unless a person or the program's own text is there."""
+    if program == "-" or sys.stdin is None or sys.stdin.isatty():
+        return None
+    return sys.stdin.buffer
+
+
+def _writer(stream: TextIO) -> Callable[[str], None]:
+    """Writes a guest's output; to a terminal without what would act on it."""
+    terminal = stream.isatty()
+
+    def write(text: str) -> None:
+        from safeexec.text import printable
+
+        stream.write(printable(text) if terminal else text)
+        stream.flush()
+
+    return write
 
 
 def _files(given: list[str]) -> dict[str, str]:

@@ -186,6 +186,8 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     stdin: bool = False
     argv: list[str] | None = None
     """`sys.argv` while the step runs."""
+    shows: bool = False
+    """Whether its displays are told as they come (`Shown`), besides in its answer."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -371,6 +373,12 @@ class Progress(msgspec.Struct, tag="progress", array_like=True):
     total: float | None = None
 
 
+class Shown(msgspec.Struct, tag="shown", array_like=True):
+    """The guest displayed something; the answer of the step will hold it too."""
+
+    display: Display
+
+
 class Fetched(msgspec.Struct, tag="fetched", array_like=True):
     """The answer to `Fetch`. `found` is False when there is no such name."""
 
@@ -438,5 +446,17 @@ ToChild = (
     | Thaw
 )
 FromChild = (
-    Ready | Exited | Parked | StepDone | ToolCall | Progress | Fetched | Names | Described | Saved | Tested | Done
+    Ready
+    | Exited
+    | Parked
+    | StepDone
+    | ToolCall
+    | Progress
+    | Shown
+    | Fetched
+    | Names
+    | Described
+    | Saved
+    | Tested
+    | Done
 )

@@ -50,6 +50,7 @@ CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
     (RUNNING, m.StepDone): IDLE,
     (RUNNING, m.ToolCall): CALLING,
     (RUNNING, m.Progress): RUNNING,
+    (RUNNING, m.Shown): RUNNING,
     (ANSWERING, m.Fetched): IDLE,
     (ANSWERING, m.Names): IDLE,
     (ANSWERING, m.Described): IDLE,

@@ -40,11 +40,31 @@ def test_standard_input() -> None:
     assert safeexec("run", "-", text="print('in')").stdout == "in\n"
 
 
-def test_files_are_the_steps_of_one_session(tmp_path: Path) -> None:
+def test_files_and_texts_are_the_steps_of_one_session(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1")
-    (tmp_path / "b.py").write_text("print(x + 1)")
-    done = safeexec("run", str(tmp_path / "a.py"), str(tmp_path / "b.py"))
-    assert (done.returncode, done.stdout) == (0, "2\n")
+    (tmp_path / "b.py").write_text("print(x + y)")
+    done = safeexec("run", "--step", str(tmp_path / "a.py"), "-c", "y = 2", str(tmp_path / "b.py"))
+    assert (done.returncode, done.stdout) == (0, "3\n")
+
+
+def test_a_program_has_arguments_and_standard_input(tmp_path: Path) -> None:
+    path = tmp_path / "add.py"
+    path.write_text("import sys\nprint(int(sys.argv[1]) + sum(int(line) for line in sys.stdin), sys.argv[2:])\n")
+    done = safeexec("run", str(path), "1", "--json", "-c", text="2\n3\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "6 ['--json', '-c']\n", "")
+
+
+def test_the_streams_of_the_program_are_those_of_the_command() -> None:
+    done = safeexec("run", "-c", "import sys\nprint('out')\nprint('err', file=sys.stderr)")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out\n", "err\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "said"), [("exit(7)", 7, ""), ("exit()", 0, ""), ("import sys\nsys.exit('no')", 1, "no\n")]
+)
+def test_the_exit_status_of_the_program_is_that_of_the_command(source: str, status: int, said: str) -> None:
+    done = safeexec("run", "-c", source, "-c", "print('never')")
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
 
 
 @pytest.mark.parametrize(

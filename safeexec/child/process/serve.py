@@ -223,22 +223,30 @@ class Server:
             self.link.send(m.Progress(description[:200], done, total))
 
     def _execute(self, request: m.Execute) -> m.StepDone:
-        if request.stdin or request.argv is not None:
-            return self._with_tools(self._step_with_input, request)
+        if request.stdin or request.argv is not None or request.shows:
+            return self._with_tools(self._unusual_step, request)
         return (
             self._finish(self.guest.step(request))
             if not self.tools.names
             else self._with_tools(self.guest.step, request)
         )
 
-    def _step_with_input(self, request: m.Execute) -> m.StepDone:
-        """A step that has something to read, or arguments."""
+    def _unusual_step(self, request: m.Execute) -> m.StepDone:
+        """A step that has something to read, or arguments, or whose displays are told as they come."""
         given, (fd, self._stdin) = self.guest.input, (self._stdin, None)
         given.begin(fd, request.argv)
+        if request.shows:
+            self.guest.displays.tell = self._shown
         try:
             return self.guest.step(request)
         finally:
             given.end()
+            self.guest.displays.tell = None
+
+    def _shown(self, display: m.Display) -> None:
+        """The guest displayed something: told by the thread whose the socket is."""
+        if _thread.get_ident() == self._thread and not self.tools.waiting:
+            self.link.send(m.Shown(display))
 
     def _invoke(self, request: m.Invoke) -> m.StepDone:
         return self._with_tools(self.plugin.invoke, request)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from safeexec.child.language.on_import import after_import
@@ -31,6 +32,8 @@ class Displays:
         self._shown: list[Display] = []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
+        self.tell: Callable[[Display], None] | None = None
+        """Hears of each display as it comes."""
         figures.set_on_show(self.show_figures)
 
     def display(self, *values: Any, include: str | tuple[str, ...] | list[str] = ()) -> None:
@@ -140,4 +143,7 @@ class Displays:
             note = f"\n({', '.join(dropped)} left out: at most {MAX_BYTES} bytes each, {MAX_STEP_BYTES} per step)"
             kept["text/plain"] = kept.get("text/plain", b"")[: 64 << 10] + note.encode()
         if kept:
-            self._shown.append(Display(kept, truncated=bool(dropped)))
+            display = Display(kept, truncated=bool(dropped))
+            self._shown.append(display)
+            if self.tell is not None:
+                self.tell(display)

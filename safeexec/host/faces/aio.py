@@ -11,11 +11,12 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from safeexec.errors import SandboxClosed
 from safeexec.host.faces.blocking import environment
 from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
+from safeexec.host.session.listeners import Listeners
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
 
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.listeners import OnDisplay, OnProgress
+    from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
-    from safeexec.host.session.step import OnProgress
+    from safeexec.host.session.standard_input import Given
     from safeexec.host.tools.toolbox import Approval
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
@@ -165,19 +168,20 @@ class AsyncSandbox:
         return AsyncPlugin(core)
 
     async def map(
-        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+        self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Result]:
         """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it
         there).
         """
-        from safeexec.host.faces.many import workers_for
+        from safeexec.host.faces.many import parts_of, workers_for
 
         waiting: deque[asyncio.Task[Result]] = deque()
         places = asyncio.Semaphore(workers_for(workers))
 
-        async def one(program: str) -> Result:
+        async def one(program: str | Program) -> Result:
+            source, options = parts_of(program, timeout)
             async with places:
-                return await self.run(program, timeout=timeout)
+                return await self.run(source, **options)
 
         try:
             for program in programs:
@@ -192,15 +196,16 @@ class AsyncSandbox:
             await asyncio.gather(*waiting, return_exceptions=True)
 
     async def map_as_completed(
-        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+        self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        from safeexec.host.faces.many import workers_for
+        from safeexec.host.faces.many import parts_of, workers_for
 
         running: set[asyncio.Task[tuple[int, Result]]] = set()
 
-        async def one(number: int, program: str) -> tuple[int, Result]:
-            return number, await self.run(program, timeout=timeout)
+        async def one(number: int, program: str | Program) -> tuple[int, Result]:
+            source, options = parts_of(program, timeout)
+            return number, await self.run(source, **options)
 
         try:
             for number, program in enumerate(programs):
@@ -223,10 +228,10 @@ class AsyncSandbox:
         async with self.session(checkpoints="off") as session:
             return await drive(session._core.check(source))
 
-    async def run(self, source: str, *, timeout: float | None = None, on_output: OnOutput | None = None) -> Result:
-        """Run one step in a session of its own."""
+    async def run(self, source: str, **options: Unpack[RunOptions]) -> Result:
+        """Run one step in a session of its own. The options are those of `Session.run`."""
         async with self.session(checkpoints="off") as session:
-            return await session.run(source, timeout=timeout, on_output=on_output)
+            return await session.run(source, **options)
 
 
 class Opening:
@@ -278,12 +283,18 @@ class AsyncSession:
         *,
         timeout: float | None = None,
         atomic: bool = False,
+        stdin: Given | None = None,
+        argv: Sequence[str] | None = None,
         on_output: OnOutput | None = None,
+        on_stdout: OnOutput | None = None,
+        on_stderr: OnOutput | None = None,
+        on_display: OnDisplay | None = None,
         on_progress: OnProgress | None = None,
     ) -> Result:
         """Run one step, as `Session.run`. Cancelling the task stops the step and restores the state."""
+        listeners = Listeners(on_output, on_stdout, on_stderr, on_display, on_progress)
         return await drive(
-            self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output, on_progress=on_progress)
+            self._core.run(source, timeout=timeout, atomic=atomic, listeners=listeners, stdin=stdin, argv=argv)
         )
 
     async def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
@@ -312,7 +323,9 @@ class AsyncSession:
 
         Leaving the loop early stops the step and restores the state.
         """
-        return Stream(lambda on_output: self._core.run(source, timeout=timeout, atomic=atomic, on_output=on_output))
+        return Stream(
+            lambda on_output: self._core.run(source, timeout=timeout, atomic=atomic, listeners=Listeners(on_output))
+        )
 
     def cancel(self) -> bool:
         """Stop the running step, from another task or thread. Its state is restored. Whether a step was running."""

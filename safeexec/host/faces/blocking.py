@@ -13,7 +13,7 @@ from safeexec.host.waiting import CallTool, drive
 
 TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; the process is launched first
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Any, Literal, Unpack
 
     from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.listeners import OnDisplay, OnProgress
+    from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
-    from safeexec.host.session.step import OnProgress
     from safeexec.host.tools.toolbox import Approval
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
@@ -220,10 +221,11 @@ class Sandbox:
         return Plugin(core, lambda work: drive(work, call_tool))
 
     def map(
-        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+        self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> Iterator[Result]:
         """Run many programs, each in a session of its own; their results in order.
 
+        A program is a source, or a dict of `source` and of its `stdin` and `argv`, as `Session.run` takes them.
         `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
         leave the loop, or `close` the iterator, stops those that run.
         """
@@ -232,7 +234,7 @@ class Sandbox:
         return in_order(self, programs, workers_for(workers), timeout)
 
     def map_as_completed(
-        self, programs: Iterable[str], *, workers: int | None = None, timeout: float | None = None
+        self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> Iterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
         from safeexec.host.faces.many import as_completed, workers_for
@@ -244,10 +246,10 @@ class Sandbox:
         with self.session(checkpoints="off") as session:
             return drive(session._core.check(source))
 
-    def run(self, source: str, *, timeout: float | None = None, on_output: OnOutput | None = None) -> Result:
-        """Run one step in a session of its own."""
+    def run(self, source: str, **options: Unpack[RunOptions]) -> Result:
+        """Run one step in a session of its own. The options are those of `Session.run`."""
         with self.session(checkpoints="off") as session:
-            return session.run(source, timeout=timeout, on_output=on_output)
+            return session.run(source, **options)
 
 
 class Namespace(MutableMapping[str, "Any"]):
@@ -311,30 +313,33 @@ class Session:
         *,
         timeout: float | None = None,
         atomic: bool = False,
-        on_output: OnOutput | None = None,
-        on_progress: OnProgress | None = None,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
+        on_output: OnOutput | None = None,
+        on_stdout: OnOutput | None = None,
+        on_stderr: OnOutput | None = None,
+        on_display: OnDisplay | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Result:
         """Run one step.
 
         `timeout` in seconds, at most the policy's `limits.max_wall_seconds` (default: `limits.wall_seconds`). With
-        `atomic` a step that raises leaves no trace. `on_output` gets whole lines of output while the step runs,
-        `on_progress` description, count and total of the guest's progress bars (tqdm) as they move.
+        `atomic` a step that raises leaves no trace.
+
+        `stdin` is what the program reads: a text, bytes, an iterable of lines, or a file that is open for reading,
+        which is streamed while the program reads it. `argv` is its `sys.argv`, the program's name first.
+
+        `on_output` gets whole lines of output while the step runs, `on_stdout` and `on_stderr` those of one stream,
+        `on_display` what it displays, `on_progress` description, count and total of its progress bars (tqdm).
 
         Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
         in the result.
         """
+        from safeexec.host.session.listeners import Listeners
+
+        listeners = Listeners(on_output, on_stdout, on_stderr, on_display, on_progress)
         return drive(
-            self._core.run(
-                source,
-                timeout=timeout,
-                atomic=atomic,
-                on_output=on_output,
-                on_progress=on_progress,
-                stdin=stdin,
-                argv=argv,
-            ),
+            self._core.run(source, timeout=timeout, atomic=atomic, listeners=listeners, stdin=stdin, argv=argv),
             call_tool,
         )
 

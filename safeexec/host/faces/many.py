@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from safeexec.host.faces.blocking import Sandbox, Session
+    from safeexec.host.session.options import Program, RunOptions
     from safeexec.results import Result
 
 STOP_SECONDS = 0.05
@@ -28,7 +29,23 @@ def workers_for(workers: int | None) -> int:
     return workers
 
 
-def in_order(sandbox: Sandbox, programs: Iterable[str], workers: int, timeout: float | None) -> Iterator[Result]:
+def parts_of(program: str | Program, timeout: float | None) -> tuple[str, RunOptions]:
+    """The source of a program, and how it is run. Raises TypeError for a dict of anything else."""
+    if isinstance(program, str):
+        return program, {"timeout": timeout}
+    if "source" not in program or not program.keys() <= _PARTS:
+        raise TypeError(
+            f"a program is a str, or a dict of source, stdin and argv, not of {', '.join(program) or 'nothing'}"
+        )
+    return program["source"], {"timeout": timeout, "stdin": program.get("stdin"), "argv": program.get("argv")}
+
+
+_PARTS = {"source", "stdin", "argv"}
+
+
+def in_order(
+    sandbox: Sandbox, programs: Iterable[str | Program], workers: int, timeout: float | None
+) -> Iterator[Result]:
     """The results of all programs, in their order. At most twice as many as there are workers are under way or wait.
 
     Whoever stops to listen, by an exception, Ctrl-C or `close`, stops the programs that run.
@@ -43,7 +60,7 @@ def in_order(sandbox: Sandbox, programs: Iterable[str], workers: int, timeout: f
 
 
 def as_completed(
-    sandbox: Sandbox, programs: Iterable[str], workers: int, timeout: float | None
+    sandbox: Sandbox, programs: Iterable[str | Program], workers: int, timeout: float | None
 ) -> Iterator[tuple[int, Result]]:
     """Number and result of each program, as they come; else as `in_order`."""
     rest = enumerate(programs)
@@ -67,7 +84,7 @@ class _Workers:
         self._futures: set[Future[Result]] = set()
         self._sessions: set[Session] = set()
 
-    def submit(self, program: str) -> Future[Result]:
+    def submit(self, program: str | Program) -> Future[Result]:
         future = self._pool.submit(self._run, program)
         self._futures.add(future)
         return future
@@ -78,11 +95,12 @@ class _Workers:
         self._futures.discard(future)
         return result
 
-    def _run(self, program: str) -> Result:
+    def _run(self, program: str | Program) -> Result:
         with self._sandbox.session(checkpoints="off") as session:
             self._sessions.add(session)
             try:
-                return session.run(program, timeout=self._timeout)
+                source, options = parts_of(program, self._timeout)
+                return session.run(source, **options)
             finally:
                 self._sessions.discard(session)
 

@@ -35,11 +35,12 @@ from safeexec.host.session.decode import Told, build_killed, build_result, decod
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
-from safeexec.host.session.output import OnOutput, OutputFile
+from safeexec.host.session.listeners import NOBODY, Listeners
+from safeexec.host.session.output import OutputFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.host.session.states import ASKING, CLOSED, FOLLOWS, IDLE, LOST, NEW, STEPPING
-from safeexec.host.session.step import FREEZE_SECONDS, OnProgress, Step
+from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import Turn
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import supervisor
@@ -474,8 +475,7 @@ class SessionCore:
         *,
         timeout: float | None,
         atomic: bool,
-        on_output: OnOutput | None,
-        on_progress: OnProgress | None = None,
+        listeners: Listeners = NOBODY,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
     ) -> Core[Result]:
@@ -488,12 +488,12 @@ class SessionCore:
             return self._too_long(size)
         self.step += 1
         self._sources.add(self.step, source)
-        request = m.Execute(self.step, source.encode("utf-8", "surrogatepass"), stdin is not None, arguments)
+        text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
+        request = m.Execute(self.step, text, stdin is not None, arguments, shows)
         if stdin is None:
-            result = yield from self._act(request, self.step, limit, atomic, on_output, on_progress)
+            result = yield from self._act(request, self.step, limit, atomic, listeners)
         else:
-            given = StandardInput(stdin)
-            result = yield from self._fed(given, request, limit, atomic, on_output, on_progress)
+            result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
         if self._told_next:
             result = self._told(result)
         if (observer := self.sandbox.observer) is not None:
@@ -506,12 +506,11 @@ class SessionCore:
         request: m.Execute,
         timeout: float,
         atomic: bool,
-        on_output: OnOutput | None,
-        on_progress: OnProgress | None,
+        listeners: Listeners,
     ) -> Core[Result]:
         """A step that reads what the host gives it."""
         try:
-            result = yield from self._act(request, self.step, timeout, atomic, on_output, on_progress, given)
+            result = yield from self._act(request, self.step, timeout, atomic, listeners, given)
         finally:
             problem = given.close()
         if problem is not None:
@@ -616,8 +615,7 @@ class SessionCore:
         number: int,
         timeout: float,
         atomic: bool,
-        on_output: OnOutput | None = None,
-        on_progress: OnProgress | None = None,
+        listeners: Listeners = NOBODY,
         given: StandardInput | None = None,
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
@@ -630,7 +628,7 @@ class SessionCore:
         self.calls_of_step, calls = 0, len(self.tool_records)
         watch = self._watch(runner, timeout)
         self.watched.begin(runner.pid, watch.cpu_start)
-        step = self._step = Step(number, line, runner, watch, self._answer_tool, on_output, on_progress)
+        step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, lane, given)
             over = done if isinstance(done, Verdict) else self._over(step, number)
@@ -1140,7 +1138,7 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         watch = self._watch(runner, self.policy.limits.wall_seconds)
-        step = self._step = Step(0, line, runner, watch, self._answer_tool, None, None)
+        step = self._step = Step(0, line, runner, watch, self._answer_tool, NOBODY)
         try:
             yield from channel.send(request, fds)
             while (verdict := step.verdict or watch.look()) is None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from safeexec.errors import ProtocolError
 from safeexec.host.session.channel import Gone
-from safeexec.host.session.decode import decode_payload
+from safeexec.host.session.decode import decode_payload, displays
 from safeexec.host.session.line import Line
-from safeexec.host.session.output import OnOutput
+from safeexec.host.session.listeners import Listeners
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
     from safeexec.host.session.standard_input import StandardInput
 
-OnProgress = Callable[[str, float, "float | None"], object]
-"""Gets description, how much is done, and of how much (None: unknown), as the guest's progress bars move."""
 AnswerTool = Callable[[m.ToolCall, "float | None"], Core[m.ToolReply]]
 """Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
 STREAM_SECONDS = 0.003
-"""How far behind the guest `on_output` may be."""
+"""How far behind the guest those may be who listen to its output."""
 STREAM_BYTES = 1 << 20
 LEAST_DELIVER_SECONDS = 0.1
 """How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
@@ -50,12 +48,12 @@ class Step:
         "_answer_tool",
         "_fate",
         "_line",
-        "_on_output",
-        "_on_progress",
+        "_listeners",
         "_over",
         "_runner",
         "_secured",
         "_stops",
+        "_streams",
         "cpu",
         "files",
         "in_tool",
@@ -72,8 +70,7 @@ class Step:
         runner: Runner,
         watch: Watch,
         answer_tool: AnswerTool,
-        on_output: OnOutput | None,
-        on_progress: OnProgress | None,
+        listeners: Listeners,
     ) -> None:
         """`number`: which step it is; 0: a check, which is none."""
         self.number = number
@@ -86,8 +83,8 @@ class Step:
         self._runner = runner
         self._answer_tool = answer_tool
         self._stops = line.policy.tools.clock == "stops"
-        self._on_output = on_output
-        self._on_progress = on_progress
+        self._listeners = listeners
+        self._streams = listeners.of_streams(line.out, line.err)
         self.in_tool = False
         """Whether a host tool runs, so that nobody sees what is done to the step."""
         self._over = False
@@ -140,20 +137,20 @@ class Step:
         return self._fate.get(None)
 
     def _await_done(self) -> Core[m.StepDone | Verdict]:
-        watch, channel, on_output = self.watch, self._runner.channel, self._on_output
+        watch, channel, streams = self.watch, self._runner.channel, self._streams
         look = watch.next_look()
         while True:
             if self._fate:
                 return self._fate[None]
-            until = look if on_output is None else min(look, monotonic() + STREAM_SECONDS)
+            until = look if not streams else min(look, monotonic() + STREAM_SECONDS)
             try:
                 message = yield from channel.receive(until)
             except Gone:
                 if self._fate:
                     return self._fate[None]
                 raise
-            if on_output is not None:
-                self._stream(on_output)
+            if streams:
+                self._stream()
             if isinstance(message, m.StepDone):
                 if message.step != self.number:
                     raise ProtocolError(f"the end of step {message.step} was told while step {self.number} ran")
@@ -163,8 +160,10 @@ class Step:
                 return message
             if isinstance(message, m.ToolCall):
                 yield from self._tool_call(message)
-            elif isinstance(message, m.Progress) and self._on_progress is not None:
-                self._on_progress(message.description[:DESCRIPTION], message.done, message.total)
+            elif isinstance(message, m.Progress) and self._listeners.progress is not None:
+                self._listeners.progress(message.description[:DESCRIPTION], message.done, message.total)
+            elif isinstance(message, m.Shown) and self._listeners.display is not None:
+                self._listeners.display(displays([message.display])[0])
             if monotonic() >= look:
                 if (verdict := (yield from self._look())) is not None:
                     return verdict
@@ -203,17 +202,18 @@ class Step:
             self.watch.paused += monotonic() - started
         yield from self._runner.channel.send(reply)
 
-    def _stream(self, on_output: OnOutput) -> None:
-        for stream in (self._line.out, self._line.err):
-            if text := stream.fresh(STREAM_BYTES):
-                on_output(text)
+    def _stream(self) -> None:
+        for file, ears in self._streams:
+            if text := file.fresh(STREAM_BYTES):
+                for hear in ears:
+                    hear(text)
 
     def stream_rest(self) -> None:
         """Give out the last piece of output, an unfinished line included."""
-        if self._on_output is not None:
-            for stream in (self._line.out, self._line.err):
-                if text := stream.rest(STREAM_BYTES):
-                    self._on_output(text)
+        for file, ears in self._streams:
+            if text := file.rest(STREAM_BYTES):
+                for hear in ears:
+                    hear(text)
 
     def where(self) -> Core[Place]:
         """Where its code is; before it is killed, and not before the state before it is safe."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import itertools
 import os
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import Session
+from safeexec import AsyncSandbox, Session
 from safeexec.host.session.standard_input import MOST_ARGUMENTS, StandardInput, checked_arguments
 
 PROFILES = ("calculator", "data-analysis", "confined-python")
@@ -256,3 +257,51 @@ def test_nothing_is_left_of_an_input_that_was_never_sent() -> None:
     for given in ("text", io.BytesIO(b"x"), ["line"]):
         assert StandardInput(given).close() is None
     assert set(os.listdir("/proc/self/fd")) == before
+
+
+# Other ways to run
+
+
+def test_a_program_of_its_own_session(open_session: Open, sandbox_for: Callable[[str], Any]) -> None:
+    sandbox = sandbox_for("calculator")
+    assert sandbox.run("input()", stdin="x").value == "x"
+    programs = ["1", {"source": "int(input()) + 1", "stdin": "4"}, {"source": "import sys\nsys.argv", "argv": ["p"]}]
+    assert [result.value for result in sandbox.map(programs)] == [1, 5, ["p"]]
+    for wrong in ({}, {"stdin": "x"}, {"source": "1", "timeout": 3}):
+        with pytest.raises(TypeError, match="a program is"):
+            list(sandbox.map([wrong]))
+
+
+def test_the_asynchronous_face_reads_alike() -> None:
+    async def ask() -> list[Any]:
+        async with AsyncSandbox("calculator") as sandbox:
+            first = await sandbox.run("input()", stdin=io.BytesIO(b"a\n"))
+            mapped = [result.value async for result in sandbox.map([{"source": "input()", "stdin": "b"}])]
+            return [first.value, *mapped]
+
+    assert asyncio.run(ask()) == ["a", "b"]
+
+
+def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) -> None:
+    heard: list[tuple[str, Any]] = []
+    source = "import sys\nprint('one')\nprint('two', file=sys.stderr)\ndisplay({'three': 3})\nprint('four')"
+    result = open_session("data-analysis").run(
+        source,
+        on_stdout=lambda text: heard.append(("out", text)),
+        on_stderr=lambda text: heard.append(("err", text)),
+        on_output=lambda text: heard.append(("both", text)),
+        on_display=lambda display: heard.append(("display", display.text)),
+    )
+    told = {name: "".join(text for kind, text in heard if kind == name) for name in ("out", "err", "both", "display")}
+    assert told["out"] == result.stdout == "one\nfour\n"
+    assert told["err"] == result.stderr == "two\n"
+    assert sorted(told["both"].split()) == ["four", "one", "two"]
+    assert told["display"] == result.displays[0].text
+
+
+def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
+    session = open_session("data-analysis")
+    session.run("x = 1")
+    with pytest.raises(ZeroDivisionError):
+        session.run("x = 2\ndisplay(x)\nimport time\ntime.sleep(5)", on_display=lambda display: 1 // 0)
+    assert session.run("x").value == 1

@@ -1,0 +1,32 @@
+"""Who hears of a step while it runs: functions of the caller, for its output, its displays and its progress bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from safeexec.host.session.output import OnOutput, OutputFile
+from safeexec.outcomes import Display
+
+OnDisplay = Callable[[Display], object]
+OnProgress = Callable[[str, float, "float | None"], object]
+"""Gets description, how much is done, and of how much (None: unknown), as the guest's progress bars move."""
+
+
+class Listeners(NamedTuple):
+    """`output` hears of both streams, in whole lines; `stdout` and `stderr` of one each."""
+
+    output: OnOutput | None = None
+    stdout: OnOutput | None = None
+    stderr: OnOutput | None = None
+    display: OnDisplay | None = None
+    progress: OnProgress | None = None
+
+    def of_streams(self, out: OutputFile, err: OutputFile) -> tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...]:
+        """Each stream that somebody listens to, and who."""
+        heard = ((out, (self.stdout, self.output)), (err, (self.stderr, self.output)))
+        told = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
+        return tuple((file, ears) for file, ears in told if ears)
+
+
+NOBODY = Listeners()

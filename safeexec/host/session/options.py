@@ -1,0 +1,32 @@
+"""How a program may be run, as typed keywords: only type checkers read this file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+from safeexec.host.session.listeners import OnDisplay, OnProgress
+from safeexec.host.session.output import OnOutput
+from safeexec.host.session.standard_input import Given
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords of `Session.run`."""
+
+    timeout: float | None
+    atomic: bool
+    stdin: Given | None
+    argv: Sequence[str] | None
+    on_output: OnOutput | None
+    on_stdout: OnOutput | None
+    on_stderr: OnOutput | None
+    on_display: OnDisplay | None
+    on_progress: OnProgress | None
+
+
+class Program(TypedDict):
+    """One program of `Sandbox.map`."""
+
+    source: str
+    stdin: NotRequired[Given | None]
+    argv: NotRequired[Sequence[str] | None]
