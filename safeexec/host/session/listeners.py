@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from safeexec.host.session.output import OnOutput, OutputFile
-from safeexec.outcomes import Display
+from safeexec.results import Display
 
 OnDisplay = Callable[[Display], object]
 OnProgress = Callable[[str, float, "float | None"], object]
