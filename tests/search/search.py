@@ -1,0 +1,278 @@
+"""A search for ways past the language layer. Programs run in real sessions; what they find is looked at in the child.
+
+    python -m tests.search.search --seconds 3600 --profile standard --profile data-analysis
+
+Two searches take turns. The grammar joins every route from a text to an attribute with every refused and guarded name
+and every carrier of objects, and every form of binding with every name of the interpreter's own. The walk starts at
+what the facades of a profile give, follows each attribute that the guards allow, and calls what can be called with
+harmless arguments, two calls deep. Each ends with an oracle: a real module, a frame, a code object or the builtins
+in a variable of the program is a way out, and is printed with the program that has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+from collections.abc import Iterator
+from time import monotonic
+
+from safeexec import Policy, Sandbox, Session
+from safeexec.compiler import names
+from safeexec.facades.build import known_names
+from safeexec.policy.plans import language_plan
+
+ORACLE = """
+def _is_out(x):
+    kind = type(x)
+    if kind is dict:
+        return "__import__" in x or "__builtins__" in x or "__loader__" in x and "__spec__" in x
+    if kind.__name__ == "module":  # a facade tells no place
+        return " from " in repr(x) or "(frozen)" in repr(x) or "(built-in)" in repr(x)
+    if kind.__name__ in ("frame", "code") and kind.__module__ == "builtins":
+        return True
+    if kind.__name__ == "builtin_function_or_method":
+        return repr(x) in _POWERS
+    return False
+_POWERS = {f"<built-in function {n}>" for n in ("eval", "exec", "compile", "__import__", "open", "getattr", "vars")}
+def _look(x, path, depth=2):
+    if _is_out(x):
+        _found.append(path)
+    elif depth and type(x) in (list, tuple, set, frozenset):
+        for item in list(x)[:50]:
+            _look(item, path + "[...]", depth - 1)
+    elif depth and type(x) is dict:
+        for item in list(x.values())[:200]:
+            _look(item, path + "[...]", depth - 1)
+_found = []
+"""
+
+CARRIERS = {
+    "a function of a library": "import json\nt = json.dumps",
+    "a function of the program": "def t(a=1): return a",
+    "a generator": "def g(): yield 1\nt = g()\nnext(t)",
+    "a coroutine": "async def g(): pass\nt = g()",
+    "an exception of a library": "import math\ntry: math.nothing\nexcept AttributeError as e: t = e",
+    "a traceback": "try: 1 / 0\nexcept ZeroDivisionError as e: t = e.__traceback__",
+    "an exception group": "t = ExceptionGroup('g', [AttributeError(obj=len)])",
+    "a note": "t = ValueError(); t.add_note('n')",
+    "a builtin": "t = len",
+    "a method of a value": "t = [].append",
+    "a class of a library": "import json\nt = json.JSONEncoder",
+    "a class": "class t:\n    x: int = 1",
+    "a metaclass' class": "class M(type): pass\nclass t(metaclass=M): pass",
+    "a facade": "import collections.abc\nt = collections",
+    "a partial": "import functools\nt = functools.partial(len)",
+    "a partialmethod's result": (
+        "import functools\nclass G:\n    def __get__(s, o, c=None): return len\n    def __call__(s): pass\n"
+        "t = functools.partialmethod(G()).__get__(1)"
+    ),
+    "a property": "t = property(len)",
+    "a cached property": "import functools\nt = functools.cached_property(len)",
+    "a typing alias": "import typing, json\nt = typing.List[int]\nt.__origin__ = json.dumps",
+    "a typing alias of an exception": (
+        "import typing, math\nt = typing.List[int]\ntry: math.nothing\nexcept AttributeError as e: t.__origin__ = e"
+    ),
+    "a weak proxy": "import weakref, json\nt = weakref.proxy(json.JSONEncoder)",
+    "an enum member": "import enum\nclass E(enum.Enum): A = 1\nt = E.A",
+    "an enum property": (
+        "import enum, json\nt = enum.property(None)\nt._attr_type = 'attr'; t._cls_type = json.dumps\nt.name = NAME"
+    ),
+    "a dataclass field": "import dataclasses\nt = dataclasses.field()",
+    "a named tuple": "import collections\nt = collections.namedtuple('N', 'a')(1)",
+    "a slot": "class S:\n    __slots__ = ('a',)\nt = S.__dict__['a'] if 'a' in S.__dict__ else S.a",
+    "a closure": "def f():\n    n = len\n    def g(): return n\n    return g\nt = f()",
+    "an annotation": "def f(a: 'len'): pass\nt = f.__annotations__",
+    "a context manager": "import contextlib\n@contextlib.contextmanager\ndef f(): yield\nt = f()",
+    "a wrapped function": "import functools\nt = functools.lru_cache(len)",
+    "an exit stack": "import contextlib\nt = contextlib.ExitStack()\nt.push(len)",
+    "a task": "import asyncio\nasync def g(): return asyncio.current_task()\nt = asyncio.run(g())",
+    "a loop": "import asyncio\nt = asyncio.new_event_loop()",
+    "a warning": "import warnings\nwith warnings.catch_warnings(record=True) as t: warnings.warn('x')",
+    "a log record": "import logging\nt = logging.LogRecord('n', 1, 'p', 1, 'm', (), None)",
+}
+ROUTES = {
+    "getattr": "getattr(t, NAME)",
+    "getattr with a default": "getattr(t, NAME, None)",
+    "object.__getattribute__": "object.__getattribute__(t, NAME)",
+    "type.__getattribute__": "type.__getattribute__(t, NAME)",
+    "its own __getattribute__": "t.__getattribute__(NAME)",
+    "attrgetter": "operator.attrgetter(NAME)(t)",
+    "methodcaller": "operator.methodcaller('__getattribute__', NAME)(t)",
+    "map": "list(map(getattr, [t], [NAME]))",
+    "reduce": "functools.reduce(getattr, [NAME], t)",
+    "partial": "functools.partial(object.__getattribute__, t)(NAME)",
+    "vars": "vars(t)[NAME]",
+    "__dict__": "t.__dict__[NAME]",
+    "the class's dict": "type(t).__dict__[NAME].__get__(t)",
+    "the dict of the class itself": "vars(type(t))[NAME]",
+    "super": "super(type(t), t).__getattribute__(NAME)",
+    "get_field": "string.Formatter().get_field('0.' + NAME, (t,), {})[0]",
+    "getmembers": "dict(inspect.getmembers(t))[NAME]",
+    "a descriptor": "t.__get__(None, int)",
+    "a call of it": "getattr(t, NAME)()",
+    "iter_fields": "dict(ast.iter_fields(types.SimpleNamespace(_fields=[NAME])))",
+    "a dict of vars": "list(vars(t).values())",
+    "args": "t.args",
+    "a weak proxy": "getattr(weakref.proxy(t), NAME)",
+    "a typing proxy": "getattr(proxy(t), NAME)",
+}
+PRELUDE = (
+    "import operator, functools, string, inspect, ast, types, weakref, typing\n"
+    "def proxy(t):\n    a = typing.List[int]\n    a.__origin__ = t\n    return a\n"
+)
+BINDINGS = (
+    "NAME = 1", "(NAME := 1)", "for NAME in [1]: pass", "with open('x') as NAME: pass",
+    "try: 1/0\nexcept Exception as NAME: pass", "match 1:\n    case NAME: pass", "match [1]:\n    case [*NAME]: pass",
+    "match {}:\n    case {**NAME}: pass", "import math as NAME", "from math import pi as NAME", "def NAME(): pass",
+    "class NAME: pass", "def f(NAME): pass", "def f(NAME, /): pass", "def f(*NAME): pass", "def f(**NAME): pass",
+    "def f(*, NAME): pass", "lambda NAME: 1", "lambda NAME, /: 1", "def f():\n    global NAME", "del NAME",
+    "[0 for NAME in [1]]", "NAME: int = 1", "NAME += 1", "*NAME, a = [1]", "async def NAME(): pass",
+    "def f():\n    x = 1\n    def g():\n        nonlocal NAME",
+)  # fmt: skip
+
+WALK = """
+import asyncio
+_seen = set()
+_keep = []
+def _walk(x, path, depth, calls):
+    if id_of(x) in _seen or len(_keep) > LIMIT:
+        return
+    _seen.add(id_of(x)); _keep.append(x)
+    _look(x, path)
+    if depth == 0:
+        return
+    for name in dir(x):
+        try:
+            value = getattr(x, name)
+        except BaseException:
+            continue
+        _look(value, path + "." + name)
+        if type(value) in (int, str, float, bool, bytes, complex):
+            continue
+        _walk(value, path + "." + name, depth - 1, calls)
+        if calls and callable(value) and name not in _SKIP:
+            for arguments in ((), (1,), ("a",), ([1.0, 2.0],)):
+                try:
+                    made = value(*arguments)
+                except BaseException:
+                    continue
+                _look(made, path + "." + name + "()")
+                _walk(made, path + "." + name + repr(arguments), 1, calls - 1)
+                break
+_SKIP = {"exit", "quit", "input", "breakpoint", "sleep", "show", "pause", "run_forever", "wait", "acquire", "join",
+         "get", "main", "serve_forever", "abort", "kill"}
+_id = object.__hash__
+def id_of(x):
+    try:
+        return _id(x)
+    except TypeError:
+        return 0
+"""
+
+
+def programs(seed: int) -> Iterator[tuple[str, str]]:
+    """(what it joins, its source), in an order of its own for each seed; never ends before all have come."""
+    refused = sorted(names.REFUSED_PLAIN_NAMES | names.GUARDED | set(names.RESERVED) | _DUNDERS)
+    joined = list(itertools.product(CARRIERS, ROUTES, refused))
+    random.Random(seed).shuffle(joined)
+    for carrier, route, name in joined:
+        source = CARRIERS[carrier].replace("NAME", repr(name))
+        expression = ROUTES[route].replace("NAME", "''.join(" + repr(list(name)) + ")")
+        yield f"{carrier}, {route}, {name}", f"{PRELUDE}{source}\nfound = {expression}\n_look(found, 'found')"
+
+
+_DUNDERS = {
+    "__globals__", "__code__", "__closure__", "__builtins__", "__self__", "__func__", "__wrapped__", "__subclasses__",
+    "__reduce__", "__reduce_ex__", "__loader__", "__spec__", "__dict__", "__init_subclass__", "__objclass__",
+    "__mro__", "__bases__", "__class__", "__getattribute__", "__thisclass__", "__self_class__",
+}  # fmt: skip
+
+
+def bindings() -> Iterator[str]:
+    """Each form of binding with each name that no program may bind."""
+    for form, name in itertools.product(BINDINGS, sorted(names.RESERVED)):
+        yield form.replace("NAME", name)
+
+
+def run_programs(session: Session, chosen: list[tuple[str, str]]) -> list[str]:
+    """What of these programs has something that is outside."""
+    out = []
+    for told, source in chosen:
+        session.run("_found.clear()").check()
+        session.run(source, timeout=2.0)
+        if session.run("len(_found)").value:
+            out.append(f"{told}\n{source}")
+    return out
+
+
+def walk(session: Session, module: str, *, depth: int, calls: int, limit: int, timeout: float) -> list[str]:
+    """The paths from this module's facade that lead to something outside."""
+    if not session.run(f"import {module} as _start").ok:
+        return []
+    session.run("_found.clear(); _seen.clear(); _keep.clear()").check()
+    result = session.run(f"LIMIT = {limit}\n_walk(_start, {module!r}, {depth}, {calls})\n_found", timeout=timeout)
+    return [f"{module}: {path}" for path in result.value or []]
+
+
+def prepare(session: Session) -> None:
+    """Give the session the oracle and the walk."""
+    session.run(ORACLE).check()
+    session.run(WALK).check()
+
+
+def importable(profile: str) -> list[str]:
+    """The modules of a profile whose facades hold something."""
+    plan = language_plan(Policy.load(profile))
+    found = []
+    for name in sorted(plan.imports):
+        try:
+            if known_names(name, plan):
+                found.append(name)
+        except ImportError:
+            continue
+    return found
+
+
+def main() -> int:
+    """Search for as long as is asked. Returns 1 when something was found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--profile", action="append")
+    options = parser.parse_args()
+    deadline = monotonic() + options.seconds
+    out: list[str] = []
+    profiles = options.profile or ["standard"]
+    for profile in profiles:
+        until = min(deadline, monotonic() + options.seconds / len(profiles))
+        out += _search(profile, options.seed, until)
+    print(*out, sep="\n\n")
+    print(f"{len(out)} ways out")
+    return 1 if out else 0
+
+
+def _search(profile: str, seed: int, until: float) -> list[str]:
+    out: list[str] = []
+    tried = 0
+    with Sandbox(profile) as sandbox, sandbox.session() as session:
+        prepare(session)
+        for module in importable(profile):
+            if monotonic() < until:
+                out += walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
+                if not session.run("_found").ok:
+                    prepare(session)
+        for told, source in programs(seed):
+            if monotonic() >= until:
+                break
+            tried += 1
+            out += run_programs(session, [(told, source)])
+            if tried % 200 == 0:
+                prepare(session)
+    print(f"{profile}: {tried} programs", file=sys.stderr)
+    return out
+
+
+if __name__ == "__main__":
+    sys.exit(main())

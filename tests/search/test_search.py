@@ -1,0 +1,52 @@
+"""Seconds of the search for ways past the language layer; an hour of it is ``python -m tests.search.search``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from safeexec import Sandbox, Session
+from tests.search.search import bindings, prepare, programs, run_programs, walk
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    """A session that has the oracle."""
+    with Sandbox("standard") as sandbox, sandbox.session() as session:
+        prepare(session)
+        yield session
+
+
+def test_the_oracle_knows_what_is_outside(session: Session) -> None:
+    """Else the searches below could find nothing whatever there was."""
+    session.run("_found.clear()\n_look([{'__import__': 1}], 'builtins')\nimport json\n_look(json, 'facade')").check()
+    assert session.run("list(_found)").value == ["builtins[...]"]
+
+
+def test_routes_names_and_carriers_find_no_way_out(session: Session) -> None:
+    assert run_programs(session, list(islice(programs(seed=7), 60))) == []
+
+
+def test_what_once_led_out_leads_nowhere(session: Session) -> None:
+    once = [
+        ("a partialmethod's result, vars, __self__"),
+        ("a typing alias of an exception, getattr, obj"),
+        ("a task, a call of it, get_stack"),
+        ("a facade, a weak proxy, __dict__"),
+        ("an enum property, a descriptor, __globals__"),
+    ]
+    chosen = [(told, source) for told, source in programs(seed=0) if told in once]
+    assert len(chosen) == len(once)
+    assert run_programs(session, chosen) == []
+
+
+def test_no_form_of_binding_takes_a_name_of_the_interpreter(session: Session) -> None:
+    for source in bindings():
+        assert session.run(source, timeout=2.0).outcome == "rejected", source
+
+
+@pytest.mark.parametrize("module", ["json", "functools", "enum", "asyncio", "collections"])
+def test_the_walk_finds_nothing(session: Session, module: str) -> None:
+    assert walk(session, module, depth=2, calls=1, limit=2000, timeout=10.0) == []
