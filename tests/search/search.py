@@ -87,7 +87,10 @@ CARRIERS = {
     "a context manager": "import contextlib\n@contextlib.contextmanager\ndef f(): yield\nt = f()",
     "a wrapped function": "import functools\nt = functools.lru_cache(len)",
     "an exit stack": "import contextlib\nt = contextlib.ExitStack()\nt.push(len)",
-    "a task": "import asyncio\nasync def g(): return asyncio.current_task()\nt = asyncio.run(g())",
+    "a task": (
+        "import asyncio\nasync def g(): await asyncio.sleep(9)\nloop = asyncio.new_event_loop()\n"
+        "t = loop.create_task(g())\nloop.run_until_complete(asyncio.sleep(0))"
+    ),
     "a loop": "import asyncio\nt = asyncio.new_event_loop()",
     "a warning": "import warnings\nwith warnings.catch_warnings(record=True) as t: warnings.warn('x')",
     "a log record": "import logging\nt = logging.LogRecord('n', 1, 'p', 1, 'm', (), None)",
@@ -127,7 +130,7 @@ BINDINGS = (
     "try: 1/0\nexcept Exception as NAME: pass", "match 1:\n    case NAME: pass", "match [1]:\n    case [*NAME]: pass",
     "match {}:\n    case {**NAME}: pass", "import math as NAME", "from math import pi as NAME", "def NAME(): pass",
     "class NAME: pass", "def f(NAME): pass", "def f(NAME, /): pass", "def f(*NAME): pass", "def f(**NAME): pass",
-    "def f(*, NAME): pass", "lambda NAME: 1", "lambda NAME, /: 1", "def f():\n    global NAME", "del NAME",
+    "def f(*, NAME): pass", "lambda NAME: 1", "lambda NAME, /: 1", "def f():\n    global NAME\n    NAME = 1", "del NAME",
     "[0 for NAME in [1]]", "NAME: int = 1", "NAME += 1", "*NAME, a = [1]", "async def NAME(): pass",
     "def f():\n    x = 1\n    def g():\n        nonlocal NAME",
 )  # fmt: skip
