@@ -50,7 +50,6 @@ __all__ = [
     "process_stat",
     "processes",
     "proportional_memory",
-    "resident_memory",
     "send_signal",
     "sender",
     "session_members",
@@ -153,15 +152,6 @@ def cpu_seconds(pid: int) -> float | None:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return None
-
-
-def resident_memory(pid: int) -> int:
-    """Bytes of process `pid` that are in memory, whoever shares them; 0 if it is gone."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * _PAGE
-    except OSError:
-        return 0
 
 
 def private_memory(pid: int) -> int:

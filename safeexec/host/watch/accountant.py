@@ -85,7 +85,8 @@ class Accountant:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._census = Census(machine)
-        self._subjects: weakref.WeakSet[Subject] = weakref.WeakSet()
+        self._subjects: dict[int, weakref.ref[Subject]] = {}
+        """By identity. Read and changed in calls of C code alone: from any thread, and by what the collector ends."""
         self._looked: dict[int, float] = {}
         self._last = 0.0
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
@@ -99,14 +100,18 @@ class Accountant:
 
     def add(self, subject: Subject) -> None:
         """Watch it from now on, until it is removed or nobody has it any more."""
+        self.enter(subject)
         with self._lock:
-            self._subjects.add(subject)
             if not self._alive:
                 self._alive = True
                 _thread.start_new_thread(self._run, ())
 
+    def enter(self, subject: Subject) -> None:
+        """The same without a thread: somebody calls `look`."""
+        self._subjects[id(subject)] = weakref.ref(subject)
+
     def remove(self, subject: Subject) -> None:
-        self._subjects.discard(subject)
+        self._subjects.pop(id(subject), None)
 
     def hurry(self) -> None:
         """A session is in use again: look soon."""
@@ -119,7 +124,10 @@ class Accountant:
     def look(self, now: float) -> bool:
         """Look at all that is due. Whether anything is in use."""
         lineages: dict[int, list[Subject]] = {}
-        for subject in list(self._subjects):
+        for key, reference in list(self._subjects.items()):
+            if (subject := reference()) is None:
+                self._subjects.pop(key, None)
+                continue
             for leader in subject.lineage_leaders():
                 lineages.setdefault(leader, []).append(subject)
         gone = self._census.lineages.keys() - lineages.keys()
@@ -183,20 +191,25 @@ class Accountant:
 
     def _run(self) -> None:
         idle = 0
-        while True:
-            began = thread_time()
-            used = True
-            with contextlib.suppress(OSError):
-                used = self.look(monotonic())
-            idle = 0 if self._subjects else idle + 1
-            with self._lock:
-                if idle >= LINGER_LOOKS and not self._subjects:
-                    self._alive = False
-                    return
-            self.resting = not used
-            pause = REST_SECONDS if self.resting else LOOK_SECONDS
-            if self._wake.acquire(timeout=max(pause, min(SHARE * (thread_time() - began), LONGEST_SECONDS))):
-                self._wake.acquire(timeout=LOOK_SECONDS)
+        try:
+            while idle < LINGER_LOOKS or not self._may_end():
+                began, used = thread_time(), True
+                with contextlib.suppress(OSError):
+                    used = self.look(monotonic())
+                idle = 0 if self._subjects else idle + 1
+                self.resting = not used
+                pause = REST_SECONDS if self.resting else LOOK_SECONDS
+                if self._wake.acquire(timeout=max(pause, min(SHARE * (thread_time() - began), LONGEST_SECONDS))):
+                    self._wake.acquire(timeout=LOOK_SECONDS)
+        except BaseException:
+            self._alive = False  # the next session starts another one
+            raise
+
+    def _may_end(self) -> bool:
+        """Whether nobody is left to look at; then whoever comes next starts another thread."""
+        with self._lock:
+            self._alive = bool(self._subjects)
+            return not self._alive
 
 
 def divide(members: list[Process], subjects: list[Subject]) -> list[tuple[Subject, list[Process]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import pytest
 from hypothesis import given, settings
@@ -71,7 +71,7 @@ class Scene:
         chosen = Limits(**{"memory_mb": 64, "cpu_seconds": 2.0, **limits})  # type: ignore[arg-type]
         self.session = ScriptedSubject(self.machine, self.runner, self.runner, chosen, grouped=grouped)
         self.accountant = Accountant(self.machine)
-        self.accountant._subjects.add(self.session)
+        self.accountant.enter(self.session)
         self.now = 0.0
 
     def look(self, seconds: float = 0.05) -> list[Verdict]:
@@ -233,6 +233,41 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
     assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
 
 
+def test_a_fork_that_waits_at_rest_is_a_verdict_and_one_in_use_is_left_to_its_user(scene: Scene) -> None:
+    scene.session.fork = Verdict("violation", "started a process")
+    assert not scene.look()
+    scene.session.used = False
+    assert scene.outcome(0.25) == "violation"
+
+
+def test_who_is_gone_or_removed_is_looked_at_no_more(scene: Scene) -> None:
+    other = ScriptedSubject(scene.machine, scene.machine.leader(), scene.runner, Limits())
+    scene.accountant.enter(other)
+    scene.look()
+    assert len(scene.accountant._census.lineages) == 2
+    del other
+    scene.look()
+    assert len(scene.accountant._census.lineages) == 1
+    scene.accountant.remove(scene.session)
+    scene.look()
+    assert not scene.accountant._census.lineages
+
+
+def test_a_session_that_cannot_be_looked_after_is_ended(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for want of a descriptor: the next look may have one."""
+
+    def fails(error: Exception) -> Callable[[], Known]:
+        def known() -> Known:
+            raise error
+
+        return known
+
+    monkeypatch.setattr(scene.session, "known", fails(OSError("no descriptor")))
+    assert not scene.look()
+    monkeypatch.setattr(scene.session, "known", fails(ValueError("unforeseen")))
+    assert scene.outcome() == "crashed"
+
+
 def test_files_are_asked_for_while_anything_runs(scene: Scene) -> None:
     scene.session.used = False
     for _ in range(3):
@@ -247,7 +282,7 @@ def test_branches_of_a_lineage_are_judged_each_by_its_own() -> None:
     scene = Scene()
     branch = scene.machine.fork(scene.runner)
     other = ScriptedSubject(scene.machine, scene.runner, branch, Limits(memory_mb=64, cpu_seconds=2.0))
-    scene.accountant._subjects.add(other)
+    scene.accountant.enter(other)
     scene.look()
     grandchild = scene.machine.fork(scene.machine.fork(branch))
     scene.look()
@@ -260,7 +295,7 @@ def test_what_nobody_can_be_told_to_have_forked_counts_with_every_branch() -> No
     scene = Scene()
     branch = scene.machine.fork(scene.runner)
     other = ScriptedSubject(scene.machine, scene.runner, branch, Limits(memory_mb=64, cpu_seconds=2.0))
-    scene.accountant._subjects.add(other)
+    scene.accountant.enter(other)
     child = scene.machine.fork(branch)
     orphan = scene.machine.fork(child)
     scene.machine.end(child)
