@@ -46,7 +46,7 @@ GAP: Final = State(-1, object())
 class History(Generic[C]):
     """The states of one session's line, and the copies of them."""
 
-    __slots__ = ("_certain", "_copies", "current", "named", "next", "root")
+    __slots__ = ("_certain", "_copies", "base", "current", "named", "next", "root")
 
     def __init__(self, root: State | None = None) -> None:
         self.root = State(0, FRESH) if root is None else root
@@ -56,6 +56,8 @@ class History(Generic[C]):
         self.next: State | None = None
         """The state that the running step, or change, leads to."""
         self.named: dict[str, tuple[State, C]] = {}
+        self.base: C | None = None
+        """The copy that the process was thawed from. It loses its name without being given up."""
         self._copies: dict[C, State] = {}
         self._certain: set[C] = set()
         """Copies that are known to have parked. Of the others there is only the promise that they will."""
@@ -141,12 +143,12 @@ class History(Generic[C]):
             raise CheckpointError(f"no checkpoint {name!r}; named checkpoints of this session: {known}") from None
 
     def drop(self, name: str) -> list[C]:
-        """Give up a name. Returns its copy if nothing else leads there. Raises `CheckpointError`."""
+        """Give up a name. Returns its copy, if that is to go with it. Raises `CheckpointError`."""
         _, copy = self.find(name)
         del self.named[name]
-        if copy not in self._copies:
-            return [copy]
-        return self._dropped()
+        if copy is self.base and copy in self._copies:
+            return self._dropped()
+        return self._forget([copy])
 
     def spare(self) -> list[C]:
         """The copies that could go if there were no room for all: automatic ones, the oldest first, but for those of
@@ -206,9 +208,11 @@ class History(Generic[C]):
             state = state.older
         return self.root if state is None else state
 
-    def arrive(self, state: State) -> list[C]:
-        """The session is in `state` again. Returns the copies of the line that was left."""
-        self.current, self.next = state, None
+    def arrive(self, state: State, base: C | None = None) -> list[C]:
+        """The session is in `state` again, in a process thawed from `base`, or a new child. Returns the copies of the
+        line that was left.
+        """
+        self.current, self.next, self.base = state, None, base
         return self._dropped()
 
     def branch(self, copy: C) -> History[C]:
@@ -222,6 +226,7 @@ class History(Generic[C]):
         branch.current = State(now.step, now.memory, now.files, before, None, now.tool_calls)
         branch._copies[copy] = branch.current
         branch._certain.add(copy)
+        branch.base = copy
         return branch
 
     # What may go

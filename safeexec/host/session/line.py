@@ -321,7 +321,7 @@ class Line:
             return None
         channel, ready = thawed
         self._run(channel, copy.lineage, copy)
-        self.release(self.history.arrive(state))
+        self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
         return [*problems, *ready.notes]
 
