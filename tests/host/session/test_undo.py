@@ -232,7 +232,7 @@ with Sandbox("standard", spare=0) as sandbox, sandbox.session() as session:
         result = session.run("x")
         assert result.value in (have, number) or result.notes, (place, total, result)
         have = result.value
-    print("in order", len(kept) > 60)
+    print("in order", len(kept) > 30)
 """
 
 
