@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.05
 REST_SECONDS = 0.25
 """How often a session is looked at that nobody uses."""
+CALM_LOOKS, CALM_SECONDS = 20, 1.0
+"""After so many looks that found nothing running, five seconds, a session at rest is looked at once a second: 1,000 of
+them would take 2 % of a core otherwise. A fork still waits for leave, and an address space is still bounded.
+"""
 SHARE = 50
 """A look that took so much CPU time is followed by this many times as much without one: 2 % of a core at most."""
 SETTLED_LOOKS = 2
@@ -87,7 +91,10 @@ class Accountant:
         self._census = Census(machine)
         self._subjects: dict[int, weakref.ref[Subject]] = {}
         """By identity. Read and changed in calls of C code alone: from any thread, and by what the collector ends."""
-        self._looked: dict[int, float] = {}
+        self._next: dict[int, float] = {}
+        """When each lineage is due."""
+        self._calm: dict[int, int] = {}
+        """How many looks in a row found nothing of it running."""
         self._last = 0.0
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
         """Sessions that have run since their files were looked at, the longest waiting first."""
@@ -133,20 +140,23 @@ class Accountant:
         gone = self._census.lineages.keys() - lineages.keys()
         self._census.forget(gone)
         for leader in gone:
-            self._looked.pop(leader, None)
+            self._next.pop(leader, None)
+            self._calm.pop(leader, None)
         for leader in lineages:
             self._census.watch(leader)
         self._census.find(now)
         used = {leader for leader, subjects in lineages.items() if any(subject.in_use() for subject in subjects)}
         found: dict[Subject, list[Process]] = {}
         for leader, subjects in lineages.items():
-            if leader in used or now - self._looked.get(leader, 0.0) >= REST_SECONDS:
-                self._looked[leader] = now
+            if leader in used or now >= self._next.get(leader, 0.0):
                 if leader not in used:
                     for subject in subjects:
                         self._guarded(subject, subject.stray_fork)
                 members = self._census.measure(leader)
-                if leader in used or any(process.spent or process.looks <= SETTLED_LOOKS for process in members):
+                ran = leader in used or any(process.spent or process.looks <= SETTLED_LOOKS for process in members)
+                self._calm[leader] = 0 if ran else self._calm.get(leader, 0) + 1
+                self._next[leader] = now + (REST_SECONDS if self._calm[leader] < CALM_LOOKS else CALM_SECONDS)
+                if ran:
                     for subject, share in divide(members, subjects):
                         found.setdefault(subject, []).extend(share)
                 # Otherwise nothing has run, so nothing has grown.
@@ -262,8 +272,8 @@ def mechanism(limits: Limits) -> Mechanism:
     return Mechanism(
         "watch",
         True,
-        f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest; with more "
-        f"than about {many} in use less often, for it takes {100 // SHARE} % of a core at most. What is too much ends "
+        f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest, once "
+        f"a second after five in which nothing has run; with more than about {many} in use less often, for it takes {100 // SHARE} % of a core at most. What is too much ends "
         f"{look} ms later at the latest. In {look} ms a core makes 250 MB of memory at most, and no process "
         f"beyond {limits.memory_mb} MiB: the bound of its address space",
     )

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known
-from safeexec.host.watch.accountant import Accountant
+from safeexec.host.watch.accountant import CALM_LOOKS, CALM_SECONDS, REST_SECONDS, Accountant
 from safeexec.host.watch.verdict import Verdict
 from safeexec.policy.model import Limits
 from tests.host.watch.scripted import ScriptedMachine
@@ -231,6 +231,19 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
     scene.machine.run(child, 0.2)
     assert not scene.look(0.05)
     assert scene.outcome(0.25) == "cpu" and scene.session.ended == {child}
+
+
+def test_a_session_that_has_long_been_calm_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
+    scene.session.used = False
+    for _ in range(CALM_LOOKS + 3):
+        scene.look(REST_SECONDS)
+    scene.machine.run(scene.runner, 2.5)
+    assert not scene.look(REST_SECONDS)
+    assert scene.outcome(CALM_SECONDS) == "cpu"
+    scene.session.verdicts.clear()
+    scene.session.account.begin()
+    scene.machine.run(scene.runner, 2.5)
+    assert scene.outcome(REST_SECONDS) == "cpu"
 
 
 def test_a_fork_that_waits_at_rest_is_a_verdict_and_one_in_use_is_left_to_its_user(scene: Scene) -> None:
