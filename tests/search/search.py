@@ -130,7 +130,8 @@ BINDINGS = (
     "try: 1/0\nexcept Exception as NAME: pass", "match 1:\n    case NAME: pass", "match [1]:\n    case [*NAME]: pass",
     "match {}:\n    case {**NAME}: pass", "import math as NAME", "from math import pi as NAME", "def NAME(): pass",
     "class NAME: pass", "def f(NAME): pass", "def f(NAME, /): pass", "def f(*NAME): pass", "def f(**NAME): pass",
-    "def f(*, NAME): pass", "lambda NAME: 1", "lambda NAME, /: 1", "def f():\n    global NAME\n    NAME = 1", "del NAME",
+    "def f(*, NAME): pass", "lambda NAME: 1", "lambda NAME, /: 1", "del NAME",
+    "def f():\n    global NAME\n    NAME = 1",
     "[0 for NAME in [1]]", "NAME: int = 1", "NAME += 1", "*NAME, a = [1]", "async def NAME(): pass",
     "def f():\n    x = 1\n    def g():\n        nonlocal NAME",
 )  # fmt: skip
