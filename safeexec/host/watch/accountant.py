@@ -273,8 +273,9 @@ def mechanism(limits: Limits) -> Mechanism:
         "watch",
         True,
         f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest, once "
-        f"a second after five in which nothing has run; with more than about {many} in use less often, for it takes {100 // SHARE} % of a core at most. What is too much ends "
-        f"{look} ms later at the latest. In {look} ms a core makes 250 MB of memory at most, and no process "
+        f"a second after five in which nothing has run; with more than about {many} in use less often, for it takes "
+        f"{100 // SHARE} % of a core at most. What is too much ends {look} ms later at the latest. In {look} ms a core "
+        "makes 250 MB of memory at most, and no process "
         f"beyond {limits.memory_mb} MiB: the bound of its address space",
     )
 
