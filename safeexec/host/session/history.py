@@ -91,7 +91,30 @@ class History(Generic[C]):
         assert state is not None
         state.files, state.tool_calls = files, tool_calls
         self.current, self.next = state, None
-        return self._dropped()
+        if self.named or len(self._copies) not in (0, 3):
+            return self._dropped()
+        return self._usual(state)
+
+    def _usual(self, state: State) -> list[C]:
+        """What `_dropped` does, for the two usual cases: no copies are made; or there are three, of this state and of
+        the two before it.
+        """
+        before, copies = state.before, list(self._copies)
+        if before is None:
+            return self._dropped()
+        if copies:
+            first, second, third = copies
+            known = second in self._certain and self._copies[second] is before and self._copies[third] is state
+            if not known or self._copies[first].memory is before.memory:
+                return self._dropped()
+            state.older, before.older = before, None
+            if before.before is not None and before.before.memory is not FRESH:
+                before.before = GAP
+            return self._forget([first])
+        state.older = None
+        if before.memory is not FRESH:
+            state.before = GAP
+        return []
 
     def undo(self) -> list[C]:
         """The step is no part of the session. Returns the copies that were to be made of the state after it."""

@@ -117,13 +117,12 @@ class Line:
 
     def _leave(self) -> None:
         """Leave the lineages of which the session has no process any more: what is left of them ends."""
-        if len(self._lineages) > 1:
-            held = {copy.lineage for copy in self.history.copies()}
-            if self.runner is not None:
-                held.add(self.runner.lineage)
-            for lineage in [lineage for lineage in self._lineages if lineage not in held]:
-                self._lineages.remove(lineage)
-                lineage.leave(self)
+        held = {copy.lineage for copy in self.history.copies()}
+        if self.runner is not None:
+            held.add(self.runner.lineage)
+        for lineage in [lineage for lineage in self._lineages if lineage not in held]:
+            self._lineages.remove(lineage)
+            lineage.leave(self)
 
     @property
     def lineage(self) -> Lineage:
@@ -196,7 +195,8 @@ class Line:
         """End copies that nothing leads to."""
         for copy in copies:
             copy.release()
-        self._leave()
+        if len(self._lineages) > 1:
+            self._leave()
 
     def lose(self, copy: Checkpoint) -> None:
         """There is no such copy any more."""

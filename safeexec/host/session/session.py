@@ -697,7 +697,7 @@ class SessionCore:
         assert step is not None
         line.commit(step.files, len(self.tool_records))
         notes = result.notes
-        if not line.history.undoable and self.policy.checkpoints != "off":
+        if self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
         files = self._changed_files() if line.workspace is not None else ()
         if files or notes is not result.notes:
