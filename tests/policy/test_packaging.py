@@ -66,7 +66,12 @@ def test_the_wheel(built, tmp_path):
     (wheel,) = built.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"safeexec/policies/{name}.yaml" for name in PROFILES} <= names
-    assert {"safeexec/py.typed", "safeexec/policies/schema.json", "safeexec/policies/resolved.json"} <= names
+    assert {
+        "safeexec/py.typed",
+        "safeexec/README.md",
+        "safeexec/policies/schema.json",
+        "safeexec/policies/resolved.json",
+    } <= names
     assert {str(path.relative_to(ROOT)) for path in (ROOT / "safeexec").rglob("*.py")} <= names
     assert not [name for name in names if not name.startswith(("safeexec/", "safeexec-"))]
     entry_points = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("entry_points.txt")))

@@ -1,0 +1,142 @@
+"""The map in `safeexec/README.md` is that of this tree: what it names is there, and what is there is named."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import safeexec
+
+HOUSE = Path(safeexec.__file__).parent
+PROJECT = Path(__file__).resolve().parents[1]
+PAGE = (HOUSE / "README.md").read_text(encoding="utf-8")
+TEXT = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+OUTSIDE = ("tests/", "policies/", "benchmarks/")
+PATH = re.compile(r"([\w./-]+(?:\.(?:py|yaml|json|md)|/))(?::(\w+))?")
+RECIPES = (
+    "Add a facade",
+    "Add a hint",
+    "Change a system call rule",
+    "Add a message",
+    "Add a command",
+    "Add a kernel mechanism",
+    "Add a reader of strangers' text",
+)
+
+
+def quoted(text: str) -> list[str]:
+    """What stands in code quotes and is one word."""
+    return re.findall(r"`([^`\s]+)`", text)
+
+
+def paths(text: str) -> list[tuple[str, str]]:
+    """The paths that a text names, each with the name behind its colon."""
+    return [(found[1], found[2] or "") for word in quoted(text) if (found := PATH.fullmatch(word))]
+
+
+def section(title: str) -> str:
+    """The text below a heading, to the next one of its rank or a higher one."""
+    _, _, rest = TEXT.partition(f"{title}\n")
+    return re.split(rf"^#{{1,{title.count('#')}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def first_cells(table: str) -> list[str]:
+    cells = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")]
+    return [cell for cell in cells if cell not in ("---", "folder", "module", "word")]
+
+
+def place(path: str) -> Path:
+    return PROJECT / path if path.startswith(OUTSIDE) else HOUSE / path
+
+
+@cache
+def defined(path: Path) -> frozenset[str]:
+    """The names that a module binds, in functions and classes too."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return frozenset(names)
+
+
+def test_every_folder_is_on_the_map_in_one_line() -> None:
+    folders = {
+        f"`{path.relative_to(HOUSE).as_posix()}/`"
+        for path in HOUSE.rglob("*")
+        if path.is_dir() and "__pycache__" not in path.parts and any(file.is_file() for file in path.iterdir())
+    }
+    assert sorted(first_cells(section("### Folders"))) == sorted(folders - {"`policies/`"})
+
+
+def test_every_module_at_the_root_is_on_the_map_in_one_line() -> None:
+    modules = sorted(f"`{path.name}`" for path in HOUSE.glob("*.py"))
+    assert sorted(first_cells(section("### Modules at the root"))) == modules
+
+
+def test_every_path_on_the_page_exists() -> None:
+    assert len(paths(PAGE)) > 150
+    assert not [path for path, _ in paths(PAGE) if not place(path).exists()]
+
+
+def test_what_looks_like_a_path_is_checked_as_one() -> None:
+    assert not [word for word in quoted(TEXT) if ("/" in word or ".py" in word) and not PATH.fullmatch(word)]
+
+
+def test_every_function_and_class_on_the_page_is_defined_there() -> None:
+    named = [(path, name) for path, name in paths(PAGE) if name]
+    assert named
+    assert not [f"{path}:{name}" for path, name in named if name not in defined(place(path))]
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_recipe_names_files_and_tests(title: str) -> None:
+    (recipe,) = [part for part in section("## 4. Recipes").split("\n\n") if part.startswith(f"**{title}**")]
+    files, _, tests = recipe.partition("\nTests: ")
+    assert [path for path, _ in paths(files) if not path.startswith("tests/")]
+    assert [path for path, _ in paths(tests) if path.startswith("tests/")]
+
+
+def test_a_life_has_ten_lines() -> None:
+    for life in ("### A step", "### A checkpoint", "### A policy"):
+        assert re.findall(r"^(\d+)\. ", section(life), re.MULTILINE) == [str(number) for number in range(1, 11)]
+
+
+def test_a_word_has_one_meaning_and_is_in_use() -> None:
+    words = first_cells(section("## 2. Words"))
+    assert len(words) == len(set(words)) > 40
+    source = " ".join(path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py")).lower()
+    source = " ".join(source.split())
+    assert not [word for word in words if word not in source]
+
+
+IMPORTS = """
+import json, sys
+import safeexec
+def ours(): return sorted(name for name in sys.modules if name.partition(".")[0] == "safeexec")
+first = ours()
+from safeexec import Sandbox
+second = ours()
+with Sandbox("calculator") as sandbox:
+    sandbox.run("import math; math.sqrt(2)").check()
+print(json.dumps([first, second, sorted(sys.modules)]))
+"""
+
+
+def test_start_up_imports_what_the_page_says() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=PROJECT, capture_output=True, text=True, check=True)
+    package, sandbox, run = json.loads(done.stdout)
+    assert package == ["safeexec"]
+    packages = ["safeexec", "safeexec.host", "safeexec.host.faces", "safeexec.host.startup"]
+    (row,) = [line for line in TEXT.splitlines() if line.startswith("| `from safeexec import Sandbox`")]
+    modules = ["safeexec." + path.removesuffix(".py").replace("/", ".") for path, _ in paths(row)]
+    assert sandbox == sorted(packages + modules)
+    assert not {"yaml", "psutil", "RestrictedPython", "asttokens", "asyncio", "numpy"} & set(run)
