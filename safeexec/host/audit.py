@@ -23,9 +23,17 @@ from time import time, time_ns
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safeexec.host.session.session import SessionCore
+    from typing import Protocol
+
     from safeexec.policy.model import Policy
     from safeexec.results import Result
+
+    class Audited(Protocol):
+        """A session, as an operator tells it from others."""
+
+        number: int
+        label: str | None
+
 
 AuditTarget = Any
 """A file to append to, an open text stream, or a function that gets each record."""
@@ -60,7 +68,7 @@ class Observer:
         self._audit, self._file = _audit(audit)
         self._lock = threading.Lock()
 
-    def step_done(self, session: SessionCore, source: bytes, result: Result, call: str | None = None) -> None:
+    def step_done(self, session: Audited, source: bytes, result: Result, call: str | None = None) -> None:
         """A step has ended, or a `call` of a plugin whose code is `source`."""
         logger = _logger()
         if self._audit is not None or logger is not None:
@@ -75,7 +83,7 @@ class Observer:
         if self._telemetry is not None:
             self._telemetry.step_done(self._policy, result)
 
-    def record(self, session: SessionCore, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
+    def record(self, session: Audited, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
         """One step as plain data: who, under which policy, what (by its hash), what came of it.
 
         `session` tells the sessions of this process apart; `who` is the label that the host gave it.

@@ -34,7 +34,7 @@ from safeexec.results import Usage
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
-    from safeexec.host.sandbox import SandboxCore
+    from safeexec.host.session.home import Home
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits
 
@@ -138,7 +138,7 @@ def environment(home: str) -> dict[str, str]:
     }
 
 
-def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
+def check(sandbox: Home, argv: Sequence[str], timeout: float | None) -> tuple[str, float]:
     """The program's path and the deadline in seconds. Raises `PolicyError` for what the policy does not allow."""
     policy = sandbox.policy
     if (
@@ -174,7 +174,7 @@ def check(sandbox: SandboxCore, argv: Sequence[str], timeout: float | None) -> t
 
 
 def run(
-    sandbox: SandboxCore,
+    sandbox: Home,
     argv: Sequence[str],
     workspace: Workspace,
     directory: str,
@@ -264,7 +264,7 @@ class _Watched:
 
 
 def _finish(
-    sandbox: SandboxCore,
+    sandbox: Home,
     channel: Channel,
     seconds: float,
     workspace: Workspace,
@@ -301,7 +301,7 @@ def _finish(
     return CommandResult(outcome, status, printed.text, warned.text, usage, message, cut)
 
 
-def _end(sandbox: SandboxCore, channel: Channel) -> Core[None]:
+def _end(sandbox: Home, channel: Channel) -> Core[None]:
     """Nothing of a command outlives it: not the program, not what it started."""
     if channel.pid is not None and channel.pidfd >= 0:
         processes.signal_group(channel.pidfd, channel.pid, signal.SIGKILL)

@@ -34,11 +34,13 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
+from safeexec.host.session.spare import Spare
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import Zygote
 from safeexec.host.tools.toolbox import Approval, Toolbox, tools_from
 from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch.gate import NO_GATE
+from safeexec.policy.kernel import COMMAND_THREADS
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
@@ -65,50 +67,8 @@ SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
 """What an open session may need beyond what it holds at rest."""
-COMMAND_THREADS = 64
-"""Threads and processes that a command may have where the policy gives guest code fewer: pytest alone starts some."""
 LIMITS = Limits.__struct_fields__
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
-
-
-class Spare:
-    """A child that is locked down and warmed before anybody asks for it, with the files that its session will have."""
-
-    __slots__ = ("channel", "err", "out", "workspace")
-
-    def __init__(self, channel: Channel, out: OutputFile, err: OutputFile, workspace: Workspace | None) -> None:
-        self.channel = channel
-        self.out = out
-        self.err = err
-        self.workspace = workspace
-
-    def ready(self) -> Core[m.Ready | None]:
-        """Its first word, which has usually come long ago; None if it did not make it."""
-        try:
-            message = yield from self.channel.receive(monotonic() + READY_SECONDS)
-        except (Gone, ProtocolError):
-            message = None
-        if isinstance(message, m.Ready):
-            return message
-        self.channel.kill()
-        self.channel.close()
-        return None
-
-    def forget(self) -> None:
-        """Close what this process holds of it, and nothing else."""
-        self._let_go()
-        if self.workspace is not None:
-            self.workspace.forget()
-
-    def _let_go(self) -> None:
-        self.channel.close()
-        self.out.close()
-        self.err.close()
-
-    def close(self) -> None:
-        self._let_go()
-        if self.workspace is not None:
-            self.workspace.close()
 
 
 class SandboxCore:
@@ -182,7 +142,7 @@ class SandboxCore:
         if self._idle_seconds is not None:
             from safeexec.host.watch.idle import IdleCloser
 
-            self._idle = IdleCloser(self, self._idle_seconds)
+            self._idle = IdleCloser(self.close_idle, self._idle_seconds)
         self.replenish()
 
     def _configuration(self) -> m.Configure:

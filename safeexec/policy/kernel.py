@@ -10,7 +10,7 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from safeexec.policy.settings import PolicyData
+    from safeexec.policy.settings import Limits, PolicyData
     from safeexec.protocol.confinement import Files
 
 SETTINGS = {
@@ -74,3 +74,12 @@ def file_calls(policy: PolicyData) -> Files:
         name.partition(".")[0] in sys.stdlib_module_names for name in policy.imports
     )
     return "none" if closed and not filesystem.read else "read"
+
+
+def session_processes(limits: Limits) -> int:
+    """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
+    return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
+
+
+COMMAND_THREADS = 64
+"""Threads and processes that a command may have where the policy gives guest code fewer: pytest alone starts some."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
 
 from safeexec.errors import SandboxClosed
@@ -231,7 +231,7 @@ class Sandbox:
         """
         from safeexec.host.faces.many import in_order, workers_for
 
-        return in_order(self, programs, workers_for(workers), timeout)
+        return in_order(partial(self.session, checkpoints="off"), programs, workers_for(workers), timeout)
 
     def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
@@ -239,7 +239,7 @@ class Sandbox:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
         from safeexec.host.faces.many import as_completed, workers_for
 
-        return as_completed(self, programs, workers_for(workers), timeout)
+        return as_completed(partial(self.session, checkpoints="off"), programs, workers_for(workers), timeout)
 
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""

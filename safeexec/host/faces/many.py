@@ -12,9 +12,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from safeexec.host.faces.blocking import Sandbox, Session
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Protocol, Unpack
+
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.results import Result
+
+    class Runs(Protocol):
+        """A session, as the worker that runs one program in it sees it."""
+
+        def run(self, source: str, **options: Unpack[RunOptions]) -> Result: ...
+        def cancel(self) -> bool: ...
+
+    OpenSession = Callable[[], AbstractContextManager[Runs]]
 
 STOP_SECONDS = 0.05
 """How often programs are stopped that nobody waits for any more: a session that just opens cannot be stopped yet."""
@@ -44,14 +55,14 @@ _PARTS = {"source", "stdin", "argv"}
 
 
 def in_order(
-    sandbox: Sandbox, programs: Iterable[str | Program], workers: int, timeout: float | None
+    open_session: OpenSession, programs: Iterable[str | Program], workers: int, timeout: float | None
 ) -> Iterator[Result]:
     """The results of all programs, in their order. At most twice as many as there are workers are under way or wait.
 
     Whoever stops to listen, by an exception, Ctrl-C or `close`, stops the programs that run.
     """
     rest = iter(programs)
-    with _Workers(sandbox, workers, timeout) as pool:
+    with _Workers(open_session, workers, timeout) as pool:
         waiting = deque(pool.submit(program) for program in islice(rest, 2 * workers))
         while waiting:
             result = pool.result(waiting.popleft())
@@ -60,11 +71,11 @@ def in_order(
 
 
 def as_completed(
-    sandbox: Sandbox, programs: Iterable[str | Program], workers: int, timeout: float | None
+    open_session: OpenSession, programs: Iterable[str | Program], workers: int, timeout: float | None
 ) -> Iterator[tuple[int, Result]]:
     """Number and result of each program, as they come; else as `in_order`."""
     rest = enumerate(programs)
-    with _Workers(sandbox, workers, timeout) as pool:
+    with _Workers(open_session, workers, timeout) as pool:
         waiting = {pool.submit(program): number for number, program in islice(rest, 2 * workers)}
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
@@ -77,12 +88,12 @@ def as_completed(
 class _Workers:
     """Threads that run programs, each in a session of its own. Leaving stops what still runs."""
 
-    def __init__(self, sandbox: Sandbox, workers: int, timeout: float | None) -> None:
-        self._sandbox = sandbox
+    def __init__(self, open_session: OpenSession, workers: int, timeout: float | None) -> None:
+        self._open_session = open_session
         self._timeout = timeout
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="safeexec-map")
         self._futures: set[Future[Result]] = set()
-        self._sessions: set[Session] = set()
+        self._sessions: set[Runs] = set()
 
     def submit(self, program: str | Program) -> Future[Result]:
         future = self._pool.submit(self._run, program)
@@ -96,7 +107,7 @@ class _Workers:
         return result
 
     def _run(self, program: str | Program) -> Result:
-        with self._sandbox.session(checkpoints="off") as session:
+        with self._open_session() as session:
             self._sessions.add(session)
             try:
                 source, options = parts_of(program, self._timeout)

@@ -35,7 +35,8 @@ from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Snapshot, Workspace
-    from safeexec.host.sandbox import SandboxCore, Spare
+    from safeexec.host.session.home import Home
+    from safeexec.host.session.spare import Spare
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
 
@@ -50,7 +51,7 @@ MAX_GENERATIONS = 8
 class Line:
     """What of a session are processes: a runner or none, and copies."""
 
-    def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
         self.history: History[Checkpoint] = History()

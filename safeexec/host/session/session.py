@@ -41,7 +41,7 @@ from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.host.session.states import ASKING, CLOSED, FOLLOWS, IDLE, LOST, NEW, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
-from safeexec.host.session.turn import Turn
+from safeexec.host.session.turn import BRIEF_SECONDS, Turn
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import supervisor
 from safeexec.host.watch.supervisor import Place, Watch
@@ -57,7 +57,8 @@ if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace
     from safeexec.host.files.workspace_files import FileInfo
-    from safeexec.host.sandbox import SandboxCore, Spare
+    from safeexec.host.session.home import Home
+    from safeexec.host.session.spare import Spare
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
 
@@ -69,8 +70,6 @@ RECOVER_SECONDS = 1.0
 the newest copy is the same."""
 NAMES_SECONDS = 3.0
 """How long a process that was brought back may take to name its variables."""
-BRIEF_SECONDS = 0.0005
-"""How long to wait at a time for whoever looks after resting sessions: a look takes 0.1 ms."""
 SETTLE_SECONDS = 0.5
 """How long a session must rest before it settles, which costs the next step 1.4 ms."""
 SAVE_SECONDS = 300.0
@@ -113,7 +112,7 @@ class SessionCore:
     come from any thread.
     """
 
-    def __init__(self, sandbox: SandboxCore, policy: Policy, spare: Spare | None = None) -> None:
+    def __init__(self, sandbox: Home, policy: Policy, spare: Spare | None = None) -> None:
         self.sandbox = sandbox
         self.policy = policy
         self.line = Line(sandbox, policy, spare)

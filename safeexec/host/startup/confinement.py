@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from safeexec.linux.probe import Probe
     from safeexec.policy.model import Limits, Policy
 
-__all__ = ["Confinement", "User", "describe", "library_paths", "plan", "session_processes", "unprivileged_user"]
+__all__ = ["Confinement", "User", "describe", "library_paths", "plan", "unprivileged_user"]
 
 _SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
 _SYSTEM_DATA = (
@@ -178,6 +178,8 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
 def _process_limit(limits: Limits, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
     """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
     if user_namespace:
+        from safeexec.policy.kernel import session_processes
+
         return session_processes(limits)
     if zygote.uid is None and os.geteuid() == 0:
         return None
@@ -195,11 +197,6 @@ def _tasks_of(uid: int) -> int:
             except OSError:
                 continue
     return total
-
-
-def session_processes(limits: Limits) -> int:
-    """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
-    return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
 
 
 def unprivileged_user() -> User:

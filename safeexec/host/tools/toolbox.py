@@ -29,8 +29,18 @@ from safeexec.results import ToolCallRecord
 from safeexec.text import default_text, short_repr
 
 if TYPE_CHECKING:
-    from safeexec.host.session.session import SessionCore
+    from typing import Protocol
+
+    from safeexec.host.session.kept import ToolLog
     from safeexec.policy.model import Policy
+
+    class Caller(Protocol):
+        """A session, as its tools see it."""
+
+        step: int
+        calls_of_step: int
+        tool_records: ToolLog
+
 
 Approval = Callable[[str, dict[str, Any]], "bool | str | dict[str, Any] | Awaitable[bool | str | dict[str, Any]]"]
 """Sees tool and arguments; True allows, a dict replaces the arguments it names, False or a str (the reason) refuses."""
@@ -227,7 +237,7 @@ class Toolbox:
         if (calls := sys.modules.get("safeexec.host.tools.calls")) is not None:
             calls.release(self)
 
-    def answer(self, call: m.ToolCall, session: SessionCore, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolCall, session: Caller, deadline: float | None = None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
 
         `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
@@ -262,7 +272,7 @@ class Toolbox:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         held: Opaque | None,
-        session: SessionCore,
+        session: Caller,
         deadline: float | None,
     ) -> Core[Any]:
         """What the tool returns. `held`: an object that stayed in the child and stands somewhere in the arguments."""

@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from safeexec.linux import cgroups
+from safeexec.policy.kernel import COMMAND_THREADS, session_processes
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
@@ -101,9 +102,6 @@ def _is_required(policy: Policy, name: str) -> bool:
 
 def processes(policy: Policy) -> int:
     """Processes and threads of a session and its commands."""
-    from safeexec.host.sandbox import COMMAND_THREADS
-    from safeexec.host.startup.confinement import session_processes
-
     return session_processes(policy.limits) + (COMMAND_THREADS if policy.danger_allow_commands else 0)
 
 

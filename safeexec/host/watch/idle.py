@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from safeexec.host.waiting import drive
+from safeexec.host.waiting import Core, drive
 
-if TYPE_CHECKING:
-    from safeexec.host.sandbox import SandboxCore
+Close = Callable[[float], Core[None]]
+"""Closes the sessions of a sandbox that nobody has used for so many seconds."""
 
 
 class IdleCloser:
     """Looks four times per idle time at every session of a sandbox."""
 
-    def __init__(self, sandbox: SandboxCore, seconds: float) -> None:
-        self._sandbox = sandbox
+    def __init__(self, close_idle: Close, seconds: float) -> None:
+        self._close_idle = close_idle
         self._seconds = seconds
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="safeexec-idle", daemon=True)
@@ -23,7 +23,7 @@ class IdleCloser:
 
     def _watch(self) -> None:
         while not self._stop.wait(self._seconds / 4):
-            drive(self._sandbox.close_idle(self._seconds))
+            drive(self._close_idle(self._seconds))
 
     def close(self) -> None:
         """End the thread. Harmless from the thread itself."""

@@ -11,11 +11,19 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from safeexec.errors import SandboxError
-from safeexec.host.session.session import BRIEF_SECONDS
+from safeexec.host.session.turn import BRIEF_SECONDS
 from safeexec.host.waiting import Core, Wait, drive
 
 if TYPE_CHECKING:
-    from safeexec.host.sandbox import SandboxCore
+    from typing import Protocol
+
+    from safeexec.host.session.session import SessionCore
+
+    class Sessions(Protocol):
+        """A sandbox, as far as its sessions rest."""
+
+        def open_sessions(self) -> list[SessionCore]: ...
+
 
 TICK_SECONDS = 0.25
 """How often to see which sessions are to settle: that is a glance at two numbers each."""
@@ -26,7 +34,7 @@ class Minder:
 
     __slots__ = ("_ended", "_sandbox", "_stop", "_thread")
 
-    def __init__(self, sandbox: SandboxCore) -> None:
+    def __init__(self, sandbox: Sessions) -> None:
         self._sandbox = weakref.ref(sandbox)
         self._stop = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()

@@ -12,7 +12,31 @@ from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
 from safeexec.linux import processes
 
 if TYPE_CHECKING:
-    from safeexec.host.session.session import SessionCore
+    from typing import Protocol
+
+    from safeexec.host.session.line import Line
+    from safeexec.linux.cgroups import Group
+    from safeexec.policy.model import Policy
+
+    class Watchable(Protocol):
+        """A session, as it is looked at."""
+
+        policy: Policy
+        line: Line
+        used: float
+        commanding: bool
+
+        @property
+        def asks(self) -> int: ...
+        @property
+        def closed(self) -> bool: ...
+        @property
+        def in_use(self) -> bool: ...
+        @property
+        def group(self) -> Group | None: ...
+        def runner_pid(self) -> int | None: ...
+        def exceed(self, verdict: Verdict) -> bool: ...
+
 
 STREAMS_KB = 4 << 10
 """What the files behind both streams may hold beyond their ceilings: areas that are empty, pages that are begun."""
@@ -21,7 +45,7 @@ STREAMS_KB = 4 << 10
 class WatchedSession:
     """What `accountant.Subject` asks of a session. It keeps no session alive."""
 
-    def __init__(self, session: SessionCore) -> None:
+    def __init__(self, session: Watchable) -> None:
         self._session = weakref.ref(session)
         self.account = Account(session.policy.limits)
         self._accountant = accountant()

@@ -1,0 +1,53 @@
+"""A child that waits for a session: locked down and warmed before anybody asks for it."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from safeexec.errors import ProtocolError
+from safeexec.host.files.workspace import Workspace
+from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.output import OutputFile
+from safeexec.host.session.runner import READY_SECONDS
+from safeexec.host.waiting import Core
+from safeexec.protocol import messages as m
+
+
+class Spare:
+    """A child that is locked down and warmed before anybody asks for it, with the files that its session will have."""
+
+    __slots__ = ("channel", "err", "out", "workspace")
+
+    def __init__(self, channel: Channel, out: OutputFile, err: OutputFile, workspace: Workspace | None) -> None:
+        self.channel = channel
+        self.out = out
+        self.err = err
+        self.workspace = workspace
+
+    def ready(self) -> Core[m.Ready | None]:
+        """Its first word, which has usually come long ago; None if it did not make it."""
+        try:
+            message = yield from self.channel.receive(monotonic() + READY_SECONDS)
+        except (Gone, ProtocolError):
+            message = None
+        if isinstance(message, m.Ready):
+            return message
+        self.channel.kill()
+        self.channel.close()
+        return None
+
+    def forget(self) -> None:
+        """Close what this process holds of it, and nothing else."""
+        self._let_go()
+        if self.workspace is not None:
+            self.workspace.forget()
+
+    def _let_go(self) -> None:
+        self.channel.close()
+        self.out.close()
+        self.err.close()
+
+    def close(self) -> None:
+        self._let_go()
+        if self.workspace is not None:
+            self.workspace.close()
