@@ -1,1 +1,1 @@
-"""One file per kernel facility, by ctypes. A leaf: it knows no policy and imports nothing else of safeexec."""
+"""One file per kernel facility, by ctypes. A leaf: it knows no policy and imports `syscalls` alone."""

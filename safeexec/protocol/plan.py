@@ -1,6 +1,6 @@
 """What the host tells zygote and child to enforce: numbers, names and paths; no YAML, no policy objects.
 
-The host decides (`host.plan`), the zygote and the child apply. Everything here is plain data that crosses by msgspec.
+The host decides (`policy.plans`), the zygote and the child apply. All here is plain data that crosses by msgspec.
 """
 
 from __future__ import annotations

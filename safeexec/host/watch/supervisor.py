@@ -1,6 +1,7 @@
-"""Watches a running step from outside: deadline, CPU, memory, output, disk; and ends what must end.
+"""The clock and the output of a running step; where it is when it is stopped; and the end of a session's processes.
 
-The first verdict stands. Figures come from the kernel and the host's own clock, never from the child.
+The accountant looks at CPU time, memory, forks and files. The first verdict stands, whoever hands it in. Figures come
+from the kernel and the host's own clock, never from the child.
 """
 
 from __future__ import annotations
