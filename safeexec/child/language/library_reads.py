@@ -131,7 +131,7 @@ def _refused_reload(module: object) -> NoReturn:
 
 def _no_memory(location: Any = None, **options: Any) -> Any:
     """`joblib.Memory` that keeps nothing: what it reads back is a pickle, which the program can have written."""
-    import joblib  # type: ignore[import-untyped]
+    import joblib
 
     if location is not None:
         warnings.warn("memory= keeps nothing here: a cache on disk is a pickle, which could run code", stacklevel=4)

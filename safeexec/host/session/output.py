@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ Extent = tuple[int, int]
 """Offset and size of a piece of a file."""
 _CHUNK = 16 << 10
 _EMPTY = bytes(EMPTY_BYTES)
+_HOLE = re.compile(rb"\0(?!\x01[0-9a-f]{8}\x02)")
+"""A NUL that does not begin a mark."""
 
 
 class Printed(NamedTuple):
@@ -140,11 +143,12 @@ class PrintedFile(OutputFile):
     position of the open file, which the host shares.
     """
 
-    __slots__ = ("_partial", "_python")
+    __slots__ = ("_hole", "_partial", "_python")
 
     def _prepare(self) -> None:
         self._partial = b""
         self._python = 0
+        self._hole = -1
         os.ftruncate(self.fd, FILE_BYTES)
         os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
 
@@ -156,6 +160,7 @@ class PrintedFile(OutputFile):
             os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
         self._start = self._streamed = self._python = 0
         self._partial = b""
+        self._hole = -1
 
     def _raw(self) -> int:
         """Bytes in the second area."""
@@ -185,18 +190,28 @@ class PrintedFile(OutputFile):
         return extents(self._python_text(0), raw)
 
     def fresh(self, cap: int) -> str:
-        data = self._partial + self._new(cap)
+        data = self._partial + self._new(self._written(self._python_text(self._start)), cap)
         end = data.rfind(b"\n") + 1
         self._partial = data[end:]
         return _decode(data[:end])
 
     def rest(self, cap: int) -> str:
-        data, self._partial = self._partial + self._new(cap), b""
+        data, self._partial = self._partial + self._new(self._python_text(self._start), cap), b""
         return _decode(data)
 
-    def _new(self, cap: int) -> bytes:
+    def _written(self, python: bytes) -> bytes:
+        """`python` up to where the child is still writing: a later page is read with its new bytes when an earlier one
+        was read without them. A NUL that is there at the next look too was printed.
+        """
+        hole = _HOLE.search(python)
+        if hole is None or self._start + hole.start() == self._hole:
+            return python
+        self._hole = self._start + hole.start()
+        return python[: hole.start()]
+
+    def _new(self, python: bytes, cap: int) -> bytes:
         """What came since the last call: `_start` is how far the first area was read, `_streamed` the second."""
-        python, raw = self._python_text(self._start), self._raw()
+        raw = self._raw()
         if not python and raw <= self._streamed:
             return b""
         pieces, at, left = [], 0, cap

@@ -775,9 +775,14 @@ class SessionCore:
         """
         step = self._step
         if step is not None and step.stop(verdict):
-            return not step.in_tool
+            return not (step.in_tool or step.listening)
         self.overused = verdict
         return False
+
+    def overdue(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline, where its caller does not see to that. From any thread."""
+        step = self._step
+        return None if step is None else step.overdue()
 
     @property
     def in_use(self) -> bool:

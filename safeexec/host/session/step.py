@@ -57,6 +57,7 @@ class Step:
         "cpu",
         "files",
         "in_tool",
+        "listening",
         "number",
         "value",
         "wall",
@@ -87,6 +88,8 @@ class Step:
         self._streams = listeners.of_streams(line.out, line.err)
         self.in_tool = False
         """Whether a host tool runs, so that nobody sees what is done to the step."""
+        self.listening = False
+        """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
         self._over = False
         self._fate: dict[None, Verdict] = {}
         self._secured = False
@@ -160,10 +163,10 @@ class Step:
                 return message
             if isinstance(message, m.ToolCall):
                 yield from self._tool_call(message)
-            elif isinstance(message, m.Progress) and self._listeners.progress is not None:
-                self._listeners.progress(message.description[:DESCRIPTION], message.done, message.total)
-            elif isinstance(message, m.Shown) and self._listeners.display is not None:
-                self._listeners.display(displays([message.display])[0])
+            elif isinstance(message, m.Progress) and (hear := self._listeners.progress) is not None:
+                self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
+            elif isinstance(message, m.Shown) and (show := self._listeners.display) is not None:
+                self._tell(show, displays([message.display])[0])
             if monotonic() >= look:
                 if (verdict := (yield from self._look())) is not None:
                     return verdict
@@ -206,7 +209,19 @@ class Step:
         for file, ears in self._streams:
             if text := file.fresh(STREAM_BYTES):
                 for hear in ears:
-                    hear(text)
+                    self._tell(hear, text)
+
+    def _tell(self, hear: Callable[..., object], *told: Any) -> None:
+        """Call a listener, which may take as long as it likes."""
+        self.listening = True
+        try:
+            hear(*told)
+        finally:
+            self.listening = False
+
+    def overdue(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline while a listener runs. From the accountant's thread."""
+        return self.watch.late() if self.listening else None
 
     def stream_rest(self) -> None:
         """Give out the last piece of output, an unfinished line included."""

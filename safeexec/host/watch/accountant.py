@@ -74,6 +74,10 @@ class Subject(Protocol):
         """The verdict on a fork at rest that waits for the host's word."""
         ...
 
+    def overdue(self) -> Verdict | None:
+        """The verdict on a step past its deadline, while its caller is busy with what it listens to."""
+        ...
+
     def beyond(self) -> Verdict | None:
         """The verdict on files and streams: what its processes do not tell."""
         ...
@@ -149,9 +153,8 @@ class Accountant:
         found: dict[Subject, list[Process]] = {}
         for leader, subjects in lineages.items():
             if leader in used or now >= self._next.get(leader, 0.0):
-                if leader not in used:
-                    for subject in subjects:
-                        self._guarded(subject, subject.stray_fork)
+                for subject in subjects:
+                    self._guarded(subject, subject.overdue if leader in used else subject.stray_fork)
                 members = self._census.measure(leader)
                 ran = leader in used or any(process.spent or process.looks <= SETTLED_LOOKS for process in members)
                 self._calm[leader] = 0 if ran else self._calm.get(leader, 0) + 1

@@ -101,9 +101,13 @@ class Watch:
 
     def look(self) -> Verdict | None:
         """The first limit that the step is over, if any."""
-        if monotonic() >= self.deadline:
-            return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
-        return self.flood() if self.flooded() else None
+        return self.late() or (self.flood() if self.flooded() else None)
+
+    def late(self) -> Verdict | None:
+        """The verdict on a step that is past its deadline."""
+        if monotonic() < self.deadline:
+            return None
+        return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
 
     def flooded(self) -> bool:
         """Whether one of the streams is past the ceiling."""

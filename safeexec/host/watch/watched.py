@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         def group(self) -> Group | None: ...
         def runner_pid(self) -> int | None: ...
         def exceed(self, verdict: Verdict) -> bool: ...
+        def overdue(self) -> Verdict | None: ...
 
 
 STREAMS_KB = 4 << 10
@@ -99,6 +100,10 @@ class WatchedSession:
         if session is None or session.closed or (verdict := session.line.stray_fork()) is None:
             return None
         return None if session.in_use else verdict  # whoever uses it by now may have asked for that fork
+
+    def overdue(self) -> Verdict | None:
+        session = self._session()
+        return None if session is None else session.overdue()
 
     def beyond(self) -> Verdict | None:
         from safeexec.host.watch import unnamed

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import select
 from collections.abc import Callable
 
 import pytest
 
 from safeexec import Result, Session
+from safeexec.host.session.output import PrintedFile
 from tests.profiles import FORKING
 
 Run = Callable[..., Result]
@@ -257,3 +260,38 @@ def test_what_is_printed_between_steps_is_no_part_of_the_next_one(open_session: 
     session.run("class Last:\n    def __init__(self): self.me = self\n    def __del__(self): print('gone')").check()
     session.run("print('a' * 1000)\nfor _ in range(10): Last()").check()
     assert session.run("print('b')").check().stdout == "b\n"
+
+
+def test_a_page_that_is_read_too_early_is_streamed_when_it_is_whole() -> None:
+    """The child writes a line across two pages while the host reads: the second page is seen, the first is not yet."""
+    file = PrintedFile("test")
+    try:
+        os.pwrite(file.fd, b"one\n", 0)
+        os.pwrite(file.fd, b"tail\n", 4096)
+        assert file.fresh(1 << 20) == "one\n"
+        os.pwrite(file.fd, b"x" * 4092, 4)
+        assert file.fresh(1 << 20) == "x" * 4092 + "tail\n"
+        assert file.rest(1 << 20) == ""
+    finally:
+        file.close()
+
+
+def test_a_nul_that_was_printed_is_streamed(session: Session) -> None:
+    pieces: list[str] = []
+    result = session.run("print('a\\0b')\nimport time\ntime.sleep(0.1)\nprint('c')", on_output=pieces.append)
+    assert "".join(pieces) == result.stdout == "a\0b\nc\n"
+
+
+def test_a_deadline_holds_while_a_listener_takes_its_time(session: Session) -> None:
+    ended: list[bool] = []
+
+    def hear(text: str) -> None:
+        runner = session._core.line.runner
+        assert runner is not None
+        ended.append(bool(select.select([runner.channel.pidfd], [], [], 30)[0]))
+
+    assert session.run("kept = 1").ok
+    result = session.run("print('x')\nwhile True: pass", on_output=hear, timeout=0.3)
+    assert ended == [True]
+    assert (result.outcome, result.state) == ("timeout", "restored")
+    assert session.run("kept").value == 1

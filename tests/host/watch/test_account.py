@@ -50,6 +50,9 @@ class ScriptedSubject:
     def total_cpu(self) -> float | None:
         return self.machine.used[self.leader] if self.grouped else None
 
+    def overdue(self) -> Verdict | None:
+        return None
+
     def stray_fork(self) -> Verdict | None:
         return self.fork
 
