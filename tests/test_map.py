@@ -82,6 +82,12 @@ def test_every_module_at_the_root_is_on_the_map_in_one_line() -> None:
     assert sorted(first_cells(section("### Modules at the root"))) == modules
 
 
+@pytest.mark.parametrize("title", ["### Folders", "### Modules at the root"])
+def test_every_line_of_the_map_says_where_the_tests_are(title: str) -> None:
+    rows = [line for line in section(title).splitlines() if line.startswith("| `")]
+    assert not [row for row in rows if "`tests/" not in row.split("|")[5]]
+
+
 def test_every_path_on_the_page_exists() -> None:
     assert len(paths(PAGE)) > 150
     assert not [path for path, _ in paths(PAGE) if not place(path).exists()]
