@@ -7,7 +7,6 @@ openers stay linear.
 
 from __future__ import annotations
 
-import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from safeexec.agent.snippets import Parser, clean
+from safeexec.untrusted.markup import unescape
 
 BlockKind = Literal["tag", "python", "plain", "other"]
 
@@ -33,7 +33,7 @@ _OPEN_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[
 _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`~\n]*+)$", re.MULTILINE)
 _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
 _LABEL = re.compile(r"[^\W_][\w+#.\-]*")
-_LABEL_ALONE = re.compile(r"[ \t]*\{?\.?[^\W_][\w+#.\-]*\}?[ \t]*(?:$|\{|\w+=)")
+_LABEL_ALONE = re.compile(r"[ \t]*+\{?\.?[^\W_][\w+#.\-]*+\}?[ \t]*+(?:$|\{|\w++=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
 _PYTHON_LABELS = frozenset({"py", "py3", "ipython", "ipython3", "pycon"})
 
@@ -68,10 +68,10 @@ class _Opener:
 
 def read_blocks(text: str, parser: Parser) -> list[Block]:
     """The blocks of `text` in order. Line ends must be LF."""
-    return _Reader(text, parser).read(with_tags=True)
+    return _BlockReader(text, parser).read(with_tags=True)
 
 
-class _Reader:
+class _BlockReader:
     def __init__(self, text: str, parser: Parser) -> None:
         self._text = text
         self._parser = parser
@@ -133,11 +133,11 @@ class _Reader:
 
     def _code_of_tag(self, content: str, opener: _Opener) -> str:
         if opener.escaped:
-            content = html.unescape(content)
+            content = unescape(content)
         stripped = content.lstrip()
         if not stripped.startswith(("```", "~~~")):
             return clean(content)
-        fences = _Reader(content, self._parser).read(with_tags=False)
+        fences = _BlockReader(content, self._parser).read(with_tags=False)
         if not fences or content[: fences[0].start].strip():
             return clean(content)
         wanted = [block for block in fences if block.code and block.kind in ("python", "plain")]

@@ -8,18 +8,36 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from safeexec.agent.asking import ask_in_thread, out_of_time
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
-from safeexec.agent.messages import Reply
+from safeexec.agent.messages import Reply, ToolSpec
+from safeexec.agent.models.asking import ask_in_thread, out_of_time
+from safeexec.agent.models.base import Model, ModelEvents
+from safeexec.agent.outcome import AgentResult
+from safeexec.agent.wishes import AskModel, FetchVariable, Loop, RunStep, Wish
 
-if TYPE_CHECKING:
-    from safeexec.agent.loop import Ask, CodeAgent, Loop, Wish
-    from safeexec.agent.outcome import AgentResult
+
+class Driven(Protocol):
+    """What is driven: the agent, as far as its wishes need it."""
+
+    model: Model
+
+    @property
+    def sandbox(self) -> Any: ...
+
+    @property
+    def opening(self) -> dict[str, Any]: ...
+
+    @property
+    def tool_specs(self) -> tuple[ToolSpec, ...]: ...
+
+    def model_events(self, seconds: float | None) -> ModelEvents: ...
+
+    def on_output(self, text: str) -> None: ...
 
 
-def drive(agent: CodeAgent, start: Callable[[Any], Loop]) -> AgentResult:
+def drive(agent: Driven, start: Callable[[Any], Loop]) -> AgentResult:
     """Run the loop in this thread."""
     with _session(agent) as session:
         loop = start(session)
@@ -38,7 +56,7 @@ def drive(agent: CodeAgent, start: Callable[[Any], Loop]) -> AgentResult:
                 error = caught
 
 
-async def drive_async(agent: CodeAgent, start: Callable[[Any], Loop]) -> AgentResult:
+async def drive_async(agent: Driven, start: Callable[[Any], Loop]) -> AgentResult:
     """Run the loop in this task; a model or a session that blocks gets a thread."""
     async with _async_session(agent) as session:
         loop = start(session)
@@ -57,43 +75,39 @@ async def drive_async(agent: CodeAgent, start: Callable[[Any], Loop]) -> AgentRe
                 error = caught
 
 
-def _fulfil(agent: CodeAgent, session: Any, wish: Wish) -> Any:
-    from safeexec.agent.loop import Ask, Fetch, Run
-
-    if isinstance(wish, Ask):
+def _fulfil(agent: Driven, session: Any, wish: Wish) -> Any:
+    if isinstance(wish, AskModel):
         return _ask(agent, wish)
-    if isinstance(wish, Run):
+    if isinstance(wish, RunStep):
         return session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
-    if isinstance(wish, Fetch):
+    if isinstance(wish, FetchVariable):
         return session.get(wish.name)
     session.set(wish.name, None)
     return None
 
 
-def _ask(agent: CodeAgent, wish: Ask) -> Reply:
+def _ask(agent: Driven, wish: AskModel) -> Reply:
     events = agent.model_events(wish.seconds)
     ask = partial(agent.model.complete, wish.messages, tools=agent.tool_specs)
     return ask(events=events) if wish.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
 
 
-async def _fulfil_async(agent: CodeAgent, session: Any, wish: Wish) -> Any:
+async def _fulfil_async(agent: Driven, session: Any, wish: Wish) -> Any:
     import asyncio
 
-    from safeexec.agent.loop import Ask, Fetch, Run
-
-    if isinstance(wish, Ask):
+    if isinstance(wish, AskModel):
         return await _ask_async(agent, wish)
     if not inspect.iscoroutinefunction(session.run):
         return await asyncio.to_thread(_fulfil, agent, session, wish)
-    if isinstance(wish, Run):
+    if isinstance(wish, RunStep):
         return await session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
-    if isinstance(wish, Fetch):
+    if isinstance(wish, FetchVariable):
         return await session.get(wish.name)
     await session.set(wish.name, None)
     return None
 
 
-async def _ask_async(agent: CodeAgent, wish: Ask) -> Reply:
+async def _ask_async(agent: Driven, wish: AskModel) -> Reply:
     import asyncio
 
     call = getattr(agent.model, "complete_async", None)
@@ -112,7 +126,7 @@ async def _ask_async(agent: CodeAgent, wish: Ask) -> Reply:
 
 
 @contextmanager
-def _session(agent: CodeAgent) -> Iterator[Any]:
+def _session(agent: Driven) -> Iterator[Any]:
     from safeexec import Policy, Sandbox
 
     given = agent.sandbox
@@ -129,7 +143,7 @@ def _session(agent: CodeAgent) -> Iterator[Any]:
 
 
 @asynccontextmanager
-async def _async_session(agent: CodeAgent) -> AsyncIterator[Any]:
+async def _async_session(agent: Driven) -> AsyncIterator[Any]:
     from safeexec import Policy
 
     given = agent.sandbox

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from json import JSONDecoder
+from typing import Literal
 
 from safeexec.agent.blocks import Block, read_blocks
 from safeexec.agent.snippets import Parser, clean
@@ -34,10 +35,12 @@ _STATEMENT = re.compile(
     r"|[A-Za-z_][\w.]*\("
 )
 _TOOL_MARK = re.compile(r"\s*(?:\[TOOL_CALLS\]|<tool_call>)\s*", re.IGNORECASE)
-_TOOL_MARK_END = re.compile(r"\s*</tool_call>\s*\Z", re.IGNORECASE)
+_TOOL_MARK_END = "</tool_call>"
+_REST_OF_LINE = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 _JSON_START = re.compile(
     r"^[ \t]*(?:\[TOOL_CALLS\][ \t]*|<tool_call>[ \t]*)?(?=\{\s*+\"|\[)", re.MULTILINE | re.IGNORECASE
 )
+_DECODER = JSONDecoder(parse_int=str, parse_float=str)  # str: no quadratic conversion of endless digits
 _NAME_KEYS = frozenset({"name", "function", "tool"})
 _ARGUMENT_KEYS = frozenset({"arguments", "parameters", "input"})
 
@@ -104,14 +107,9 @@ def _drop_before_orphan(text: str) -> str:
             opened[name] += 1
         elif opened[name]:
             opened[name] -= 1
-        elif _ends_line(text, tag.end()):
+        elif _REST_OF_LINE.match(text, tag.end()):
             start = tag.end()
     return text[start:]
-
-
-def _ends_line(text: str, position: int) -> bool:
-    end = text.find("\n", position)
-    return not text[position : end if end >= 0 else len(text)].strip()
 
 
 def _winning_blocks(blocks: list[Block], parser: Parser) -> tuple[str, str]:
@@ -156,7 +154,9 @@ def _describe_unused(blocks: list[Block]) -> str:
 def _is_printed_tool_call(text: str) -> bool:
     body = text.strip()
     if mark := _TOOL_MARK.match(body):
-        body = _TOOL_MARK_END.sub("", body[mark.end() :])
+        body = body[mark.end() :].rstrip()
+        if body[-len(_TOOL_MARK_END) :].lower() == _TOOL_MARK_END:
+            body = body[: -len(_TOOL_MARK_END)]
     if body[:1] in ("{", "[") and _is_json_of_objects(body):
         return True
     if not any(f'"{key}"' in text for key in _NAME_KEYS) or not any(f'"{key}"' in text for key in _ARGUMENT_KEYS):
@@ -164,15 +164,9 @@ def _is_printed_tool_call(text: str) -> bool:
     return _has_call_at_line_start(text)
 
 
-def _decoder() -> Any:
-    import json
-
-    return json.JSONDecoder(parse_int=str, parse_float=str)  # str: no quadratic conversion of endless digits
-
-
 def _is_json_of_objects(body: str) -> bool:
     try:
-        value = _decoder().decode(body)
+        value = _DECODER.decode(body)
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) or (
@@ -181,10 +175,10 @@ def _is_json_of_objects(body: str) -> bool:
 
 
 def _has_call_at_line_start(text: str) -> bool:
-    decoder, budget, position = _decoder(), 8 * len(text) + 4096, 0
+    budget, position = 8 * len(text) + 4096, 0
     while budget > 0 and (start := _JSON_START.search(text, position)):
         try:
-            value, end = decoder.raw_decode(text, start.end())
+            value, end = _DECODER.raw_decode(text, start.end())
         except RecursionError:
             return False
         except ValueError as error:

@@ -1,14 +1,13 @@
 """`CodeAgent`: a model writes code, the sandbox runs it, the model sees what came of it; until there is an answer or
 a limit.
 
-The loop itself is a generator without I/O: it yields what it wants (`Ask` the model, `Run` a step, `Fetch` a
-variable) and is sent what came of it. `run` drives it blocking, `run_async` awaiting. The only thing that a reply can
-cause is a step in the session: there is no way from a reply, an observation or a file to the policy.
+The loop itself is a generator without I/O: it yields what it wants (`wishes`) and is sent what came of it. `run` drives
+it blocking, `run_async` awaiting. The only thing that a reply can cause is a step in the session: there is no way from
+a reply, an observation or a file to the policy.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from safeexec.agent import prompts
+from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.extraction import extract
-from safeexec.agent.messages import Message, Reply, ToolCall, ToolSpec
+from safeexec.agent.messages import Reply, ToolCall, ToolSpec
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.outcome import (
     STOP_REASONS,
@@ -39,7 +39,10 @@ from safeexec.agent.outcome import (
     TextEvent,
     as_text,
 )
+from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation, shorten
+from safeexec.agent.wishes import AskModel, FetchVariable, ForgetVariable, Loop, RunStep, Wish
+from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:
     from safeexec import AsyncSandbox, Policy, Sandbox, Session
@@ -58,42 +61,12 @@ _SHORTEST_STEP = 0.05
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
 
 
-# What the loop asks its driver for
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    messages: list[Message]
-    seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    source: str
-    timeout: float | None
-    shown: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Forget:
-    name: str
-
-
-Wish = Ask | Run | Fetch | Forget
-Loop = Generator[Wish, Any, AgentResult]
-
-
 def ignore_event(event: Event) -> None:
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class AgentLimits:
     """When a run ends by itself. `repeats` of one failure in a row change the prompt; one more ends the run."""
 
     max_steps: int = 10
@@ -121,7 +94,7 @@ class CodeAgent:
     AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With `images`
     the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event` gets the
     events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
-    Limits (steps, tokens, seconds …) are keywords: see `Limits`.
+    Limits (steps, tokens, seconds …) are keywords: see `AgentLimits`.
     """
 
     def __init__(
@@ -146,7 +119,7 @@ class CodeAgent:
         if iscoroutinefunction(on_event) or iscoroutinefunction(review):
             raise AgentError("on_event and review are called, not awaited: give plain functions")
         self.model = model
-        self.limits = Limits(**limits)
+        self.limits = AgentLimits(**limits)
         self._sandbox = sandbox
         self._tools = tools
         self._files = files
@@ -183,13 +156,9 @@ class CodeAgent:
         return await self._run_async(transcript, task, rebuild)
 
     def _run(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
-        from safeexec.agent.drivers import drive
-
         return drive(self, lambda session: _Work(self, session, transcript, task, rebuild).loop())
 
     async def _run_async(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
-        from safeexec.agent.drivers import drive_async
-
         return await drive_async(self, lambda session: _Work(self, session, transcript, task, rebuild).loop())
 
     # What the drivers need
@@ -299,7 +268,7 @@ class _Work:
             again = yield from self._execute(entry["source"], shown=False)
             failed += again.outcome != entry["outcome"]
         if self._watched:
-            yield Forget(_ANSWER_NAME)
+            yield ForgetVariable(_ANSWER_NAME)
         return prompts.resumed(len(recorded), failed) if recorded else None
 
     def _execute(self, source: str, *, shown: bool = True) -> Generator[Wish, Any, Result]:
@@ -307,9 +276,9 @@ class _Work:
         session are numbered as the model counts them.
         """
         if not self._defined and "final_answer" in source:
-            yield Run(FINAL_ANSWER, self._timeout(), shown=False)
+            yield RunStep(FINAL_ANSWER, self._timeout(), shown=False)
             self._defined = self._watched = True
-        result: Result = yield Run(source, self._timeout(), shown)
+        result: Result = yield RunStep(source, self._timeout(), shown)
         if result.state == "restored":
             self._defined = False  # gone, where the policy makes no checkpoints
         return result
@@ -337,7 +306,7 @@ class _Work:
         usage = self._usage
         began = time.monotonic()
         try:
-            reply: Reply = yield Ask(messages, self._left())
+            reply: Reply = yield AskModel(messages, self._left())
         finally:
             usage.model_seconds += time.monotonic() - began
         if not isinstance(reply, Reply):
@@ -442,9 +411,9 @@ class _Work:
         self._agent.emit(ObservationEvent(step))
         if result.outcome == "cancelled":
             return self._end("cancelled")
-        given = (yield Fetch(_ANSWER_NAME)) if self._watched else None
+        given = (yield FetchVariable(_ANSWER_NAME)) if self._watched else None
         if given is not None:
-            yield Forget(_ANSWER_NAME)
+            yield ForgetVariable(_ANSWER_NAME)
             if result.ok and is_answer(given):
                 return self._answer(given[0], "final_answer")
         return self._judge(result, source)
@@ -516,8 +485,6 @@ def _plain_answer(text: str) -> str:
 
 
 def _complete(code: str) -> bool:
-    from safeexec.agent.snippets import Parser
-
     return Parser(len(code)).parses(code)
 
 
@@ -526,8 +493,8 @@ def _code_of(call: ToolCall) -> str | None:
     around it.
     """
     try:
-        arguments = json.loads(call.arguments, strict=False)
-    except (ValueError, RecursionError):
+        arguments = loads(call.arguments, strict=False)
+    except ValueError:
         found = extract(call.arguments)
         return found.code
     if isinstance(arguments, str):

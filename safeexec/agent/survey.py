@@ -13,6 +13,8 @@ from typing import Any, cast
 
 _MAX_COLUMNS = 60
 _MAX_CELL = 40
+_MAX_SURVEYED = 200
+_MAX_TEXT = 200
 _OPTIONS = ("sep", "decimal", "thousands", "encoding")
 
 _PROGRAM = r"""
@@ -182,41 +184,63 @@ def _survey(sandbox: Any, name: str, timeout: float | None) -> FileSurvey:
         error = result.error
         return FileSurvey(name, problem=_printable(f"{error.type}: {error.message}" if error else result.outcome)[:300])
     try:
-        found = result.value
-        return FileSurvey(
-            name,
-            rows=int(found["rows"]),
-            columns=tuple(_facts(column) for column in found["columns"]),
-            head=tuple(tuple(str(cell) for cell in row) for row in found["head"]),
-            complete=bool(found["complete"]),
-            width=int(found["width"]),
-            options={key: str(found["options"][key]) for key in _OPTIONS if key in found["options"]},
-        )
+        return _read(name, result.value)
     except (TypeError, KeyError, ValueError, OverflowError):
         return FileSurvey(name, problem="the survey came back damaged")
 
 
-def _facts(column: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A column as the program describes it. What comes out of the sandbox may be anything: raises TypeError, KeyError
-    or ValueError for what cannot be rendered.
+def _read(name: str, found: Any) -> FileSurvey:
+    """What came out of the sandbox, which may be anything. Raises TypeError, KeyError, ValueError or OverflowError for
+    what the program does not write; texts are cut.
     """
-    low, high = _bound(column["low"]), _bound(column["high"])
+    options = found["options"]
+    return FileSurvey(
+        name,
+        rows=_count(found["rows"]),
+        columns=tuple(_facts(column) for column in _list(found["columns"], _MAX_SURVEYED)),
+        head=tuple(tuple(_text(cell) for cell in _list(row, _MAX_SURVEYED)) for row in _list(found["head"], 3)),
+        complete=found["complete"] is True,
+        width=_count(found["width"]),
+        options={key: _text(options[key]) for key in _OPTIONS if key in options},
+    )
+
+
+def _facts(column: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A column as the program describes it. Raises as `_read`."""
     return {
-        "name": str(column["name"]),
-        "type": str(column["type"]),
-        "missing": int(column["missing"]),
-        "low": low,
-        "high": high,
-        "distinct": int(column["distinct"]),
-        "examples": [str(example) for example in column["examples"]],
+        "name": _text(column["name"]),
+        "type": _text(column["type"]),
+        "missing": _count(column["missing"]),
+        "low": _bound(column["low"]),
+        "high": _bound(column["high"]),
+        "distinct": _count(column["distinct"]),
+        "examples": [_text(example) for example in _list(column["examples"], 5)],
     }
 
 
+def _list(value: Any, limit: int) -> list[Any]:
+    if type(value) is not list:
+        raise TypeError(f"not a list: {type(value).__name__}")
+    return value[:limit]
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 63:
+        raise ValueError("not a count")
+    return value
+
+
+def _text(value: Any) -> str:
+    if type(value) not in (str, int, float):
+        raise TypeError(f"not a text: {type(value).__name__}")
+    return value[:_MAX_TEXT] if type(value) is str else str(value)  # ValueError for an int of too many digits
+
+
 def _bound(value: Any) -> int | float | str | None:
-    if value is not None and type(value) not in (int, float, str):
-        raise TypeError(f"not a bound: {type(value).__name__}")
-    str(value)  # ValueError for an int of too many digits
-    return cast("int | float | str | None", value)
+    if value is None:
+        return None
+    text = _text(value)
+    return text if type(value) is str else cast("int | float", value)
 
 
 def _column(column: Mapping[str, Any]) -> str:

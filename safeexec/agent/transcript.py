@@ -17,18 +17,22 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.extraction import without_thinking
-from safeexec.agent.messages import Message, Reply, ToolCall, estimate_tokens
+from safeexec.agent.messages import Message, Reply, Role, ToolCall, estimate_tokens
 from safeexec.untrusted.below import read_named
+from safeexec.untrusted.json_text import loads
 
 Entry = dict[str, Any]
 
+MAX_BYTES = 64 << 20
+MAX_LINES = 200_000
+"""Of a transcript that is read."""
 KINDS = frozenset({"task", "reply", "step", "unanswered", "notice", "end"})
 _REQUIRED = {
     "task": ("task",),
@@ -39,8 +43,6 @@ _REQUIRED = {
     "end": ("stop", "reason"),
 }
 _LIMITS = ("max_steps", "max_tokens", "max_seconds")
-MAX_BYTES = 1 << 30
-"""Of a transcript that is read; pictures are in it."""
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 """What APIs do not take in the name of a tool, at most 64 characters."""
 _REPLY_CHARACTERS = 32_000  # of one reply, when it goes back to the model
@@ -70,12 +72,9 @@ class Transcript:
         """Read a transcript; later entries go to the same file. A last line without its end does not count: the run
         died while it wrote it. Raises TranscriptError that names the line.
         """
-        try:
-            data = read_named(path, max_bytes=MAX_BYTES)
-            whole = data[: data.rfind(b"\n") + 1]
-            lines = whole.decode("utf-8").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise TranscriptError(f"{path}: cannot be read: {error}") from error
+        data = read_transcript(path)
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = _lines_of(whole, path)
         entries = [_parse_entry(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
         if not entries or entries[0]["kind"] != "task":
             raise TranscriptError(f"{path}: a transcript begins with its task")
@@ -139,10 +138,40 @@ class Transcript:
         ]
 
 
+def read_transcript(path: str | Path) -> bytes:
+    """The bytes of a transcript. Raises TranscriptError for one that is too large, or no regular file."""
+    try:
+        return read_named(path, max_bytes=MAX_BYTES)
+    except OSError as error:
+        raise TranscriptError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _lines_of(data: bytes, path: str | Path) -> list[str]:
+    if data.count(b"\n") > MAX_LINES:
+        raise TranscriptError(f"{path}: has more than {MAX_LINES} lines")
+    try:
+        return data.decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise TranscriptError(f"{path}: cannot be read: {error}") from error
+
+
+def read_replies(path: str | Path) -> Iterator[Reply]:
+    """The replies of a transcript or recording. Raises TranscriptError for a damaged line, when it is come to."""
+    for number, line in enumerate(_lines_of(read_transcript(path), path), 1):
+        if not line.strip():
+            continue
+        try:
+            data = loads(line)
+            if data["kind"] == "reply":
+                yield Reply.from_dict(data)
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise TranscriptError(f"{path}:{number}: not a line of a transcript ({error})") from None
+
+
 def _parse_entry(line: str, place: str) -> Entry:
     try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        entry = loads(line)
+    except ValueError as error:
         raise TranscriptError(f"{place}: not JSON: {error}") from None
     if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
         raise TranscriptError(
@@ -195,75 +224,98 @@ def _tokens(messages: list[Message]) -> int:
 
 
 def _render(entries: list[Entry], system: str, pictures: Pictures, short_before: int) -> list[Message]:
-    messages = [Message("system", system)]
+    talk = _Conversation(system)
     for position, entry in enumerate(entries):
         kind = entry["kind"]
         if kind == "task":
-            _close(messages, entries[position - 1] if position else {})
-            _say(messages, entry["task"])
+            talk.close(entries[position - 1] if position else {})
+            talk.say(entry["task"])
         elif kind == "reply":
-            _give_the_word(messages)
-            messages.append(_assistant(entry))
+            talk.reply(_assistant(entry))
         elif kind == "notice":
-            _say(messages, entry["text"])
+            talk.say(entry["text"])
         elif kind in ("step", "unanswered"):
             text = entry["observation"] if kind == "step" else entry["text"]
-            text = _clean(shorten(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text)
-            seen = pictures.get(position, ())
-            if call := entry.get("call"):
-                messages.append(Message("tool", text, tool_call_id=call, pictures=seen))
-            else:
-                _say(messages, text, seen)
-    _give_the_word(messages)
-    return messages
+            text = shorten(text, _OLD_OBSERVATION_CHARACTERS) if position < short_before else text
+            talk.say(text, pictures.get(position, ()), call=entry.get("call"))
+    return talk.messages()
 
 
-def _give_the_word(messages: list[Message]) -> None:
-    """APIs want the word before a reply to be the user's or a tool's; a run that is resumed may have ended without."""
-    _answer_calls(messages)
-    if messages[-1].role == "assistant":
-        messages.append(Message("user", "Go on."))
+@dataclass(slots=True)
+class _MessageDraft:
+    """A message that words may join."""
+
+    role: Role
+    words: list[str] = field(default_factory=list)
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    pictures: list[str] = field(default_factory=list)
+
+    def message(self) -> Message:
+        return Message(self.role, "\n\n".join(self.words), self.tool_calls, self.tool_call_id, tuple(self.pictures))
 
 
-def _answer_calls(messages: list[Message]) -> None:
-    """A run may end between the calls of a reply, and APIs refuse a call without an answer."""
-    answered = set()
-    for message in reversed(messages):
-        if message.role == "tool":
-            answered.add(message.tool_call_id)
-        elif message.role == "assistant":
-            open_calls = [call.id for call in message.tool_calls if call.id not in answered]
-            messages.extend(Message("tool", "Not run.", tool_call_id=call) for call in open_calls)
+class _Conversation:
+    """The messages as APIs want them. Each step takes time for what it adds alone."""
+
+    def __init__(self, system: str) -> None:
+        self._drafts = [_MessageDraft("system", [system])]
+        self._open: dict[str, None] = {}
+        """Calls of the last reply that have no answer yet."""
+
+    def messages(self) -> list[Message]:
+        self._give_the_word()
+        return [draft.message() for draft in self._drafts]
+
+    def _give_the_word(self) -> None:
+        """APIs want the word before a reply to be the user's or a tool's; a run that is resumed may have ended
+        without.
+        """
+        self._answer_calls()
+        if self._drafts[-1].role == "assistant":
+            self._drafts.append(_MessageDraft("user", ["Go on."]))
+
+    def _answer_calls(self) -> None:
+        """A run may end between the calls of a reply, and APIs refuse a call without an answer."""
+        self._drafts += [_MessageDraft("tool", ["Not run."], tool_call_id=call) for call in self._open]
+        self._open.clear()
+
+    def reply(self, message: Message) -> None:
+        self._give_the_word()
+        self._drafts.append(_MessageDraft("assistant", [message.content], message.tool_calls))
+        self._open = dict.fromkeys(call.id for call in message.tool_calls)
+
+    def close(self, end: Entry) -> None:
+        """Before a further task: how the run before it ended, where the model has not said it in words itself."""
+        self._answer_calls()
+        if end.get("kind") != "end":
             return
+        if end.get("answer") is None:
+            self.say(f"(The work was stopped: {end['reason']}.)")
+        elif self._drafts[-1].role != "assistant":
+            self._drafts.append(_MessageDraft("assistant", [_clean(shorten(end["answer"], _REPLY_CHARACTERS))]))
 
-
-def _close(messages: list[Message], end: Entry) -> None:
-    """Before a further task: how the run before it ended, where the model has not said it in words itself."""
-    _answer_calls(messages)
-    if end.get("kind") != "end":
-        return
-    if end.get("answer") is None:
-        _say(messages, f"(The work was stopped: {end['reason']}.)")
-    elif messages[-1].role != "assistant":
-        messages.append(Message("assistant", _clean(shorten(end["answer"], _REPLY_CHARACTERS))))
-
-
-def _say(messages: list[Message], text: str, pictures: tuple[str, ...] = ()) -> None:
-    """Add words of the loop. Some APIs refuse a user message behind a tool's, or two in a row: there the text joins
-    the last message.
-    """
-    if messages[-1].role == "assistant":
-        _answer_calls(messages)
-    last = messages[-1]
-    if last.role in ("user", "tool"):
-        messages[-1] = replace(last, content=f"{last.content}\n\n{_clean(text)}", pictures=last.pictures + pictures)
-    else:
-        messages.append(Message("user", _clean(text), pictures=pictures))
+    def say(self, text: str, pictures: tuple[str, ...] = (), *, call: str | None = None) -> None:
+        """Add words of the loop, as the answer to a call where they are one. Some APIs refuse a user message behind a
+        tool's, or two in a row: there the text joins the last message.
+        """
+        if call:
+            self._open.pop(call, None)
+            self._drafts.append(_MessageDraft("tool", [_clean(text)], tool_call_id=call, pictures=list(pictures)))
+            return
+        if self._drafts[-1].role == "assistant":
+            self._answer_calls()
+        last = self._drafts[-1]
+        if last.role in ("user", "tool"):
+            last.words.append(_clean(text))
+            last.pictures += pictures
+        else:
+            self._drafts.append(_MessageDraft("user", [_clean(text)], pictures=list(pictures)))
 
 
 def _assistant(entry: Entry) -> Message:
     calls = tuple(
-        ToolCall(call.id, _NO_NAME.sub("_", call.name)[:64] or "unnamed", _arguments(call.arguments))
+        ToolCall(call.id, _NO_NAME.sub("_", call.name[:64]) or "unnamed", _arguments(call.arguments))
         for call in Reply.from_dict(entry).tool_calls
     )
     text = _clean(shorten(without_thinking(entry["text"]), _REPLY_CHARACTERS))  # reasoning models want none of it back
@@ -273,10 +325,10 @@ def _assistant(entry: Entry) -> Message:
 def _arguments(text: str) -> str:
     """Arguments as an API takes them back: a JSON object, and no megabytes of it."""
     try:
-        known = isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
+        known = len(text) <= _REPLY_CHARACTERS and isinstance(loads(text), dict)
+    except ValueError:
         known = False
-    if known and len(text) <= _REPLY_CHARACTERS:
+    if known:
         return _clean(text)
     return json.dumps({"code": _clean(shorten(text, _REPLY_CHARACTERS))})
 

@@ -12,7 +12,7 @@ from safeexec.agent import RepairError, Reply, ScriptedModel
 from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.judges import suspicions
-from safeexec.agent.repair.verification import Verdict, Verifier, digest
+from safeexec.agent.repair.verification import Verification, Verifier, digest
 from tests.agent.chat_server import Say, chat_server
 
 PRICING = '''"""Prices."""
@@ -387,23 +387,23 @@ def test_other_python_commands_verify_too(shop: Path, argv: list[str]) -> None:
 
 
 def test_the_judgement_of_verdicts() -> None:
-    import_error = Verdict(False, "", frozenset({"tests/test_a.py"}), 0)
-    two_fail = Verdict(False, "", frozenset({"tests/test_a.py::x", "tests/test_a.py::y"}), 1)
-    other = Verdict(False, "", frozenset({"tests/test_b.py::z"}), 2)
-    passing = Verdict(True, "", passed=3)
+    import_error = Verification(False, "", frozenset({"tests/test_a.py"}), 0)
+    two_fail = Verification(False, "", frozenset({"tests/test_a.py::x", "tests/test_a.py::y"}), 1)
+    other = Verification(False, "", frozenset({"tests/test_b.py::z"}), 2)
+    passing = Verification(True, "", passed=3)
     assert not two_fail.worse_than(import_error), "a file that can be imported now shows its failing tests"
     assert "test_b.py::z" in other.worse_than(two_fail)
     assert passing.better_than(two_fail)
-    assert Verdict(True, "", passed=2).worse_than(passing) == "2 tests pass, 3 did before"
-    assert Verdict(False, "", ended="timeout").worse_than(two_fail)
-    assert Verdict(True, "").worse_than(passing), "a run that counts no tests any more"
+    assert Verification(True, "", passed=2).worse_than(passing) == "2 tests pass, 3 did before"
+    assert Verification(False, "", ended="timeout").worse_than(two_fail)
+    assert Verification(True, "").worse_than(passing), "a run that counts no tests any more"
 
 
 def test_the_judgement_of_tests_one_by_one() -> None:
-    def verdict(ok: bool = False, **outcomes: str) -> Verdict:
+    def verdict(ok: bool = False, **outcomes: str) -> Verification:
         tests = {name.replace("__", "::"): outcome for name, outcome in outcomes.items()}
         failing = frozenset(test for test, outcome in tests.items() if outcome == "failed")
-        return Verdict(ok, "", failing, sum(outcome == "passed" for outcome in tests.values()), outcomes=tests)
+        return Verification(ok, "", failing, sum(outcome == "passed" for outcome in tests.values()), outcomes=tests)
 
     before = verdict(a__x="failed", a__y="passed", b="failed")
     assert not verdict(a__x="failed", a__y="passed", b__z="failed").worse_than(before), "the file is imported now"
@@ -416,8 +416,8 @@ def test_the_judgement_of_tests_one_by_one() -> None:
     assert "end any more: a::x" in verdict(True, a__x="skipped", a__y="passed", b__z="passed").worse_than(before)
     assert not verdict(True, a__y="passed").worse_than(before, may_lose_failing=True)
     assert "end any more: a::y" in verdict(True, a__x="passed").worse_than(before, may_lose_failing=True)
-    cases = Verdict(False, "", outcomes={"a::x[1]": "failed"}, failing=frozenset({"a::x[1]"}), passed=0)
-    assert not Verdict(True, "", outcomes={"a::x[2]": "passed"}, passed=1).worse_than(cases), "other parameters"
+    cases = Verification(False, "", outcomes={"a::x[1]": "failed"}, failing=frozenset({"a::x[1]"}), passed=0)
+    assert not Verification(True, "", outcomes={"a::x[2]": "passed"}, passed=1).worse_than(cases), "other parameters"
 
 
 def test_a_long_log_is_cut_to_what_matters() -> None:
@@ -443,7 +443,7 @@ def test_a_model_that_gives_up_leaves_nothing_behind(shop: Path) -> None:
     assert not directory.exists()
 
 
-def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verdict:
+def verified(shop: Path, tests: str, *argv: str, timeout: float = 60.0, **files: str) -> Verification:
     (shop / "tests/test_pricing.py").write_text(tests)
     for name, text in files.items():
         (shop / name.replace("_ini", ".ini")).write_text(text)

@@ -11,6 +11,10 @@ from safeexec.agent.errors import ModelUnavailable
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
+_MAX_HEADER = 100
+"""Characters of a header that are read: a date has thirty."""
+
+
 class Transient(Exception):
     """An attempt failed in a way that another one may mend. `retry_after` is the server's wish in seconds."""
 
@@ -56,12 +60,13 @@ def retry_after_seconds(milliseconds: str | None, seconds: str | None, now: floa
     for value, scale in ((milliseconds, 0.001), (seconds, 1.0)):
         if value is None:
             continue
+        value = value[:_MAX_HEADER]
         try:
             wait = float(value) * scale
         except ValueError:
             try:
                 wait = parsedate_to_datetime(value).timestamp() - now
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, IndexError, OverflowError):
                 continue
         if wait == wait:  # not NaN
             return max(0.0, wait)

@@ -14,9 +14,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, NoReturn
 
-from safeexec.agent.asking import ask_in_thread, out_of_time
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
 from safeexec.agent.messages import Message, Reply, ToolSpec
+from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
@@ -24,6 +24,8 @@ from safeexec.agent.models.connection import connector
 from safeexec.text import printable
 
 DEFAULT_MODEL = "mistral-large-latest"
+_MAX_SAID = 2000
+"""Characters of a server's words that are looked at."""
 KEY_VARIABLE = "MISTRAL_API_KEY"
 
 _KEY_ADVICE = (
@@ -202,7 +204,7 @@ class MistralModel:
 
     def _scrub(self, text: str) -> str:
         """A server's words as they may be shown: without the key, should it echo it."""
-        return printable(text.replace(self.__key, "***") if self.__key else text)
+        return printable((text.replace(self.__key, "***") if self.__key else text)[:_MAX_SAID])
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
         request: dict[str, Any] = {

@@ -5,20 +5,15 @@ replays it.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.messages import Message, Reply, TokenUsage, ToolSpec, estimate_tokens
 from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
-from safeexec.untrusted.below import open_named
+from safeexec.agent.transcript import read_replies
 
 Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
-
-MAX_BYTES = 1 << 30
-"""Of a recording that is read."""
-
 
 class ScriptedModel:
     """Replies with the given texts in turn. A callable gets the messages and returns the reply, so a script can react.
@@ -90,22 +85,3 @@ class RecordedModel:
         assert self._model is not None
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"kind": kind, "model": self._model.name, **content}) + "\n")
-
-
-def read_replies(path: Path) -> Iterator[Reply]:
-    """The replies of a transcript or recording, read as they are asked for. Raises TranscriptError for a damaged
-    line.
-    """
-    try:
-        with os.fdopen(open_named(path, max_bytes=MAX_BYTES), encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                try:
-                    data = json.loads(line)
-                    if data["kind"] == "reply":
-                        yield Reply.from_dict(data)
-                except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-                    raise TranscriptError(f"{path}:{number}: not a line of a transcript ({error})") from None
-    except OSError as error:
-        raise TranscriptError(f"{path}: cannot be read: {error.strerror or error}") from error

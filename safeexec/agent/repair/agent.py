@@ -16,7 +16,7 @@ from safeexec.agent.outcome import AgentResult, AgentStep, Event
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.patches import RepairCommit
 from safeexec.agent.repair.tools import Approval, Bench
-from safeexec.agent.repair.verification import Verdict, Verifier
+from safeexec.agent.repair.verification import Verification, Verifier
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -35,8 +35,8 @@ class RepairResult:
 
     def __init__(self, bench: Bench, run: AgentResult) -> None:
         self.run = run
-        self.before: Verdict = bench.first
-        self.after: Verdict = bench.last
+        self.before: Verification = bench.first
+        self.after: Verification = bench.last
         self.commits: tuple[RepairCommit, ...] = tuple(bench.commits)
         self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)
         self.diff = bench.copy.diff()

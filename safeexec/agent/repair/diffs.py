@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 _CONTEXT = 3
-_MAX_PAIRS = 4_000_000
-"""Lines of the one side times those of the other. Above that what differs is one hunk: difflib takes quadratic time for
-lines that repeat."""
+_STEPS_PER_LINE, _STEPS = 16, 500_000
+_MAX_EDITS = 1000
+"""Bounds of the comparison. Past them what differs is one hunk, so that the work is linear whatever the lines are."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN_NAME = re.compile(r'[^\x00-\x1f"\\\x7f-\uffff]+')
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
@@ -82,12 +82,55 @@ def _opcodes(old: list[str], new: list[str]) -> list[_Opcode]:
     tail = _equal(old[first:][::-1], new[first:][::-1])
     i, j = len(old) - tail, len(new) - tail
     codes: list[_Opcode] = [("equal", 0, first, 0, first)] if first else []
-    if (i - first) * (j - first) <= _MAX_PAIRS:
-        matcher = SequenceMatcher(None, old[first:i], new[first:j])
-        codes += [(kind, a + first, b + first, c + first, d + first) for kind, a, b, c, d in matcher.get_opcodes()]
-    else:
-        codes.append(("replace", first, i, first, j))
+    a, b = first, first
+    for x, y, length in [*_common(old[first:i], new[first:j]), (i - first, j - first, 0)]:
+        x, y = x + first, y + first
+        if a < x or b < y:
+            codes.append(("replace", a, x, b, y))
+        if length:
+            codes.append(("equal", x, x + length, y, y + length))
+        a, b = x + length, y + length
     return [*codes, ("equal", i, len(old), j, len(new))] if tail else codes
+
+
+def _common(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
+    """Runs of lines that both sides have, in order: (in old, in new, how many). None of them where that takes too many
+    steps. E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), the forward search.
+    """
+    left = _STEPS_PER_LINE * (len(old) + len(new)) + _STEPS
+    furthest, trail = {1: 0}, []
+    for edits in range(min(_MAX_EDITS, len(old) + len(new)) + 1):
+        trail.append(dict(furthest))
+        left -= 2 * len(furthest)
+        for k in range(-edits, edits + 1, 2):
+            down = k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1])
+            x = start = furthest[k + 1] if down else furthest[k - 1] + 1
+            while x < len(old) and x - k < len(new) and old[x] == new[x - k]:
+                x += 1
+            furthest[k] = x
+            left -= x - start + 1
+            if x >= len(old) and x - k >= len(new):
+                return _runs(trail, len(old), len(new))
+            if left < 0:
+                return []
+    return []
+
+
+def _runs(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int, int]]:
+    """The runs of equal lines on the way back from the end."""
+    runs = []
+    for edits in range(len(trail) - 1, -1, -1):
+        furthest, k = trail[edits], x - y
+        down = k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1])
+        before = k + 1 if down else k - 1
+        at = furthest[before] if edits else 0
+        start = at if down else at + 1
+        if not edits:
+            start = 0
+        if x > start:
+            runs.append((start, start - k, x - start))
+        x, y = at, at - before
+    return runs[::-1]
 
 
 def _equal(old: list[str], new: list[str]) -> int:

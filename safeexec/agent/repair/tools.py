@@ -13,7 +13,7 @@ from safeexec.agent.repair.judges import is_configuration, is_named, is_test, st
 from safeexec.agent.repair.patches import Journal, RepairCommit
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
-from safeexec.agent.repair.verification import Verdict, Verifier
+from safeexec.agent.repair.verification import Verification, Verifier
 from safeexec.agent.transcript import shorten
 
 Approval = Callable[[str, str], bool | str]
@@ -190,7 +190,7 @@ class Bench:
         judged = self._judge(verdict, pending, message)
         return f"{judged}\n\n{verdict.log}".strip()
 
-    def _judge(self, verdict: Verdict, pending: list[str], message: str) -> str:
+    def _judge(self, verdict: Verification, pending: list[str], message: str) -> str:
         head = f"The verification {verdict.summary()}."
         if not pending:
             self.last = verdict

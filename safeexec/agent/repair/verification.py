@@ -13,7 +13,8 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,17 +65,18 @@ sys.stderr.flush()
 [status if isinstance(status, str) else int(status), place]
 """
 
-_FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
-_UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S+ \(\S+\))", re.MULTILINE)
+_FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTILINE)
+_UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
 _REFUSED = re.compile(r"Unknown error 3\d{3}")
-_COUNTS = re.compile(r"\b(\d{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
+_COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
+_MAX_LINE = 400
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verification:
     """What a verification said. `failing` names tests, and `passed` counts them, None where it is not said."""
 
     ok: bool
@@ -88,7 +90,7 @@ class Verdict:
     exit_at: str = ""
     """The file that ended the program by SystemExit, if one did."""
 
-    def worse_than(self, before: Verdict, *, may_lose_failing: bool = False) -> str:
+    def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
         """Why this is worse than `before`; empty where it is not. `may_lose_failing`: tests that failed need not run
         any more.
         """
@@ -110,27 +112,27 @@ class Verdict:
             return f"{self.passed} tests pass, {before.passed} did before"
         return ""
 
-    def _newly_failing(self, before: Verdict) -> set[str]:
+    def _newly_failing(self, before: Verification) -> set[str]:
         if before.outcomes:
-            good = _wholes(test for test, outcome in before.outcomes.items() if outcome != "failed")
-            return {test for test in self.failing if test in good and test not in before.failing}
+            good = _Tests(test for test, outcome in before.outcomes.items() if outcome != "failed")
+            return {test for test in self.failing if test not in before.failing and good.hold(test)}
         if before.passed is None and not before.failing:
             return set()
-        return {test for test in self.failing if _wholes([test]).isdisjoint(before.failing)}
+        return {test for test in self.failing if before.failing.isdisjoint(_wholes(test))}
 
-    def _lost(self, before: Verdict, may_lose_failing: bool) -> set[str]:
+    def _lost(self, before: Verification, may_lose_failing: bool) -> set[str]:
         """Tests that passed or failed before, and now are skipped, expected to fail, or gone."""
         ran = {test for test, outcome in self.outcomes.items() if outcome in _RAN}
-        there = _wholes(ran)
+        there = _Tests(ran)
         return {
             test
             for test, outcome in before.outcomes.items()
             if outcome in _RAN[:1 if may_lose_failing else 2] and test not in ran
             # A case of a parametrized test may have another name now, a file that could not be imported has tests.
-            and (test in self.outcomes or there.isdisjoint((test, test.partition("[")[0])))
+            and (test in self.outcomes or not (there.hold(test) or there.hold(test.partition("[")[0])))
         }  # fmt: skip
 
-    def better_than(self, before: Verdict) -> bool:
+    def better_than(self, before: Verification) -> bool:
         if self.ok != before.ok:
             return self.ok
         return len(self.failing) < len(before.failing) or (self.passed or 0) > (before.passed or 0)
@@ -145,18 +147,33 @@ class Verdict:
 _RAN = ("passed", "failed")
 
 
-def _wholes(tests: Iterable[str]) -> set[str]:
-    """The tests, and what they are part of: function, class, module, file."""
-    found = set()
-    for test in tests:
-        found.add(test)
-        name = test.partition("[")[0]
-        separator = "::" if "::" in name else "."
-        while name and separator in name:
-            found.add(name)
-            name = name.rpartition(separator)[0]
-        found.add(name)
-    return found
+class _Tests:
+    """Names of tests, and of what they are part of: function, class, module, file. Sorted, as a name may have many
+    parts.
+    """
+
+    def __init__(self, tests: Iterable[str]) -> None:
+        self._exact = frozenset(tests)
+        self._names = sorted(self._exact)
+
+    def hold(self, whole: str) -> bool:
+        """Whether `whole` is one of the tests, or what one of them is part of."""
+        return whole in self._exact or any(self._begins(start) for start in (f"{whole}[", f"{whole}::", f"{whole}."))
+
+    def _begins(self, start: str) -> bool:
+        place = bisect_left(self._names, start)
+        return place < len(self._names) and self._names[place].startswith(start)
+
+
+def _wholes(test: str) -> Iterator[str]:
+    """A test, and what it is part of. The names of a log are cut at 500 characters."""
+    yield test
+    name = test.partition("[")[0]
+    separator = "::" if "::" in name else "."
+    while name and separator in name:
+        yield name
+        name = name.rpartition(separator)[0]
+    yield name
 
 
 class Verifier:
@@ -177,7 +194,7 @@ class Verifier:
             "wall_seconds": timeout,
         }
 
-    def run(self, copy: WorkingCopy) -> Verdict:
+    def run(self, copy: WorkingCopy) -> Verification:
         """One run. What the code under test does wrong is in the verdict."""
         from safeexec import Policy, Sandbox
 
@@ -194,7 +211,7 @@ class Verifier:
         if result.ok and isinstance(result.value, list):
             status, place = result.value
             if isinstance(status, str):
-                return Verdict(False, status, ended="missing")
+                return Verification(False, status, ended="missing")
             return self._read(status == 0, log, witness.outcomes, exit_at=str(place))
         if result.outcome == "error":
             return self._read(False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
@@ -202,7 +219,7 @@ class Verifier:
         log += f"\n{error.type}: {error.message}\n{running}" if error else ""
         return self._read(False, log, witness.outcomes, ended=result.outcome)
 
-    def _command(self, policy: Policy, copy: WorkingCopy) -> Verdict:
+    def _command(self, policy: Policy, copy: WorkingCopy) -> Verification:
         from safeexec import PolicyError, Sandbox
 
         program = self.argv[0]
@@ -222,7 +239,7 @@ class Verifier:
 
     def _read(
         self, ok: bool, log: str, outcomes: Mapping[str, str], *, ended: str = "exit", exit_at: str = ""
-    ) -> Verdict:
+    ) -> Verification:
         """The verdict of a run, from what the witness told; without one from the log."""
         log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
         if ok and not outcomes and _runs_tests(self.argv):
@@ -239,7 +256,7 @@ class Verifier:
             passed = counts.get("passed", 0) if counts else None
         else:
             failing, passed = frozenset(), None
-        return Verdict(ok, short, failing, passed, ended, outcomes, exit_at)
+        return Verification(ok, short, failing, passed, ended, outcomes, exit_at)
 
 
 def _python_command(argv: list[str]) -> list[str] | None:
@@ -306,12 +323,12 @@ def digest(log: str, characters: int) -> str:
     if len(log) <= characters:
         return log
     lines = log.splitlines()
-    keep = {number for number, line in enumerate(lines) if _TELLING.match(line)} | set(
+    keep = {number for number, line in enumerate(lines) if _TELLING.match(line[:_MAX_LINE])} | set(
         range(max(0, len(lines) - 5), len(lines))
     )
     parts, size, previous = [], 0, -1
     for number in sorted(keep):
-        line = lines[number][:400]
+        line = lines[number][:_MAX_LINE]
         size += len(line) + 1
         if size > characters * 3 // 4 and number < len(lines) - 5:
             continue

@@ -78,6 +78,9 @@ _watch(witness)
 """Runs in the verification's process before the command. Needs `os` and `sys`."""
 
 MAX_CALLS = 200_000
+MAX_NAME = 500
+MAX_CHARACTERS = 32 << 20
+"""Of all names that are told: a process that is no test runner may tell anything."""
 
 
 @dataclass(slots=True)
@@ -87,10 +90,14 @@ class Witness:
     outcomes: dict[str, str] = field(default_factory=dict)
     running: str = ""
     """The test that had begun last."""
+    _left: int = MAX_CHARACTERS
 
     def witness(self, test: str, outcome: str) -> None:
         """The tool that the verification's process calls."""
-        test = test.removeprefix("unittest.loader._FailedTest.")  # a module that cannot be imported
+        test = test[:MAX_NAME].removeprefix("unittest.loader._FailedTest.")  # a module that cannot be imported
+        self._left -= len(test)
+        if self._left < 0:
+            raise ValueError("the names of the tests are too long")  # what is not told counts as not run
         if outcome == "begun":
             self.running = test
         elif outcome in ("passed", "failed", "skipped", "xfailed") and self.outcomes.get(test) != "failed":
