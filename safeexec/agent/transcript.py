@@ -173,7 +173,7 @@ def _parse_entry(line: str, place: str) -> Entry:
         entry = loads(line)
     except ValueError as error:
         raise TranscriptError(f"{place}: not JSON: {error}") from None
-    if not isinstance(entry, dict) or entry.get("kind") not in KINDS:
+    if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str) or entry["kind"] not in KINDS:
         raise TranscriptError(
             f"{place}: not an entry of a transcript: `kind` must be one of {', '.join(sorted(KINDS))}"
         )

@@ -20,10 +20,19 @@ import safeexec.untrusted
 from safeexec.errors import SandboxError
 from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of
+from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.saving import is_picture
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
+
+def _json(text: str) -> object:
+    """Whatever cannot be read is a ValueError."""
+    try:
+        return loads(text)
+    except ValueError:
+        return None
+
 
 READERS: dict[str, Callable[[str], object]] = {
     "frames.read": lambda text: frames.read(
@@ -39,6 +48,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "calls.code_of": code_of,
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
+    "json_text.loads": _json,
     "yaml_text.read_yaml": lambda text: read_yaml(text, "a policy"),
     "yaml_text.plain_scalar": plain_scalar,
     "yaml_text.kind_of": kind_of,

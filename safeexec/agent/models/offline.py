@@ -15,6 +15,7 @@ from safeexec.agent.transcript import read_replies
 
 Scripted = str | Reply | Callable[[Sequence[Message]], str | Reply]
 
+
 class ScriptedModel:
     """Replies with the given texts in turn. A callable gets the messages and returns the reply, so a script can react.
 

@@ -12,7 +12,7 @@ from safeexec.agent.errors import RepairError
 
 _HUNK = re.compile(r"@@(?: -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?")
 _GIT_NOISE = ("diff --git", "index ", "new file mode", "deleted file mode", "old mode", "new mode", "similarity index")
-_COMPARED = 400
+_COMPARED, _COMPARISONS = 100, 100  # of lines with the one that is searched for: 2 ms each at worst
 _MAX_WORK = 20_000_000
 _NEVER = ("rename from", "rename to", "copy from", "copy to", "Binary files", "GIT binary patch")
 
@@ -52,8 +52,8 @@ def _nearest(text: str, search: str) -> str:
     best, place, compared = 0.0, 0, 0
     for number, line in enumerate(lines[:20_000]):
         matcher.set_seq1(line.strip()[:_COMPARED])
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and compared < 500:
-            compared += 1  # up to a millisecond each
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and compared < _COMPARISONS:
+            compared += 1
             if (ratio := matcher.ratio()) > best:
                 best, place = ratio, number
     if best < 0.5:

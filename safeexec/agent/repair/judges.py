@@ -41,8 +41,8 @@ _ADDED = (
     (re.compile(r"\bdef __(?:eq|ne|bool|instancecheck)__\b"), "defines what counts as equal or true"),
 )
 _REMOVED = (
-    (re.compile(r"(?:^|[\r\f])\s*+(?:assert\b|self\.assert|def test_)"), "removes an assertion"),
-    (re.compile(r"(?:^|[\r\f])\s*+>>> "), "changes a doctest"),
+    (re.compile(r"(?:^|[\r\f])[ \t]*+(?:assert\b|self\.assert|def test_)"), "removes an assertion"),
+    (re.compile(r"(?:^|[\r\f])[ \t]*+>>> "), "changes a doctest"),
 )
 
 

@@ -69,6 +69,8 @@ _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTI
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
 _REFUSED = re.compile(r"Unknown error 3\d{3}")
 _COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
+MAX_LOG = 4 << 20
+"""Characters of a log that are looked at: its end says how it went."""
 _MAX_LINE = 400
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
@@ -241,6 +243,7 @@ class Verifier:
         self, ok: bool, log: str, outcomes: Mapping[str, str], *, ended: str = "exit", exit_at: str = ""
     ) -> Verification:
         """The verdict of a run, from what the witness told; without one from the log."""
+        log = log[-MAX_LOG:]
         log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
         if ok and not outcomes and _runs_tests(self.argv):
             ok = False

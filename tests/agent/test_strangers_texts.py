@@ -1,0 +1,225 @@
+"""Replies of models, logs of tests, diffs and transcripts: whatever they hold, the host reads them in linear time, and
+raises nothing but errors of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeexec.agent import Message, Reply, ToolCall, Transcript, TranscriptError, extract
+from safeexec.agent.extraction import without_thinking
+from safeexec.agent.loop import _code_of
+from safeexec.agent.models.attempts import retry_after_seconds
+from safeexec.agent.outcome import as_text
+from safeexec.agent.repair.diffs import file_diff
+from safeexec.agent.repair.edits import apply_hunks, parse_diff, replace_passage
+from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
+from safeexec.agent.repair.texts import form_of
+from safeexec.agent.repair.tree import plain_path
+from safeexec.agent.repair.verification import MAX_LOG, Verification, Verifier, digest
+from safeexec.agent.repair.witness import MAX_CHARACTERS, Witness
+from safeexec.agent.survey import FileSurvey, _read
+from safeexec.agent.transcript import conversation
+from safeexec.errors import SandboxError
+from tests.untrusted.doubling import SLACK, growth
+from tests.untrusted.hostile import TEXTS, texts
+
+VERIFIER = Verifier(["pytest"])
+
+
+def diffed(text: str) -> object:
+    data = text.encode("utf-8", "surrogatepass")
+    return file_diff("x", data, data.replace(b"a", b"b\n") + b"\n" + data[::-1])
+
+
+def decoded(text: str) -> object:
+    form = form_of(text.encode("utf-8", "surrogatepass"))
+    return form and form.decode(text.encode("utf-8", "surrogatepass"))
+
+
+def patched(text: str) -> object:
+    return [apply_hunks("a\nb\n", file.hunks, "x") for file in parse_diff(text)]
+
+
+def replayed(text: str) -> object:
+    entries = [{"kind": "task", "task": text}, {"kind": "reply", **Reply(text, (ToolCall("1", text, text),)).to_dict()}]
+    return conversation([*entries, {"kind": "notice", "text": text}], "system", 1000)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "extract": extract,
+    "extract, in a tag": lambda text: extract(f"<execute_python>{text}</execute_python>"),
+    "extract, in an escaped tag": lambda text: extract(f"&lt;code&gt;\n{text}\n&lt;/code&gt;"),
+    "extract, behind a fence": lambda text: extract(f"x```python{text}!\n1"),
+    "extract, a printed call": lambda text: extract(f'<tool_call>{{"name": 1, "arguments": {text}'),
+    "without thinking": lambda text: without_thinking(f"a</think>{text}"),
+    "arguments of a call": lambda text: _code_of(ToolCall("1", "run_python", text)),
+    "the log of a verification": lambda text: VERIFIER._read(False, text, {}),
+    "a name in a log": lambda text: VERIFIER._read(False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}),
+    "the digest of a log": lambda text: digest(text, 1000),
+    "a diff of a model": patched,
+    "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
+    "a diff": diffed,
+    "the form of a file": decoded,
+    "what a person should look at": lambda text: list(suspicions("x", f"@@ -1 +1 @@\n+{text}\n-{text}")),
+    "a path": lambda text: (plain_path(text), is_test(text), is_configuration(text), is_named(text, ["x"])),
+    "a new file": lambda text: stands_in(text, lambda path: False),
+    "a header": lambda text: retry_after_seconds(text, text, 0.0),
+    "a conversation": replayed,
+}
+"""What is read → how it is read, as the host reads it."""
+
+
+def tolerant(read: Callable[[str], object]) -> Callable[[str], None]:
+    def call(text: str) -> None:
+        try:
+            read(text)
+        except SandboxError:
+            pass
+
+    return call
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_work_grows_no_faster_than_the_input(reader: str) -> None:
+    read = tolerant(READERS[reader])
+    told = {kind: ratio for kind, make in TEXTS.items() if (ratio := growth(read, make, 1 << 11, 1 << 15)) > SLACK}
+    assert not told
+
+
+QUADRATIC = {
+    "fence and a long label": ("extract", lambda n: f"x```python{'a' * n}!\n"),
+    "orphans of thinking on one line": ("extract", lambda n: "</think>" * (n // 8) + "x"),
+    "blanks in a printed call": ("extract", lambda n: f"<tool_call>{{{' ' * n}}}x"),
+    "a count of digits": ("the log of a verification", lambda n: "9" * n),
+    "a name of many parts": ("the log of a verification", lambda n: f"FAILED {'a.' * (n // 2)}x - y\n"),
+    "many names of many parts": ("the log of a verification", lambda n: f"FAILED {'a.' * 200}x - y\n" * (n // 412)),
+    "an encoding": ("the form of a file", lambda n: f"# coding: {'a' * n}\n\udcff"),
+}
+
+
+@pytest.mark.parametrize("case", QUADRATIC)
+def test_what_took_quadratic_time_is_linear(case: str) -> None:
+    reader, make = QUADRATIC[case]
+    assert growth(tolerant(READERS[reader]), make) <= SLACK
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=texts(), reader=st.sampled_from(sorted(READERS)))
+def test_nothing_but_an_error_of_safeexec_is_raised(text: str, reader: str) -> None:
+    tolerant(READERS[reader])(text)
+
+
+def test_digits_of_a_log_are_bounded() -> None:
+    for log in ("9" * 5000 + " passed", "1" * 64_000, "FAILED x\n" + "8" * 4301 + " failed, 3 passed in 1s"):
+        verdict = VERIFIER._read(False, log, {})
+        assert verdict.passed in (None, 3)
+
+
+def test_names_of_many_parts_are_compared_in_little_memory() -> None:
+    before = Verification(False, "", outcomes={f"{'a.' * 240}{n}": "passed" for n in range(5000)}, passed=5000)
+    after = Verification(False, "", frozenset(before.outcomes), 0, outcomes=dict.fromkeys(before.outcomes, "failed"))
+    assert "tests fail that did not before" in after.worse_than(before)
+
+
+def test_a_process_may_not_fill_the_memory_of_the_host_with_names() -> None:
+    witness = Witness()
+    told = 0
+    with pytest.raises(ValueError, match="too long"):
+        for number in range(10**6):
+            witness.witness(f"{number}{'x' * 2000}", "passed")
+            told += 1
+    assert sum(map(len, witness.outcomes)) <= MAX_CHARACTERS and told > 10_000
+
+
+# Transcripts and recorded runs
+
+LINES = {
+    "digits": '{"kind": "task", "task": "t", "n": ' + "9" * 10_000 + "}",
+    "a long fraction": '{"kind": "task", "task": "t", "n": 0.' + "9" * 10_000 + "}",
+    "nesting": '{"kind": "task", "task": ' + "[" * 100_000,
+    "not a number": '{"kind": "reply", "text": "", "usage": {"prompt": NaN}}',
+    "a huge count": '{"kind": "reply", "text": "", "usage": {"prompt": 1e999}}',
+    "another kind": '{"kind": ["task"], "task": "t"}',
+    "no object": "[]",
+    "NUL": "\0",
+}
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_a_hostile_line_is_an_error_that_names_it(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"kind": "task", "task": "t"}\n' + line + "\n")
+    with pytest.raises(TranscriptError, match=r"run\.jsonl:2: "):
+        Transcript.load(path)
+
+
+@given(text=texts())
+@settings(max_examples=100, deadline=None)
+def test_any_file_is_a_transcript_or_an_error(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("run") / "run.jsonl"
+    path.write_bytes(b'{"kind": "task", "task": "t"}\n' + text.encode("utf-8", "surrogatepass") + b"\n")
+    try:
+        Transcript.load(path)
+    except TranscriptError:
+        pass
+
+
+def notices(length: int) -> list[dict[str, str]]:
+    return [{"kind": "task", "task": "t"}, *[{"kind": "notice", "text": "n"}] * (length // 4)]
+
+
+def calls_and_tasks(length: int) -> list[dict[str, str]]:
+    step = {"kind": "step", "source": "", "outcome": "ok", "observation": "o", "call": "c"}
+    return [{"kind": "task", "task": "t"}, *[step, {"kind": "task", "task": "t"}] * (length // 8)]
+
+
+@pytest.mark.parametrize("make", [notices, calls_and_tasks])
+def test_a_long_transcript_is_put_together_in_linear_time(make: Callable[[int], list[dict[str, str]]]) -> None:
+    assert growth(lambda entries: conversation(entries, "s", 10**9), make, 1 << 14, 1 << 18) <= SLACK
+    (_, last) = conversation(notices(400), "s", 10**9)
+    assert last == Message("user", "t" + "\n\nn" * 100)
+
+
+# What comes out of a sandbox
+
+SURVEY = {"rows": 1, "columns": [], "width": 1, "head": [], "complete": True, "options": {}}
+NO_SURVEYS: list[object] = [
+    None, 1, "x", [], {}, {**SURVEY, "rows": 10**5000}, {**SURVEY, "rows": -1}, {**SURVEY, "width": float("inf")},
+    {**SURVEY, "head": {"a": 1}}, {**SURVEY, "columns": [1]}, {**SURVEY, "head": [[[["x"]]]]}, {**SURVEY, "options": 1},
+    {**SURVEY, "head": [[10**5000]]}, {**SURVEY, "columns": "x" * 1000},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("found", NO_SURVEYS, ids=range(len(NO_SURVEYS)))
+def test_a_survey_that_the_program_did_not_write_is_refused(found: object) -> None:
+    with pytest.raises((TypeError, KeyError, ValueError, OverflowError)):
+        _read("data.csv", found)
+
+
+def test_a_survey_is_cut() -> None:
+    column = {"name": "n" * 10**6, "type": "t" * 10**6, "missing": 0, "low": "l" * 10**6, "high": "h", "distinct": 1}
+    columns = [{**column, "examples": ["e" * 10**6] * 1000}] * 1000
+    found = {**SURVEY, "columns": columns, "head": [["c" * 10**6] * 1000] * 1000}
+    survey = _read("data.csv", found)
+    assert isinstance(survey, FileSurvey) and len(survey.render()) < 100_000
+
+
+ANSWERS: list[object] = [10**5000, [10**5000], {10**5000: 1}, "x" * 10**6, [[]] * 1000, float("nan")]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=range(len(ANSWERS)))
+def test_any_answer_has_words(answer: object) -> None:
+    assert as_text(answer)
+
+
+def test_a_log_is_read_to_a_bound() -> None:
+    verdict = VERIFIER._read(False, "x\n" * MAX_LOG + "1 passed", {})
+    assert verdict.passed == 1 and len(verdict.log) < 10_000
+    assert json.dumps(verdict.log)
