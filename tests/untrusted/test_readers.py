@@ -26,6 +26,7 @@ from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
 
+
 def _json(text: str) -> object:
     """Whatever cannot be read is a ValueError."""
     try:

@@ -48,13 +48,13 @@ _REMOVED = (
 
 def is_test(path: str) -> bool:
     """Whether a path looks like a test: its name, or a directory of tests."""
-    *directories, name = PurePosixPath(path.lower()).parts
+    *directories, name = PurePosixPath(path.lower()).parts or ("",)
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
 
 
 def is_configuration(path: str) -> bool:
     """Whether a file decides, by its name, what a verification runs; or, hidden, what hooks, editors and CI run."""
-    parts = PurePosixPath(path.lower()).parts
+    parts = PurePosixPath(path.lower()).parts or ("",)
     return parts[-1] in _CONFIGURATION or any(part.startswith(".") for part in parts)
 
 
