@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from safeexec import Policy, Result, Sandbox, Session
 from safeexec.linux.probe import Probe, probe
@@ -21,6 +22,10 @@ from tests.footprint import Footprint, difference, family, footprint, leaks
 
 OpenSandbox = Callable[[str], Sandbox]
 OpenSession = Callable[..., Session]
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:
