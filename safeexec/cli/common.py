@@ -42,13 +42,9 @@ def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
 
 
 def read_source(name: str) -> str:
-    """The text of a source file, or of standard input for ``-``. Raises OSError; text that is not UTF-8 is a
-    ValueError.
-    """
-    if name == "-":
-        return sys.stdin.read()
+    """The text of a source file, or of standard input for ``-``. Raises OSError, also for text that is not UTF-8."""
     # The user's own word: a pipe is welcome (`<(…)`), a program without end is not.
-    with open(name, "rb") as file:
+    with open(sys.stdin.fileno(), "rb", closefd=False) if name == "-" else open(name, "rb") as file:
         data = file.read(MAX_SOURCE + 1)
     if len(data) > MAX_SOURCE:
         raise OSError(f"{name} has more than {MAX_SOURCE} bytes")

@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-from safeexec.cli.common import add_policy_option
+from safeexec.cli.common import add_policy_option, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ def main(options: argparse.Namespace) -> int:
     _print("This machine", machine)
     if session:
         _print(f"A session of {policy.name}", session)
-    print(
+    tell(
         f"\n{problem}"
         if problem
         else f"\n{policy.name}: all that it requires is active, and every attempt was refused"
@@ -74,6 +74,6 @@ def _plain(rows: Iterable[Mechanism]) -> list[dict[str, Any]]:
 
 
 def _print(title: str, rows: Iterable[Mechanism]) -> None:
-    print(f"\n{title}")
+    tell(f"\n{title}")
     for row in rows:
-        print(f"  {'yes' if row.active else 'NO ':3} {row.name:24} {row.detail}")
+        tell(f"  {'yes' if row.active else 'NO ':3} {row.name:24} {row.detail}")

@@ -7,14 +7,13 @@ import json
 import sys
 from collections import Counter
 from contextlib import AbstractContextManager, nullcontext
-from io import BytesIO
 from pathlib import Path
-from tokenize import detect_encoding
 from typing import Any
 
 from safeexec.cli.common import MAX_SOURCE, tell
 from safeexec.text import one_line
 from safeexec.untrusted.below import read_named
+from safeexec.untrusted.source_text import encoding_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +63,8 @@ def _source(path: Path) -> str:
     """
     data = read_named(path, max_bytes=MAX_SOURCE)
     try:
-        return data.decode(detect_encoding(BytesIO(data).readline)[0])
-    except (SyntaxError, UnicodeDecodeError):
+        return data.decode(encoding_of(data) or "utf-8")
+    except UnicodeError:
         return data.decode("utf-8", "replace")
 
 

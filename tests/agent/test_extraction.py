@@ -46,6 +46,11 @@ RULES = {
         "code",
         "a = 1 < 2\n\nb = 2",
     ),
+    "escaped tag with a reference of many digits": (
+        f"&lt;code&gt;\nx = '&#{'9' * 5000};'\n&lt;/code&gt;",
+        "code",
+        "x = '\ufffd'",
+    ),
     "escaped tag with attributes": (
         "&lt;code lang=&quot;python&quot;&gt;\na = 1 &lt; 2\n&lt;/code&gt;",
         "code",

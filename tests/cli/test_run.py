@@ -124,6 +124,29 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     assert "not UTF-8" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_standard_input_that_is_not_text() -> None:
+    done = subprocess.run([sys.executable, "-m", "safeexec", "run", "-"], input=b"x = '\xff'", capture_output=True)
+    assert done.returncode == 2
+    assert b"not UTF-8" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_declared_encodings_that_are_no_charsets(tmp_path: Path) -> None:
+    for codec in ("rot13", "undefined", "punycode", "hex", "no_such_codec"):
+        (tmp_path / f"{codec}.py").write_text(f"# coding: {codec}\nprint('é')\n", encoding="utf-8")
+    (tmp_path / "latin.py").write_bytes("# coding: latin-1\nassert 'é' == chr(233)\n".encode("latin-1"))
+    done = safeexec("run", "--many", str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "6 programs: 6 ok\n", "")
+
+
+def test_the_name_of_a_policy_does_not_act_on_a_terminal(tmp_path: Path) -> None:
+    policy = tmp_path / "a\x1b[31mb.yaml"
+    policy.write_text("description: d\nextends: calculator\n")
+    for command in (["doctor", "-p"], ["card"], ["policy", "show"]):
+        done = safeexec(*command, str(policy))
+        assert done.returncode in (0, 1)
+        assert done.stdout and "\x1b" not in done.stdout + done.stderr, command
+
+
 def test_check_runs_nothing_and_shows_line_caret_rule_and_hint(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("print('run')\nimport subprocess\n")

@@ -5,17 +5,9 @@ as they were. Pure.
 from __future__ import annotations
 
 import codecs
-import re
 from dataclasses import dataclass
-from encodings.aliases import aliases
 
-_CHARSETS = ("iso8859", "cp", "koi8", "mac", "shift_jis", "euc", "gb", "big5")
-"""Codecs that are believed when a source declares one; others of Python are no charsets, and some cost quadratic
-time. They are known by their names: looking a codec up imports a module of that name.
-"""
-_DECLARATION = re.compile(rb"[ \t\f]*+#.*?coding[:=][ \t]*+([-\w.]{1,40})")
-_DECLARED_BYTES = 400
-_KNOWN = frozenset(codec for codec in aliases.values() if codec.startswith(_CHARSETS))
+from safeexec.untrusted.source_text import encoding_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +41,10 @@ def form_of(data: bytes) -> TextForm | None:
 
 def _encoding(data: bytes) -> str:
     """UTF-8, or what the source declares, or Latin-1: each byte is a character there, so every text comes back."""
-    for encoding in ("utf-8", _declared(data)):
+    for encoding in ("utf-8", encoding_of(data) or "latin-1"):
         try:
             if data.decode(encoding).encode(encoding) == data:
                 return encoding
         except UnicodeError:
             continue
-    return "latin-1"
-
-
-def _declared(data: bytes) -> str:
-    """The charset that one of the first two lines declares (PEP 263), or Latin-1."""
-    for line in data[:_DECLARED_BYTES].split(b"\n")[:2]:
-        if found := _DECLARATION.match(line):
-            name = found[1].decode("ascii").lower().replace("-", "_").replace(".", "_")
-            codec = aliases.get(name, name)
-            return codec if codec in _KNOWN else "latin-1"
     return "latin-1"

@@ -122,7 +122,7 @@ class _InputBytes:
         return _own_stream("stdin").buffer.readlines(hint)
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(_own_stream("stdin").buffer)
+        return iter(self.readline, b"")  # the buffer is its own iterator, and leads to the class that opens files
 
     def fileno(self) -> int:
         """0."""

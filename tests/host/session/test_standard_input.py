@@ -150,7 +150,13 @@ def test_open_opens_the_input_and_nothing_else(open_session: Open) -> None:
 
 def test_the_stand_in_leads_to_no_file(open_session: Open) -> None:
     session = open_session("calculator")
-    for source in ("sys.stdin.buffer.raw", "type(sys.stdin.buffer)('/etc/passwd').read()", "sys.stdin.__self__"):
+    for source in (
+        "iter(sys.stdin.buffer).raw",
+        "iter(open(0, 'rb')).detach()",
+        "sys.stdin.buffer.raw",
+        "type(sys.stdin.buffer)('/etc/passwd').read()",
+        "sys.stdin.__self__",
+    ):
         assert not session.run(f"import sys\n{source}", stdin="x").ok, source
 
 
