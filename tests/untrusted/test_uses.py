@@ -63,6 +63,7 @@ WHY = {
     "host/files/workspace_files.py": BOUND + "by descriptor without a link; sizes first, regular files with one name",
     "host/sandbox.py": OWN + "a file of the kernel, numbers of the policy",
     "host/session/standard_input.py": OWN + "its own pipe",
+    "host/session/output.py": BOUND + "pages of output, in one pass for marks of ten bytes",
     "host/session/session.py": BOUND + "names of checkpoints and the start of a source, each in one pass",
     "host/startup/confinement.py": OWN + "files of the kernel and of the installation",
     "host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
