@@ -38,8 +38,6 @@ WHY = {
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
     "agent/repair/judges.py": BOUND + "the lines of a patch, each in one pass; nothing is imported",
-    "agent/repair/texts.py": BOUND
-    + "400 bytes of a file, for the encoding that they declare; its name is looked up in a table",
     "agent/repair/verification.py": BOUND
     + "a log that the output limit has cut; numbers of nine digits at most; archives are written",
     "agent/snippets.py": BOUND
