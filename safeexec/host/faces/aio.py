@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from safeexec.errors import SandboxClosed
 from safeexec.host.faces.blocking import environment
 from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
-from safeexec.host.session.listeners import Listeners
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
 
@@ -292,10 +291,8 @@ class AsyncSession:
         on_progress: OnProgress | None = None,
     ) -> Result:
         """Run one step, as `Session.run`. Cancelling the task stops the step and restores the state."""
-        listeners = Listeners(on_output, on_stdout, on_stderr, on_display, on_progress)
-        return await drive(
-            self._core.run(source, timeout=timeout, atomic=atomic, listeners=listeners, stdin=stdin, argv=argv)
-        )
+        told = (on_output, on_stdout, on_stderr, on_display, on_progress)
+        return await drive(self._core.run(source, timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv))
 
     async def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
         """Run one SQL query over the session's frames and files, as `Session.sql`."""
@@ -324,7 +321,9 @@ class AsyncSession:
         Leaving the loop early stops the step and restores the state.
         """
         return Stream(
-            lambda on_output: self._core.run(source, timeout=timeout, atomic=atomic, listeners=Listeners(on_output))
+            lambda on_output: self._core.run(
+                source, timeout=timeout, atomic=atomic, told=(on_output, None, None, None, None)
+            )
         )
 
     def cancel(self) -> bool:

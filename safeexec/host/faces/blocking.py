@@ -335,11 +335,9 @@ class Session:
         Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
         in the result.
         """
-        from safeexec.host.session.listeners import Listeners
-
-        listeners = Listeners(on_output, on_stdout, on_stderr, on_display, on_progress)
+        told = (on_output, on_stdout, on_stderr, on_display, on_progress)
         return drive(
-            self._core.run(source, timeout=timeout, atomic=atomic, listeners=listeners, stdin=stdin, argv=argv),
+            self._core.run(source, timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv),
             call_tool,
         )
 

@@ -24,9 +24,18 @@ class Listeners(NamedTuple):
 
     def of_streams(self, out: OutputFile, err: OutputFile) -> tuple[tuple[OutputFile, tuple[OnOutput, ...]], ...]:
         """Each stream that somebody listens to, and who."""
+        if self is NOBODY:
+            return ()
         heard = ((out, (self.stdout, self.output)), (err, (self.stderr, self.output)))
         told = ((file, tuple(hear for hear in ears if hear is not None)) for file, ears in heard)
         return tuple((file, ears) for file, ears in told if ears)
 
 
 NOBODY = Listeners()
+Callbacks = tuple["OnOutput | None", "OnOutput | None", "OnOutput | None", "OnDisplay | None", "OnProgress | None"]
+"""The fields of `Listeners`, in their order."""
+
+
+def listeners_of(given: Callbacks) -> Listeners:
+    """Most steps have none: those cost nothing."""
+    return Listeners(*given) if any(given) else NOBODY

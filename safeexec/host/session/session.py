@@ -35,7 +35,7 @@ from safeexec.host.session.decode import Told, build_killed, build_result, decod
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
-from safeexec.host.session.listeners import NOBODY, Listeners
+from safeexec.host.session.listeners import NOBODY, Listeners, listeners_of
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
     from safeexec.host.files.workspace_files import FileInfo
     from safeexec.host.session.home import Home
+    from safeexec.host.session.listeners import Callbacks
     from safeexec.host.session.spare import Spare
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
@@ -474,11 +475,11 @@ class SessionCore:
         *,
         timeout: float | None,
         atomic: bool,
-        listeners: Listeners = NOBODY,
+        told: Callbacks,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
     ) -> Core[Result]:
-        """Run one step and give its result."""
+        """Run one step and give its result. `told`: who hears of it while it runs."""
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = self._timeout(timeout)
@@ -487,6 +488,7 @@ class SessionCore:
             return self._too_long(size)
         self.step += 1
         self._sources.add(self.step, source)
+        listeners = listeners_of(told)
         text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
         request = m.Execute(self.step, text, stdin is not None, arguments, shows)
         if stdin is None:
@@ -626,7 +628,7 @@ class SessionCore:
         line.err.begin()
         self.calls_of_step, calls = 0, len(self.tool_records)
         watch = self._watch(runner, timeout)
-        self.watched.begin(runner.pid, watch.cpu_start)
+        self.watched.account.begin(runner.pid, watch.cpu_start)
         step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, lane, given)
