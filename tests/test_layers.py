@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": {
         "reports",
         "policy",
+        "untrusted",
         "hints",
         "compiler",
         "facades",

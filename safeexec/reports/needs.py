@@ -16,7 +16,14 @@ from safeexec.policy.kernel import wanted
 from safeexec.policy.plans import language_plan
 from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin
+from safeexec.untrusted.source_text import has_long_name
 
+MAX_NAMES = 300
+"""Names of modules and builtins that one program may use: each is judged by itself, which takes a millisecond."""
+MAX_LENGTH = 1000
+"""Characters of a dotted name."""
+MAX_PARTS = 8
+"""Parts of a dotted name that are judged; what comes behind are attributes, which the compiler judges."""
 Key: TypeAlias = tuple[str, str]
 """Kind and name of what is refused."""
 
@@ -42,7 +49,15 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def needs(policy: PolicyData, source: str) -> Needs:
-    """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python."""
+    """Everything `source` uses, judged by `policy`. Raises `PolicyError` for text that is no Python, that is longer
+    than a step of the policy, or that uses more than `MAX_NAMES` names.
+    """
+    if len(source) > policy.limits.step_source_kb << 10:
+        raise PolicyError(
+            f"the program has {len(source)} characters; limits.step_source_kb allows {policy.limits.step_source_kb} KiB"
+        )
+    if has_long_name(source):
+        raise PolicyError("the program holds a dotted name of too many parts")
     program, judge = _Mentions(source), _judge(policy)
     found = program.needs(judge)
     wished = {_key(need): need for need in found if not need.answer.allowed}
@@ -108,8 +123,9 @@ class _Mentions:
             elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
                 self._import_from(node, node.module)
         bound = bound_names(tree)
+        inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         for node in nodes:
-            if isinstance(node, ast.Attribute):
+            if isinstance(node, ast.Attribute) and id(node) not in inner:
                 self._attribute(node)
             elif isinstance(node, ast.Name) and is_builtin(node.id) and node.id not in bound:
                 _note(self.builtins, node.id, node)
@@ -130,6 +146,8 @@ class _Mentions:
             if any(name == objection.name or name.startswith(f"{objection.name}.") for name in refused):
                 continue
             refused.add(objection.name)
+            if len(refused) > MAX_NAMES:
+                raise _too_much()
             found.append(Need(objection.line, judge.about(objection)))
         return sorted(found, key=lambda need: need.line)
 
@@ -156,7 +174,16 @@ class _Mentions:
 
 
 def _note(uses: dict[str, int], name: str, node: ast.stmt | ast.expr) -> None:
+    if len(name) > MAX_LENGTH:
+        raise PolicyError(f"line {node.lineno} names something in more than {MAX_LENGTH} characters")
+    name = ".".join(name.split(".", MAX_PARTS)[:MAX_PARTS])
     uses[name] = min(node.lineno, uses.get(name, node.lineno))
+    if len(uses) > MAX_NAMES:
+        raise _too_much()
+
+
+def _too_much() -> PolicyError:
+    return PolicyError(f"the program uses more than {MAX_NAMES} names that a policy judges; ask for parts of it")
 
 
 def _no_python(error: BaseException) -> PolicyError:

@@ -26,3 +26,15 @@ def encoding_of(data: bytes) -> str | None:
             codec = aliases.get(name, name)
             return codec if codec in _KNOWN else None
     return None
+
+
+MAX_PARTS = 200
+"""Parts of a dotted name in a program that the host parses."""
+_LONG_NAME = re.compile(rf"(?:\.[\s\\]*+\w++[\s\\]*+){{{MAX_PARTS}}}")
+
+
+def has_long_name(source: str) -> bool:
+    """Whether a dotted name has too many parts: CPython's parser copies that of an import once for each of its parts,
+    and keeps every copy (20,000 parts: 400 MB).
+    """
+    return source.count(".") >= MAX_PARTS and _LONG_NAME.search(source) is not None

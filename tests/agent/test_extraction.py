@@ -180,3 +180,9 @@ def test_what_is_too_long_to_be_a_step_is_not_parsed() -> None:
     assert Parser(1 << 20).parses("a;" * (1 << 17))
     assert not Parser(4 << 20).parses("a;" * (1 << 20))
     assert extract("```python\n" + "a;" * (1 << 20) + "\n```").kind == "code"
+
+
+def test_a_dotted_name_that_would_fill_the_memory_is_not_parsed() -> None:
+    source = "import " + "a." * 400_000 + "b"
+    assert Parser(len(source)).parse(source) is None
+    assert extract(f"<code>\n{source}\n</code>").kind == "code"

@@ -17,7 +17,9 @@ from safeexec.compiler.step import compile_step
 from safeexec.facades import tables
 from safeexec.facades.access import allowed_submodules
 from safeexec.facades.build import RefusedImport, importer
+from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.syntax import NODES, SAMPLES, WORDS
+from safeexec.reports.why import Judge
 
 ROOT = Path(__file__).parents[1]
 NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
@@ -374,3 +376,35 @@ def test_long_programs_are_walked_without_recursion():
 def test_a_program_that_is_no_python():
     with pytest.raises(PolicyError, match="line 1"):
         Policy.load("standard").needs("def")
+
+
+HOSTILE_PROGRAMS = {
+    "many modules": "".join(f"import a{number}\n" for number in range(20_000)),
+    "many names of modules": "".join(f"from numpy import a{number}\n" for number in range(8_000)),
+    "many attributes of a module": "import numpy\n" + "".join(f"numpy.a{number}\n" for number in range(8_000)),
+    "a module of many parts": "import " + "a." * 100_000 + "b",
+    "longer than a step": "a\n" * 200_000,
+    "deep": "-" * 100_000 + "1",
+    "a NUL": "\0",
+    "a lone surrogate": "'\ud800'",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE_PROGRAMS)
+def test_a_hostile_program_is_refused_before_each_name_is_judged(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    plain = Judge.imported
+    monkeypatch.setattr(Judge, "imported", lambda self, name: [asked.append(name), plain(self, name)][1])
+    try:
+        Policy.load("standard").needs(HOSTILE_PROGRAMS[kind])
+    except PolicyError:
+        pass
+    assert len(asked) <= MAX_NAMES and all(name.count(".") < MAX_PARTS for name in asked)
+
+
+def test_only_the_whole_of_a_chain_of_attributes_is_read() -> None:
+    found = Policy.load("calculator").needs("import json\njson.decoder.JSONDecoder\nlist(json.loads('[]')).copy()")
+    assert [need.answer.name for need in found.needs if need.answer.name.startswith("json")] == [
+        "json.decoder.JSONDecoder",
+        "json.loads",
+    ]

@@ -22,7 +22,7 @@ from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.saving import is_picture
-from safeexec.untrusted.source_text import encoding_of
+from safeexec.untrusted.source_text import encoding_of, has_long_name
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
@@ -51,6 +51,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,
+    "source_text.has_long_name": has_long_name,
     "source_text.encoding_of": lambda text: encoding_of(text.encode("utf-8", "surrogatepass")),
     "yaml_text.read_yaml": lambda text: read_yaml(text, "a policy"),
     "yaml_text.plain_scalar": plain_scalar,
