@@ -14,6 +14,7 @@ from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event, is_answer
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event
 from safeexec.agent.snippets import Parser
+from safeexec.text import shorten
 
 if TYPE_CHECKING:
     from safeexec import Policy
@@ -41,7 +42,7 @@ _MAX_BITS = 1 << 16
 """Of an int that is written out: 20,000 digits; the work grows with their square."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MathAnswer:
     """A mathematical answer. `verified` says that `code` computes the value (it is not just written there), and, run
     alone in a fresh session, gave it again.
@@ -53,6 +54,9 @@ class MathAnswer:
     """The program that computes the value; empty where the model computed nothing."""
     verified: bool
     run: AgentResult
+
+    def __repr__(self) -> str:
+        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}>"
 
     @property
     def ok(self) -> bool:
@@ -164,10 +168,17 @@ def _written(run: AgentResult) -> str:
 
 def _same(a: Any, b: Any) -> bool:
     """Whether two answers are the same; nan is."""
+    return type(a) is type(b) and (_holds(lambda: repr(a) == repr(b)) or _holds(lambda: a == b))
+
+
+def _holds(comparison: Callable[[], Any]) -> bool:
+    """False also where values cannot be compared: an int of 5000 digits has no repr, two arrays no truth, a signaling
+    NaN no comparison.
+    """
     try:
-        return type(a) is type(b) and (repr(a) == repr(b) or bool(a == b))
-    except ValueError:  # repr of an int of 5000 digits; == of two arrays
-        return type(a) is type(b) and type(a) is not list and bool(a == b)
+        return bool(comparison())
+    except (ValueError, TypeError, ArithmeticError, RecursionError):
+        return False
 
 
 # Stated or computed

@@ -72,7 +72,7 @@ class AgentUsage:
         return self.prompt_tokens + self.completion_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AgentResult:
     """The outcome of a run. Truthy when it ended with an answer; `reason` says in words why it ended."""
 
@@ -83,6 +83,9 @@ class AgentResult:
     stop: Stop
     reason: str
     transcript: Transcript
+
+    def __repr__(self) -> str:
+        return f"<AgentResult {self.stop}: {short_repr(self.answer, 80)}, {len(self.steps)} steps>"
 
     @property
     def ok(self) -> bool:
@@ -112,7 +115,7 @@ def as_text(answer: Any) -> str:
         return answer.repr
     try:
         return str(answer)
-    except ValueError:
+    except (ValueError, TypeError, ArithmeticError, RecursionError):
         return short_repr(answer)
 
 

@@ -157,10 +157,10 @@ class FileSurvey:
     def render(self) -> str:
         """A few lines for a prompt or a report."""
         if self.problem:
-            return f"{self.name}: could not be read as a table: {self.problem}"
+            return f"{_printable(self.name)}: could not be read as a table: {self.problem}"
         rows = f"{self.rows} rows" if self.complete else f"at least {self.rows} rows"
         width = max(self.width, len(self.columns))
-        lines = [f"{self.name}: {rows}, {width} columns"]
+        lines = [f"{_printable(self.name)}: {rows}, {width} columns"]
         if self.options:
             arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in self.options.items())]
             lines[0] += f", read by pd.read_csv({', '.join(arguments)})"

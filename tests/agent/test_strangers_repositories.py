@@ -237,3 +237,22 @@ def test_what_is_applied_runs_as_nobody_else(repository: Path) -> None:
     copy = mended(repository)
     copy.apply(copy.changed)
     assert (repository / "src/m.py").stat().st_mode & 0o7777 == 0o755
+
+
+def test_what_a_person_is_shown_is_printable(repository: Path) -> None:
+    (repository / "src/\x1b[2Jm.py").write_text("x = '\x1b]0;title\x07'\n")
+    shown: list[str] = []
+
+    def approval(action: str, diff: str) -> bool:
+        shown.extend((action, diff))
+        return True
+
+    delete = "<execute_python>\nfor path in list_files('src'):\n    if path != 'src/m.py':\n        delete_file(path)\n"
+    mend = (
+        "replace_text('src/m.py', 'return 1', 'return 2  # \\u202e pytest')\nprint(verify('mend'))\n</execute_python>"
+    )
+    model = ScriptedModel([delete + mend, "Done.", "Done."])
+    result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"], approval=approval).run()
+    assert result.ok and shown and result.warnings
+    assert not {"\x1b", "\x07", "\u202e"} & set("".join((*shown, *result.warnings, *result.touched_tests)))
+    assert "\u202e" in result.diff, "a diff is as it is, for programs"

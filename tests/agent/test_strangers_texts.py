@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from safeexec.agent import Message, Reply, ToolCall, Transcript, TranscriptError, extract
 from safeexec.agent.extraction import without_thinking
 from safeexec.agent.loop import _code_of
+from safeexec.agent.mathematics import MathAnswer, _same
 from safeexec.agent.models.attempts import retry_after_seconds
-from safeexec.agent.outcome import as_text
+from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
 from safeexec.agent.repair.edits import apply_hunks, parse_diff, replace_passage
 from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
@@ -223,3 +225,16 @@ def test_a_log_is_read_to_a_bound() -> None:
     verdict = VERIFIER._read(False, "x\n" * MAX_LOG + "1 passed", {})
     assert verdict.passed == 1 and len(verdict.log) < 10_000
     assert json.dumps(verdict.log)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=range(len(ANSWERS)))
+def test_any_result_has_a_repr(answer: object) -> None:
+    run = AgentResult(answer, (), AgentUsage(), "final_answer", "r", Transcript())
+    assert len(repr(run)) < 300
+    assert len(repr(MathAnswer(answer, as_text(answer), "", True, run))) < 300
+
+
+def test_answers_that_cannot_be_compared_are_not_the_same() -> None:
+    assert _same([10**5000], [10**5000]) and _same(float("nan"), float("nan"))
+    assert not _same({10**5000: Decimal("sNaN")}, {10**5000: Decimal("sNaN")})
+    assert not _same([Decimal("sNaN")], [Decimal(1)]) and not _same(1, 1.0)

@@ -15,6 +15,7 @@ from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
 from safeexec.agent.repair.verification import Verification, Verifier
 from safeexec.agent.transcript import shorten
+from safeexec.text import printable
 
 Approval = Callable[[str, str], bool | str]
 """Sees an action in words and the diff it would make. True, and nothing else, lets it happen; a text is the reason why
@@ -24,6 +25,7 @@ not.
 _MAX_LISTED = 500
 _MAX_FOUND = 100
 _MAX_SHOWN = 20_000
+_MAX_VERIFICATIONS = 100
 
 
 class Bench:
@@ -37,6 +39,7 @@ class Bench:
         self._journal = Journal()
         self._approval = approval
         self._notes: list[str] = []
+        self._verifications = 0
         self.first = self.last = verifier.run(copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
@@ -82,6 +85,8 @@ class Bench:
         found = []
         for path in self._below(directory):
             data = self.copy.read_bytes(path) or b""
+            if pattern.isascii() and pattern.encode() not in data:
+                continue  # what is text here has ASCII as it is, and many files need not be decoded
             form = form_of(data)
             if form is None:
                 continue
@@ -176,7 +181,7 @@ class Bench:
             raise PermissionError(
                 f"{action}: needs the approval of a person, and nobody is there to ask; mend the code itself"
             )
-        answer = self._approval(action, diff)
+        answer = self._approval(printable(action), printable(diff))
         if answer is not True:
             reason = answer if isinstance(answer, str) else "was not approved"
             raise PermissionError(f"{action}: {reason}; find another way")
@@ -185,6 +190,9 @@ class Bench:
 
     def verify(self, message: str = "") -> str:
         """Run the verification. Better: the changes are committed under `message`. Worse: they are rolled back."""
+        self._verifications += 1
+        if self._verifications > _MAX_VERIFICATIONS:
+            raise RepairError(f"{_MAX_VERIFICATIONS} verifications were run, and a repair has no more")
         pending = self.copy.pending
         verdict = self._verifier.run(self.copy)
         judged = self._judge(verdict, pending, message)
@@ -198,7 +206,7 @@ class Bench:
         approved = any(is_test(path) or is_configuration(path) for path in pending)
         if reason := verdict.worse_than(self.last, may_lose_failing=approved):
             self.copy.roll_back()
-            self.rolled_back.append(reason)
+            self.rolled_back.append(printable(reason))
             files = ", ".join(pending)
             return (
                 f"{head} ROLLED BACK, because {reason}. The files are again as they were at the last commit: {files}."
@@ -215,6 +223,7 @@ class Bench:
     def settle(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""
         if self.copy.pending:
+            self._verifications = 0
             self.verify("Change left at the end")
             self.copy.roll_back()
 
@@ -222,7 +231,7 @@ class Bench:
     def touched_tests(self) -> list[str]:
         """Tests that the commits edited or deleted, in words."""
         return [
-            f"{path}: {self._how(path)}"
+            printable(f"{path}: {self._how(path)}")
             for path in self.copy.changed
             if is_test(path) and self.copy.was(path) is not None
         ]
@@ -241,7 +250,7 @@ class Bench:
                 if module:
                     found.append(f"{path}: added; it is imported instead of the installed module {module!r}")
                 found += suspicions(path, self.copy.diff([path]))
-        return [*found, *self._notes]
+        return [printable(warning) for warning in (*found, *self._notes)]
 
     def _how(self, path: str) -> str:
         if self.copy.was(path) is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from safeexec.agent.errors import RepairError
-from safeexec.untrusted.below import Found, new_file, opened, read_file, walk
+from safeexec.untrusted.below import Found, directory_below, new_file, opened, read_file, walk
 
 LEFT_OUT = frozenset(
     {
@@ -81,7 +81,8 @@ def _left_out(directory: int, name: str) -> bool:
     if name in LEFT_OUT:
         return True
     try:
-        os.lstat(f"{name}/pyvenv.cfg", dir_fd=directory)
+        with directory_below(directory, name) as inner:
+            os.lstat("pyvenv.cfg", dir_fd=inner)
     except OSError:
         return False
     return True

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.witness import MAX_CALLS, SOURCE, Witness
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec import Policy
@@ -243,7 +244,7 @@ class Verifier:
         self, ok: bool, log: str, outcomes: Mapping[str, str], *, ended: str = "exit", exit_at: str = ""
     ) -> Verification:
         """The verdict of a run, from what the witness told; without one from the log."""
-        log = log[-MAX_LOG:]
+        log = printable(log[-MAX_LOG:])
         log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
         if ok and not outcomes and _runs_tests(self.argv):
             ok = False
