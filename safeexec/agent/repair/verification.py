@@ -73,6 +73,8 @@ _COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfa
 MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""
 _MAX_LINE = 400
+_PROCESSES = 64
+"""Tests may fork."""
 _TELLING = re.compile(
     r"^(?:E  |>  |FAILED|ERROR|FAIL:|\w+Error\b|\w+Exception\b|_{4,} .* _{4,}|\S+:\d+: |Traceback|  File )"
 )
@@ -193,6 +195,7 @@ class Verifier:
         self._limits = {
             "memory_mb": memory_mb,
             "workspace_files": 20_000,
+            "processes": _PROCESSES,
             "max_wall_seconds": max(timeout, 1.0),
             "wall_seconds": timeout,
         }
