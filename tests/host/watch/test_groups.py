@@ -25,7 +25,7 @@ def core_sandbox() -> Iterator[Sandbox]:
     """Guests that may fork, so that each session has a group of either tier."""
     if not (row := groups.mechanisms()[1]).active:
         pytest.skip(f"control groups are {row.detail}")
-    with Sandbox(Policy.load("confined-python").replace(processes=8, cpu_seconds=1)) as opened:
+    with Sandbox(Policy.load("confined-python").replace(processes=64, cpu_seconds=1)) as opened:
         yield opened
 
 
