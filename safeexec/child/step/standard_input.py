@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from safeexec.facades.replacements.streams import current_stream, lend_input, take_input_back
+from safeexec.facades.replacements.streams import current_stream, set_has_input
 
 STDIN = 0
 NO_ARGUMENTS = ("",)
@@ -43,14 +43,14 @@ class StandardInput:
         os.close(fd)
         self._stream = self._open()
         self._builtins.update(self._lent)
-        lend_input(self._stream)
+        set_has_input(True)
 
     def end(self) -> None:
         """The step has ended. What the guest put in place of `sys.stdin` stays its own."""
         sys.argv = list(NO_ARGUMENTS)
         if self._stream is None:
             return
-        take_input_back()
+        set_has_input(False)
         os.dup2(self._empty, STDIN)
         if sys.stdin is self._stream:
             self._open()

@@ -209,23 +209,19 @@ def current_stream(name: str) -> Any:
 
 def current_input() -> Any:
     """What guest code sees as ``sys.stdin``. Raises AttributeError where the step has no input."""
-    if sys.stdin is _GUEST.get("stdin", _UNSET) or _lent:
+    if sys.stdin is _GUEST.get("stdin", _UNSET) or _has_input:
         return current_stream("stdin")
     raise AttributeError("stdin")
 
 
-_lent: list[TextIO] = []
-"""The standard input of the step that runs."""
+_has_input = False
+"""Whether the step that runs has a standard input."""
 
 
-def lend_input(stream: TextIO) -> None:
-    """A step begins that has a standard input."""
-    _lent[:] = [stream]
-
-
-def take_input_back() -> None:
-    """The step has ended."""
-    _lent.clear()
+def set_has_input(given: bool) -> None:
+    """A step that has a standard input begins, or has ended."""
+    global _has_input
+    _has_input = given
 
 
 def assign_stream(name: str, stream: Any) -> None:

@@ -186,10 +186,6 @@ class History(Generic[C]):
         # In calls of C code: another thread may ask, that sweeps a branch of the session.
         return list(dict.fromkeys((*self._copies, *[copy for _, copy in list(self.named.values())])))
 
-    def state_of(self, copy: C) -> State | None:
-        """The state that `copy` is of; None for one that is lost."""
-        return self._copies.get(copy)
-
     def copies_of(self, state: State) -> list[C]:
         """The copies of a state's memory: the surest first, and of these the ones with a name."""
         found = [copy for copy, of in self._copies.items() if of.memory is state.memory]

@@ -389,11 +389,6 @@ class SessionCore:
         return self.line.born
 
     @property
-    def reached(self) -> int:
-        """The step whose state this is: less than `step` after one that was undone."""
-        return self.line.history.current.step
-
-    @property
     def protection(self) -> list[Mechanism]:
         """What holds this session, and what does not and why."""
         from safeexec.host.watch import accountant, groups

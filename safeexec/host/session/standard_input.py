@@ -56,17 +56,18 @@ class StandardInput:
 
     def sent(self) -> None:
         """The child has its end: the pipe is fed from now on."""
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
+        self._give_up_end()
         if self._feeder is not None:
             self._feeder.start()
 
-    def close(self) -> str | None:
-        """The step has ended: nothing more is read from what was given. Says why the input ended early, if it did."""
+    def _give_up_end(self) -> None:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def close(self) -> str | None:
+        """The step has ended: nothing more is read from what was given. Says why the input ended early, if it did."""
+        self._give_up_end()
         if self._memory >= 0:
             os.ftruncate(self._memory, 0)
             os.close(self._memory)
