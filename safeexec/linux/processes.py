@@ -457,9 +457,9 @@ def end_strays(
     all that it keeps, and nothing is killed. With `reapers`, the processes that orphans fall to, a group without
     orphans is let go at once: 0.05 ms.
     """
-    if not signal_group(leader_fd, leader, signal.SIGSTOP):
-        return True
-    try:
+    try:  # around the signal too: an interrupt right after it would leave everything stopped
+        if not signal_group(leader_fd, leader, signal.SIGSTOP):
+            return True
         return _kill_strays(leader, keep, reapers, time.monotonic() + seconds)
     finally:
         signal_group(leader_fd, leader, signal.SIGCONT)

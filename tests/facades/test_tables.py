@@ -95,8 +95,14 @@ def test_every_public_name_is_judged(name: str) -> None:
         item
         for item in public - judged
         if not isinstance(_value(module, item), types.ModuleType) and _has(module, item)
+        if not _is_a_guard(_value(module, item))
     }
     assert not unjudged
+
+
+def _is_a_guard(value: object) -> bool:
+    """Whether the child's language layer has put it into the module: another test may have had one in this process."""
+    return str(getattr(value, "__module__", "")).startswith("safeexec.")
 
 
 @pytest.mark.parametrize("name", MODULES)

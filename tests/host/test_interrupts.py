@@ -203,7 +203,7 @@ interrupted = 0
 with Sandbox(sys.argv[1]) as sandbox, sandbox.session() as session:
     session.run("n = 0\\nopen('f', 'w').write('0')").check()
     session.checkpoint("base")
-    thread = threading.Thread(target=storm)
+    thread = threading.Thread(target=storm, daemon=True)
     thread.start()
     for number in range(40):
         try:

@@ -377,13 +377,14 @@ class Line:
     # Ending
 
     def stop(self) -> Core[None]:
-        """End the running process and its strays."""
-        if self.runner is not None:
-            self.sandbox.gate.withdraw(self.runner.pid)
-            try:
-                yield from self.runner.stop(self)
-            finally:
-                self.runner = None
+        """End the running process and its strays. Interrupted, it is to be done again: the runner stays until it is
+        done.
+        """
+        if (runner := self.runner) is not None:
+            self.sandbox.gate.withdraw(runner.pid)
+            yield from runner.stop(self)
+            self.runner = None
+            runner.channel.close()
 
     def end_processes(self) -> list[int]:
         """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""

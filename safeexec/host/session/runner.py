@@ -106,7 +106,4 @@ class Runner:
 
     def stop(self, owner: LineageMember) -> Core[None]:
         """End it and what guest code has forked; wait until it is gone."""
-        try:
-            yield from self.lineage.end_runner(self.channel, owner)
-        finally:
-            self.channel.close()
+        yield from self.lineage.end_runner(self.channel, owner)

@@ -184,9 +184,9 @@ class Lineage:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
         is.
         """
-        processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
-        runner.kill()
-        try:
+        try:  # around the signal too: an interrupt right after it would leave the copies stopped
+            processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
+            runner.kill()
             gone = yield from runner.ended(monotonic() + KILL_SECONDS)
         finally:
             self._gate.interrupted(self.leader)
