@@ -55,13 +55,24 @@ class Changes(Struct, frozen=True):
 
 
 class Display(Mapping[str, "str | bytes"]):
-    """One rich result: MIME type → data, text as str, pictures as bytes. Guest code made it: show it, do not run it."""
+    """One rich result: MIME type → data, text as str, pictures as bytes. Guest code made it: show it, do not run it.
 
-    __slots__ = ("_data", "truncated")
+    With `update` it takes the place of what was shown under its `display_id` before.
+    """
 
-    def __init__(self, data: Mapping[str, str | bytes], truncated: bool = False) -> None:
+    __slots__ = ("_data", "display_id", "truncated", "update")
+
+    def __init__(
+        self,
+        data: Mapping[str, str | bytes],
+        truncated: bool = False,
+        display_id: str | None = None,
+        update: bool = False,
+    ) -> None:
         self._data = {mime: _as_text(mime, item) for mime, item in data.items()}
         self.truncated = truncated
+        self.display_id = display_id
+        self.update = update
 
     def __getitem__(self, mime: str) -> str | bytes:
         return self._data[mime]

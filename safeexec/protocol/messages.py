@@ -50,6 +50,10 @@ class Display(msgspec.Struct, array_like=True):
 
     data: Annotated[dict[str, bytes], msgspec.Meta(max_length=64)]
     truncated: bool = False
+    display_id: Annotated[str, msgspec.Meta(max_length=200)] | None = None
+    """By what the guest updates it."""
+    update: bool = False
+    """Whether it takes the place of those that were shown with the same id."""
 
 
 class ChangesReport(msgspec.Struct, array_like=True):
@@ -187,7 +191,7 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     argv: list[str] | None = None
     """`sys.argv` while the step runs."""
     shows: bool = False
-    """Whether its displays are told as they come (`Shown`), besides in its answer."""
+    """Whether its displays are told as they come (`Shown`), besides in its answer; its value is in the answer alone."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):

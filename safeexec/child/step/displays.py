@@ -5,6 +5,7 @@ Costs nothing where no library is loaded: `collect` of a plain value takes 0.3 u
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -19,10 +20,29 @@ MAX_BYTES = 4 << 20
 """Bytes of one form of one display."""
 MAX_STEP_BYTES = 16 << 20
 """Bytes of all displays of a step. A frame of the protocol holds 64 MiB."""
+_ID_CHARACTERS = 200
 _FORMS = {"svg": "image/svg+xml"}
 """Short names of forms that are made on request."""
 _MIME = re.compile(r"[a-z]+/[A-Za-z0-9.+\-]{1,80}\Z")
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range})
+
+
+class DisplayHandle:
+    """What `display(value, display_id=…)` answers: `update(value)` shows another value in its place."""
+
+    __slots__ = ("display_id", "update")
+
+    def __init__(self, display_id: str, update: Callable[[Any], None]) -> None:
+        self.display_id = display_id
+        self.update = update
+
+    def __repr__(self) -> str:
+        return f"<DisplayHandle display_id={self.display_id}>"
+
+
+def new_id() -> str:
+    """An id that no other display has: of no generator that guests or forks share."""
+    return os.urandom(16).hex()
 
 
 class Displays:
@@ -33,14 +53,40 @@ class Displays:
         self._left = MAX_STEP_BYTES
         self._left_out = 0
         self.tell: Callable[[Display], None] | None = None
-        """Hears of each display as it comes."""
+        """Hears of each display as it comes; the step's value is none."""
         figures.set_on_show(self.show_figures)
 
-    def display(self, *values: Any, include: str | tuple[str, ...] | list[str] = ()) -> None:
-        """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms."""
+    def display(
+        self,
+        *values: Any,
+        include: str | tuple[str, ...] | list[str] = (),
+        display_id: str | bool | None = None,
+    ) -> DisplayHandle | None:
+        """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
+        `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place.
+        """
+        name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
+        self._display(values, include, name, update=False)
+        if name is None:
+            return None
+
+        def update(value: Any) -> None:
+            self._display((value,), include, name, update=True)
+
+        return DisplayHandle(name, update)
+
+    def _display(
+        self,
+        values: tuple[Any, ...],
+        include: str | tuple[str, ...] | list[str],
+        display_id: str | None,
+        *,
+        update: bool,
+    ) -> None:
         wanted = (include,) if type(include) is str else tuple(include)
+        forms = tuple(_FORMS.get(form, form) for form in wanted if type(form) is str)
         for value in values:
-            self._show(value, tuple(_FORMS.get(form, form) for form in wanted if type(form) is str))
+            self._show(value, forms, display_id, update)
             if figures.figure_of(value) is not None:
                 figures.close_figure(value)  # or it would be drawn a second time when the step ends
 
@@ -109,9 +155,9 @@ class Displays:
         except Exception:  # the value still has its repr
             return
         if data:
-            self._add(data)
+            self._add(data, tell=False)
 
-    def _show(self, value: Any, include: tuple[str, ...]) -> None:
+    def _show(self, value: Any, include: tuple[str, ...], display_id: str | None = None, update: bool = False) -> None:
         from safeexec.child.step.rich import failed, plain, rich
 
         try:
@@ -120,12 +166,16 @@ class Displays:
                 data["text/plain"] = plain(value)
         except Exception as error:
             data = {"text/plain": failed(value, error)}
-        self._add(data)
+        self._add(data, display_id, update)
 
-    def _add(self, data: dict[str, Any]) -> None:
-        if len(self._shown) >= MAX_DISPLAYS:
+    def _add(
+        self, data: dict[str, Any], display_id: str | None = None, update: bool = False, *, tell: bool = True
+    ) -> None:
+        replaced = [place for place, shown in enumerate(self._shown) if update and shown.display_id == display_id]
+        if len(self._shown) >= MAX_DISPLAYS and not replaced:
             self._left_out += 1
             return
+        self._left += sum(len(item) for place in replaced for item in self._shown[place].data.values())
         kept: dict[str, bytes] = {}
         dropped: list[str] = []
         for mime, item in data.items():
@@ -143,7 +193,10 @@ class Displays:
             note = f"\n({', '.join(dropped)} left out: at most {MAX_BYTES} bytes each, {MAX_STEP_BYTES} per step)"
             kept["text/plain"] = kept.get("text/plain", b"")[: 64 << 10] + note.encode()
         if kept:
-            display = Display(kept, truncated=bool(dropped))
-            self._shown.append(display)
-            if self.tell is not None:
+            display = Display(kept, bool(dropped), display_id, update)
+            for place in replaced:
+                self._shown[place] = display
+            if not replaced:
+                self._shown.append(display)
+            if self.tell is not None and tell:
                 self.tell(display)

@@ -330,7 +330,8 @@ class Session:
         which is streamed while the program reads it. `argv` is its `sys.argv`, the program's name first.
 
         `on_output` gets whole lines of output while the step runs, `on_stdout` and `on_stderr` those of one stream,
-        `on_display` what it displays, `on_progress` description, count and total of its progress bars (tqdm).
+        `on_display` what it displays (its value is in the result alone), `on_progress` description, count and total of
+        its progress bars (tqdm).
 
         Raises `PolicyError` for a timeout out of bounds, `SessionBusy`, `SessionClosed`. What guest code does wrong is
         in the result.

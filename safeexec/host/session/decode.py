@@ -175,7 +175,9 @@ def told_changes(report: m.ChangesReport) -> Changes:
 def displays(reports: list[m.Display]) -> tuple[Any, ...]:
     from safeexec.results import Display
 
-    return tuple(Display(dict(report.data), report.truncated) for report in reports[:NAMES])
+    return tuple(
+        Display(dict(report.data), report.truncated, report.display_id, report.update) for report in reports[:NAMES]
+    )
 
 
 def restored(result: Result, notes: list[str], remaining: tuple[str, ...]) -> Result:

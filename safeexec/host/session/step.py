@@ -35,6 +35,8 @@ LEAST_DELIVER_SECONDS = 0.1
 """How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
 DESCRIPTION = 200
 """Characters of what a progress bar says of itself; a child that sends more is none of ours."""
+TOLD_BYTES = 64 << 20
+"""Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
 FREEZE_SECONDS = 3.0
 """How long a step that must end may go on because the state before it has no checkpoint yet."""
 OVER: Final = Verdict("ok", "")
@@ -54,6 +56,7 @@ class Step:
         "_secured",
         "_stops",
         "_streams",
+        "_told_bytes",
         "cpu",
         "files",
         "in_tool",
@@ -90,6 +93,7 @@ class Step:
         """Whether a host tool runs, so that nobody sees what is done to the step."""
         self.listening = False
         """Whether a listener runs: as long as it does, nobody looks at the deadline but the accountant."""
+        self._told_bytes = 0
         self._over = False
         self._fate: dict[None, Verdict] = {}
         self._secured = False
@@ -166,7 +170,9 @@ class Step:
             elif isinstance(message, m.Progress) and (hear := self._listeners.progress) is not None:
                 self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
             elif isinstance(message, m.Shown) and (show := self._listeners.display) is not None:
-                self._tell(show, displays([message.display])[0])
+                self._told_bytes += 1000 + sum(map(len, message.display.data.values()))
+                if self._told_bytes <= TOLD_BYTES:
+                    self._tell(show, displays([message.display])[0])
             if monotonic() >= look:
                 if (verdict := (yield from self._look())) is not None:
                     return verdict

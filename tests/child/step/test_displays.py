@@ -31,6 +31,30 @@ def test_display_takes_any_values_in_order() -> None:
     assert forms(shown) == []
 
 
+def test_an_update_takes_the_place_of_what_was_shown() -> None:
+    shown = Displays()
+    told: list[Any] = []
+    shown.tell = lambda display: told.append((display.data["text/plain"], display.display_id, display.update))
+    handle = shown.display(1, display_id=True)
+    assert handle is not None
+    shown.display("between")
+    handle.update(2)
+    assert forms(shown) == [{"text/plain": b"2"}, {"text/plain": b"'between'"}]
+    assert [(text, update) for text, _, update in told] == [(b"1", False), (b"'between'", False), (b"2", True)]
+    assert told[0][1] == told[2][1] == handle.display_id != told[1][1]
+    handle.update(3)  # in a later step, whose result has it
+    assert forms(shown) == [{"text/plain": b"3"}]
+
+
+def test_more_updates_than_displays() -> None:
+    shown = Displays()
+    handle = shown.display(0, display_id="bar")
+    assert handle is not None
+    for number in range(1000):
+        handle.update(number)
+    assert forms(shown) == [{"text/plain": b"999"}]
+
+
 class Rich:
     def _repr_html_(self) -> str:
         return "<b>rich</b>"

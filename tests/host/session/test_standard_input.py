@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from safeexec import AsyncSandbox, Session
+from safeexec.host.session import step
 from safeexec.host.session.standard_input import MOST_ARGUMENTS, StandardInput, checked_arguments
 
 PROFILES = ("calculator", "data-analysis", "confined-python")
@@ -303,6 +304,23 @@ def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) 
     assert told["err"] == result.stderr == "two\n"
     assert sorted(told["both"].split()) == ["four", "one", "two"]
     assert told["display"] == result.displays[0].text
+
+
+def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> None:
+    heard: list[str | None] = []
+    source = "class Shown:\n    def _repr_html_(self): return '<b>'\ndisplay('a')\nShown()"
+    result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
+    assert heard == ["'a'"]
+    assert result.displays[1].html == "<b>"
+
+
+def test_what_a_listener_hears_of_displays_is_bounded(open_session: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step, "TOLD_BYTES", 100_000)
+    heard: list[str | None] = []
+    source = "handle = display(0, display_id=True)\nfor n in range(300):\n    handle.update(n)"
+    result = open_session("data-analysis").run(source, on_display=lambda display: heard.append(display.text))
+    assert result.displays[0].text == "299"
+    assert 50 < len(heard) < 100
 
 
 def test_a_listener_that_raises_undoes_the_step(open_session: Open) -> None:
