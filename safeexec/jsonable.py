@@ -1,14 +1,17 @@
-"""Any value or result as what `json.dumps` takes. Pure."""
+"""Any value or result as what `json.dumps` takes, and back. Pure."""
 
 from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from safeexec.protocol.values.format import Opaque
+from safeexec.protocol.values import decode, encode
+from safeexec.protocol.values.format import MAX_DEPTH, Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
@@ -48,6 +51,38 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
     return {"type": type_name(kind), "repr": short_repr(value, 2000)}
 
 
+def from_jsonable(value: Any, depth: int = _DEPTH) -> Any:
+    """What `jsonable` made of bytes is bytes again, and what `exact` made of any value is that value.
+
+    Raises ValueError for base64 that is none, and `ProtocolError` for a value that cannot be read.
+    """
+    if not depth:
+        return value
+    if type(value) is list:
+        return [from_jsonable(item, depth - 1) for item in value]
+    if type(value) is not dict:
+        return value
+    if value.keys() == _MARKED and type(value["base64"]) is str and value["type"] in _FROM_BASE64:
+        return _FROM_BASE64[value["type"]](base64.b64decode(value["base64"], validate=True))
+    return {key: from_jsonable(item, depth - 1) for key, item in value.items()}
+
+
+def exact(value: Any, max_bytes: int) -> dict[str, Any]:
+    """Any value in the form that loses nothing of it: ``{"type": "encoded", "base64": ...}``, in the format of
+    `protocol.values`. What is larger arrives as `Opaque`.
+    """
+    data = encode(value, max_bytes=max_bytes, max_depth=MAX_DEPTH, arrays=True).data
+    return {"type": "encoded", "base64": base64.b64encode(data).decode("ascii")}
+
+
+_MARKED = {"type", "base64"}
+_FROM_BASE64: dict[str, Callable[[bytes], Any]] = {
+    "bytes": bytes,
+    "bytearray": bytearray,
+    "encoded": partial(decode, arrays=True),
+}
+
+
 def result_to_dict(result: StepData) -> dict[str, Any]:
     """A result with all its parts, pictures as base64."""
     usage, error, changes = result.usage, result.error, result.changes
@@ -59,7 +94,7 @@ def result_to_dict(result: StepData) -> dict[str, Any]:
         "text": result.text,
         "stdout": result.stdout,
         "stderr": result.stderr,
-        "displays": [_display(display) for display in result.displays],
+        "displays": [display_to_dict(display) for display in result.displays],
         "error": None if error is None else _error(error),
         "changes": {
             "created": list(changes.created),
@@ -75,10 +110,12 @@ def result_to_dict(result: StepData) -> dict[str, Any]:
         "refusals": [_error(entry) for entry in result.refusals],
         "notes": list(result.notes),
         "remaining": list(result.remaining),
+        "exit_status": result.exit_status,
     }
 
 
-def _display(display: Display) -> dict[str, Any]:
+def display_to_dict(display: Display) -> dict[str, Any]:
+    """A display by its MIME types, pictures as base64."""
     return {
         "data": {
             mime: base64.b64encode(data).decode("ascii") if isinstance(data, bytes) else data

@@ -12,7 +12,7 @@ import safeexec
 
 ROOT = Path(safeexec.__file__).parent
 TOP = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
-FACES = {"adapters", "agent", "cli"}
+FACES = {"adapters", "agent", "cli", "servers"}
 PUBLIC_MODULES = {
     "errors",
     "outcomes",

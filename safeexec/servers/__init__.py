@@ -1,0 +1,1 @@
+"""The doors for programs: one table of methods, and what serves it."""

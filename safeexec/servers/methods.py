@@ -1,0 +1,185 @@
+"""The one table of what clients may ask for. Data: the pipe, HTTP and the client all read it.
+
+A method that begins with ``sandbox.`` takes the name of a policy that the server offers, one with ``session.`` the id
+of an open session. Otherwise names and parameters are those of `AsyncSandbox` and `AsyncSession`. All shapes are
+closed. Nothing here is a path or a setting of the server.
+
+Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base64": …}``, and, where a client says
+``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.jsonable`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+
+from safeexec import Policy, Result
+from safeexec.outcomes import ToolCallRecord, Variable
+
+MAX_MESSAGE = 64 << 20
+"""Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
+
+PARSE, REQUEST, METHOD, PARAMETERS, INTERNAL, OURS = -32700, -32600, -32601, -32602, -32603, -32000
+"""The error codes of JSON-RPC; `OURS` is an exception of safeexec, whose class is told."""
+
+
+class Bytes(Struct, frozen=True, tag="bytes", forbid_unknown_fields=True):
+    """Bytes as JSON: ``{"type": "bytes", "base64": "…"}``."""
+
+    base64: bytes
+
+
+class Method(NamedTuple):
+    """One row. `parameters` and `answer` are msgspec structs, which check what arrives and describe themselves as JSON
+    Schema; the answer of a step is a `Result` in the form of `Result.to_dict()`.
+    """
+
+    name: str
+    about: str
+    parameters: type[Struct]
+    answer: type[Struct]
+
+
+TIGHTENED = ("checkpoints", "on_error", *type(Policy().limits).__struct_fields__)
+"""What a client may tighten for a session of its own; the policy says which values are possible."""
+Data = str | Bytes
+Seconds = float | None
+Arguments = Annotated[list[str], Meta(max_length=10_000)]
+Name = Annotated[str, Meta(max_length=1000)]
+Files = Annotated[dict[Name, Data], Meta(max_length=10_000)]
+
+_SANDBOX: dict[str, Any] = {"policy": (Name | None, None)}
+_SESSION: dict[str, Any] = {"session": Name}
+_STEP: dict[str, Any] = {"timeout": (Seconds, None), "exact": (bool, False)}
+_PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None)}
+_TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None))
+
+
+def _method(name: str, about: str, parameters: dict[str, Any], answer: type[Struct] | dict[str, Any]) -> Method:
+    words = "".join(part.title() for part in name.replace("_", ".").split("."))
+    base = _SANDBOX if name.startswith("sandbox.") else _SESSION
+    return Method(
+        name,
+        about,
+        _shape(f"{words}Parameters", base | parameters),
+        _shape(f"{words}Answer", answer) if isinstance(answer, dict) else answer,
+    )
+
+
+def _shape(name: str, fields: dict[str, Any]) -> type[Struct]:
+    given = [(field, *kind) if isinstance(kind, tuple) else (field, kind) for field, kind in fields.items()]
+    return msgspec.defstruct(name, given, kw_only=True, frozen=True, forbid_unknown_fields=True)
+
+
+class Protection(Struct, frozen=True):
+    """A row of `protection`."""
+
+    name: str
+    active: bool
+    detail: str = ""
+
+
+class CheckpointRow(Struct, frozen=True):
+    """A row of `checkpoints`."""
+
+    name: str
+    parent: str | None
+    step: int
+    automatic: bool
+    age: float
+    memory_mb: float
+
+
+METHODS = {
+    row.name: row
+    for row in (
+        _method(
+            "sandbox.run",
+            "Run one program in a session of its own.",
+            {"source": str, **_STEP, **_PROGRAM, "files": (Files, {}), "label": (Name | None, None)},
+            Result,
+        ),
+        _method("sandbox.check", "What the policy refuses in a source. Nothing runs.", {"source": str}, Result),
+        _method(
+            "sandbox.session",
+            "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",
+            {"files": (Files, {}), "label": (Name | None, None), "queue_seconds": (Seconds, None), **_TIGHTENED},
+            {"session": str},
+        ),
+        _method(
+            "sandbox.restore",
+            "Open a session that goes on from a state that `session.save` gave.",
+            {"state": Bytes, "trust": (Literal["signed", "kernel-only"], "signed")},
+            {"session": str},
+        ),
+        _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
+        _method("sandbox.protection", "What the kernel does for every session.", {}, {"protection": list[Protection]}),
+        _method(
+            "session.run",
+            "Run one step. With `stream` its output is told while it runs.",
+            {"source": str, **_STEP, **_PROGRAM, "atomic": (bool, False), "stream": (bool, False)},
+            Result,
+        ),
+        _method(
+            "session.sql",
+            "Run one SQL query over the session's frames and files.",
+            {"query": str, "name": (Name, "result"), **_STEP},
+            Result,
+        ),
+        _method("session.cancel", "Stop the running step. Its state is restored.", {}, {"cancelled": bool}),
+        _method(
+            "session.get",
+            "The value of a variable; `found` says whether there is one.",
+            {"name": Name, "exact": (bool, False)},
+            {"found": bool, "value": Any},
+        ),
+        _method("session.set", "Bind a variable to a value.", {"name": Name, "value": Any}, {}),
+        _method("session.remove", "Unbind a variable.", {"name": Name}, {}),
+        _method("session.names", "The names that the session's steps have bound.", {}, {"names": list[str]}),
+        _method("session.variables", "Every variable, described.", {}, {"variables": list[Variable]}),
+        _method("session.checkpoint", "Keep the state as it is now under a name.", {"name": Name}, {}),
+        _method(
+            "session.rollback",
+            "Go back to a checkpoint, or to before the last step. Tells the host-tool calls made since then.",
+            {"name": (Name | None, None)},
+            {"tool_calls": list[ToolCallRecord]},
+        ),
+        _method("session.checkpoints", "The checkpoints of the session.", {}, {"checkpoints": list[CheckpointRow]}),
+        _method("session.drop", "Give up a checkpoint.", {"name": Name}, {}),
+        _method(
+            "session.branch",
+            "New sessions that go on from the state as it is now.",
+            {"n": (int, 1)},
+            {"sessions": list[str]},
+        ),
+        _method(
+            "session.command",
+            "Run a program that the policy lists in the session's workspace; `cwd` is a directory in it.",
+            {"argv": Arguments, "cwd": (Name, "."), "timeout": (Seconds, None)},
+            {"result": dict[str, Any]},
+        ),
+        _method("session.read_file", "The bytes of a file of the workspace.", {"name": Name}, {"data": Bytes}),
+        _method("session.write_file", "Put a file into the workspace.", {"name": Name, "data": Data}, {}),
+        _method("session.list_files", "The names of the workspace's files.", {}, {"files": list[str]}),
+        _method(
+            "session.save",
+            "The variables and files as bytes, signed by the server; `unsaved` are names that are not in it, and why.",
+            {},
+            {"state": Bytes, "unsaved": dict[str, str]},
+        ),
+        _method(
+            "session.card",
+            "The policy, for a model's prompt.",
+            {"format": (Literal["text", "markdown", "json"], "text")},
+            {"card": str},
+        ),
+        _method("session.policy", "What the policy of this session says.", {}, {"policy": dict[str, Any]}),
+        _method(
+            "session.protection", "What the kernel does for this very session.", {}, {"protection": list[Protection]}
+        ),
+        _method("session.trust", "What is to be relied on in this session.", {}, {"trust": str}),
+        _method("session.close", "End the session and remove its files.", {}, {}),
+    )
+}

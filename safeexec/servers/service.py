@@ -1,0 +1,364 @@
+"""Does what the table of methods says for one client: its sandboxes by the name of their policy, its sessions by ids.
+
+A server has one `Service` per principal. What one opens, no other finds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import tempfile
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import msgspec
+
+from safeexec import AsyncSandbox, AsyncSession, Display, Policy, PolicyError, Result, SandboxError, SessionClosed
+from safeexec.jsonable import display_to_dict, from_jsonable, jsonable
+from safeexec.jsonable import exact as exactly
+from safeexec.servers.methods import (
+    INTERNAL,
+    MAX_MESSAGE,
+    METHOD,
+    METHODS,
+    OURS,
+    PARAMETERS,
+    Bytes,
+)
+
+Tell = Callable[[str, dict[str, Any]], object]
+"""Hears of a step that runs: ``session.output`` {session, stream, text}, ``session.display`` {session, data,
+truncated}, ``session.progress`` {session, description, done, total}.
+"""
+Answer = dict[str, Any]
+MAX_VALUE = MAX_MESSAGE // 2
+"""Bytes of one value in an answer, before base64."""
+
+
+class Problem(NamedTuple):
+    """Why a call failed: a code of JSON-RPC, the name of the exception's class, and what it says."""
+
+    code: int
+    type: str
+    message: str
+
+
+class BadCall(Exception):
+    """The call itself is wrong; `code` is one of JSON-RPC's."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def problem_of(error: BaseException) -> Problem:
+    """What a client is told. Of an error that is not ours, nothing but that there was one."""
+    name, text = type(error).__name__, str(error)
+    if isinstance(error, BadCall):
+        return Problem(error.code, "InvalidRequest", text)
+    if isinstance(error, SandboxError):
+        return Problem(OURS, name, text)
+    if isinstance(error, KeyError):
+        return Problem(PARAMETERS, name, str(error.args[0]) if error.args else "")
+    if isinstance(error, ValueError | TypeError):
+        return Problem(PARAMETERS, name, text)
+    return Problem(INTERNAL, "InternalError", "internal error")
+
+
+class Held:
+    """A session that a client has opened. `used` is when it was last called (monotonic seconds), `calls` how many are
+    under way.
+    """
+
+    __slots__ = ("calls", "sandbox", "session", "used")
+
+    def __init__(self, session: AsyncSession) -> None:
+        self.session = session
+        self.used = monotonic()
+        self.calls = 0
+
+
+class Service:
+    """What one client may reach.
+
+    `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
+    the same ways; None: the shipped profiles. `sandbox` are arguments for every `AsyncSandbox`.
+    """
+
+    def __init__(
+        self,
+        policy: str | os.PathLike[str] | Policy = "standard",
+        allowed: Iterable[str | os.PathLike[str] | Policy] | None = None,
+        **sandbox: Any,
+    ) -> None:
+        """Raises `PolicyError` for a policy that cannot be read."""
+        default = Policy.load(policy)
+        others = shipped() if allowed is None else {found.name: found for found in map(Policy.load, allowed)}
+        self.default = default.name
+        self.policies: dict[str, str | Policy] = {**others, default.name: default}
+        self.sessions: dict[str, Held] = {}
+        self._arguments = sandbox
+        self._sandboxes: dict[str, AsyncSandbox] = {}
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def close(self) -> None:
+        """End every sandbox with all its sessions; steps that run are stopped."""
+        self.sessions.clear()
+        while self._sandboxes:
+            _, sandbox = self._sandboxes.popitem()
+            await sandbox.close()
+
+    async def call(self, name: str, parameters: object, tell: Tell | None = None) -> Answer:
+        """The answer to one call, as what `json.dumps` takes.
+
+        Raises what `problem_of` explains. To cancel the task stops a step that runs, and restores its state.
+        """
+        method = METHODS.get(name)
+        if method is None:
+            raise BadCall(METHOD, f"there is no method {name[:100]!r}")
+        try:
+            given = msgspec.structs.asdict(msgspec.convert({} if parameters is None else parameters, method.parameters))
+        except msgspec.ValidationError as error:
+            raise BadCall(PARAMETERS, f"{name}: {error}") from None
+        verb = name.partition(".")[2]
+        if "session" not in given:
+            return await _ON_SANDBOX[verb](self, await self.sandbox(given.pop("policy")), **given)
+        held = self.held(identity := given.pop("session"))
+        held.calls += 1
+        try:
+            if act := _ON_SESSION.get(verb):
+                return await act(self, Session(identity, held.session, tell), **given)
+            return packed(method.answer, await _plainly(held.session, verb, given))
+        finally:
+            held.calls -= 1
+            held.used = monotonic()
+
+    async def sandbox(self, policy: str | None) -> AsyncSandbox:
+        """The open sandbox of a policy that the server offers. Raises `PolicyError` for another."""
+        name = self.default if policy is None else policy
+        if name not in self.policies:
+            raise PolicyError(f"no policy is called {name[:100]!r} here; there are {', '.join(sorted(self.policies))}")
+        async with self._opening[name]:
+            if name not in self._sandboxes:
+                self._sandboxes[name] = AsyncSandbox(self.policies[name], **self._arguments)
+            return await self._sandboxes[name].open()
+
+    def held(self, identity: str) -> Held:
+        """An open session by its id. Raises `SessionClosed`."""
+        held = self.sessions.get(identity)
+        if held is None:
+            raise SessionClosed("there is no such session; it may have been closed")
+        return held
+
+    def hold(self, session: AsyncSession) -> str:
+        """Keep a session under a new id."""
+        identity = secrets.token_urlsafe(16)
+        self.sessions[identity] = Held(session)
+        return identity
+
+
+class Session(NamedTuple):
+    """The session that a call is about."""
+
+    id: str
+    session: AsyncSession
+    tell: Tell | None
+
+
+def shipped() -> dict[str, str | Policy]:
+    """The profiles of this installation by name."""
+    return {
+        file.name[:-5]: file.name[:-5] for file in files("safeexec.policies").iterdir() if file.name.endswith(".yaml")
+    }
+
+
+def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:
+    """What a method returned as JSON: the one field of its answer, or none."""
+    fields = answer.__struct_fields__
+    return {fields[0]: _plain(returned)} if fields else {}
+
+
+def encoded(message: Any) -> bytes:
+    """JSON on one line, in ASCII. Raises SandboxError for more than `MAX_MESSAGE` bytes."""
+    data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("ascii")
+    if len(data) > MAX_MESSAGE:
+        raise SandboxError(f"the answer has {len(data)} bytes, and {MAX_MESSAGE} are the most that is sent")
+    return data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Policy):
+        return value.content()
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(item) for name, item in msgspec.structs.asdict(value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return jsonable(value)
+
+
+def _data(given: str | Bytes) -> bytes:
+    return given.base64 if isinstance(given, Bytes) else given.encode()
+
+
+async def _plainly(session: AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:
+    """What the method or the property of that name gives."""
+    found = getattr(session, verb)
+    returned = found(**given) if callable(found) else found
+    return await returned if isinstance(returned, Awaitable) else returned
+
+
+def _told(result: Result, exact: bool) -> Answer:
+    answer = result.to_dict()
+    if exact:
+        answer["value"] = exactly(result.value, MAX_VALUE)
+    return answer
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a step as the session takes them."""
+    if isinstance(given["stdin"], Bytes):
+        given["stdin"] = given["stdin"].base64
+    return given
+
+
+# Of sandboxes
+
+
+async def _opened(sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any) -> AsyncSession:
+    """A new session with the files `given` in its workspace."""
+    session = await sandbox.session(**{name: value for name, value in tightened.items() if value is not None})
+    try:
+        for name, data in given.items():
+            session.write_file(name, _data(data))
+    except BaseException:
+        await session.close()
+        raise
+    return session
+
+
+async def _run_program(
+    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
+) -> Answer:
+    async with await _opened(sandbox, files, label=label, checkpoints="off") as session:
+        return _told(await session.run(**_options(given)), exact)
+
+
+async def _check(service: Service, sandbox: AsyncSandbox, *, source: str) -> Answer:
+    return _told(await sandbox.check(source), False)
+
+
+async def _open_session(service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], **tightened: Any) -> Answer:
+    return {"session": service.hold(await _opened(sandbox, files, **tightened))}
+
+
+async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: Any) -> Answer:
+    with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
+        path = Path(directory, "state")
+        path.write_bytes(state.base64)
+        try:
+            return {"session": service.hold(await sandbox.restore(path, trust=trust))}
+        except SandboxError as error:
+            raise type(error)(str(error).replace(str(path), "what was sent")) from None
+
+
+async def _policy(service: Service, sandbox: AsyncSandbox) -> Answer:
+    return {"policy": _plain(sandbox.policy)}
+
+
+async def _protection(service: Service, sandbox: AsyncSandbox) -> Answer:
+    return {"protection": _plain(sandbox.protection)}
+
+
+# Of sessions
+
+
+async def _run(service: Service, at: Session, *, stream: bool, exact: bool, **given: Any) -> Answer:
+    return _told(
+        await at.session.run(**_options(given), **(_listeners(at, at.tell) if stream and at.tell else {})), exact
+    )
+
+
+def _listeners(at: Session, tell: Tell) -> dict[str, Any]:
+    session = {"session": at.id}
+
+    def heard(stream: str) -> Callable[[str], object]:
+        return lambda text: tell("session.output", {**session, "stream": stream, "text": text})
+
+    def seen(display: Display) -> None:
+        tell("session.display", session | display_to_dict(display))
+
+    def moved(description: str, done: float, total: float | None) -> None:
+        tell(
+            "session.progress",
+            {**session, "description": description, "done": jsonable(done), "total": jsonable(total)},
+        )
+
+    return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
+
+
+async def _sql(service: Service, at: Session, *, exact: bool, **given: Any) -> Answer:
+    return _told(await at.session.sql(**given), exact)
+
+
+async def _get(service: Service, at: Session, *, name: str, exact: bool) -> Answer:
+    value = await at.session.get(name, _NONE)
+    if value is _NONE:
+        return {"found": False, "value": None}
+    return {"found": True, "value": exactly(value, MAX_VALUE) if exact else jsonable(value)}
+
+
+async def _set(service: Service, at: Session, *, name: str, value: Any) -> Answer:
+    await at.session.set(name, from_jsonable(value))
+    return {}
+
+
+async def _branch(service: Service, at: Session, *, n: int) -> Answer:
+    return {"sessions": [service.hold(branch) for branch in await at.session.branch(n)]}
+
+
+async def _write_file(service: Service, at: Session, *, name: str, data: str | Bytes) -> Answer:
+    at.session.write_file(name, _data(data))
+    return {}
+
+
+async def _save(service: Service, at: Session) -> Answer:
+    with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
+        path = Path(directory, "state")
+        unsaved = await at.session.save(path)
+        if path.stat().st_size > MAX_VALUE:
+            raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
+        return {"state": jsonable(path.read_bytes()), "unsaved": unsaved}
+
+
+async def _close(service: Service, at: Session) -> Answer:
+    service.sessions.pop(at.id, None)
+    await at.session.close()
+    return {}
+
+
+_NONE = object()
+_ON_SANDBOX: dict[str, Callable[..., Awaitable[Answer]]] = {
+    "run": _run_program,
+    "check": _check,
+    "session": _open_session,
+    "restore": _restore,
+    "policy": _policy,
+    "protection": _protection,
+}
+_ON_SESSION: dict[str, Callable[..., Awaitable[Answer]]] = {
+    "run": _run,
+    "sql": _sql,
+    "get": _get,
+    "set": _set,
+    "branch": _branch,
+    "write_file": _write_file,
+    "save": _save,
+    "close": _close,
+}
+"""Those that need more than the method or the property of their name."""

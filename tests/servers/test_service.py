@@ -1,0 +1,238 @@
+"""One client's sandboxes and sessions: every method of the table does what the session's method of that name does."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from safeexec import Result
+from safeexec.jsonable import from_jsonable
+from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
+from safeexec.servers.service import Problem, Service, encoded, problem_of
+
+ABC = {"type": "bytes", "base64": "YWJj"}
+
+
+@asynccontextmanager
+async def serving(*arguments: Any, **options: Any) -> AsyncIterator[Service]:
+    service = Service(*arguments, **{"spare": 0, **options})
+    try:
+        yield service
+    finally:
+        await service.close()
+
+
+def served(test: Callable[[Service], Awaitable[None]], *arguments: Any, **options: Any) -> None:
+    async def main() -> None:
+        async with serving(*arguments, **options) as service:
+            await test(service)
+
+    asyncio.run(main())
+
+
+async def problem(service: Service, name: str, parameters: object = None) -> Problem:
+    with pytest.raises(BaseException) as raised:
+        await service.call(name, parameters)
+    return problem_of(raised.value)
+
+
+def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says() -> None:
+    seen: set[str] = set()
+
+    async def uses(service: Service) -> None:
+        async def call(name: str, /, **parameters: Any) -> Any:
+            answer = json.loads(encoded(await service.call(name, parameters)))
+            seen.add(name)
+            if METHODS[name].answer is not Result:
+                msgspec.convert(answer, METHODS[name].answer)
+            return answer
+
+        profile = {"policy": "confined-python"}
+        assert (await call("sandbox.run", source="print(input())", stdin="hi", **profile))["stdout"] == "hi\n"
+        assert (await call("sandbox.check", source="import os"))["outcome"] == "rejected"
+        assert (await call("sandbox.policy"))["policy"]["name"] == "calculator"
+        assert any(row["active"] for row in (await call("sandbox.protection"))["protection"])
+        at = await call("sandbox.session", memory_mb=128, files={"a.txt": "a", "b.bin": ABC}, **profile)
+        assert (await call("session.run", source="x = open('b.bin', 'rb').read(); x", **at))["value"] == ABC
+        assert await call("session.list_files", **at) == {"files": ["a.txt", "b.bin"]}
+        assert (await call("session.policy", **at))["policy"]["limits"]["memory_mb"] == 128
+        assert await call("session.get", name="x", **at) == {"found": True, "value": ABC}
+        assert await call("session.set", name="y", value=[ABC], **at) == {}
+        assert (await call("session.run", source="y", **at))["text"] == "[b'abc']"
+        assert await call("session.names", **at) == {"names": ["x", "y"]}
+        assert [row["type"] for row in (await call("session.variables", **at))["variables"]] == ["bytes", "list"]
+        assert await call("session.checkpoint", name="here", **at) == {}
+        assert "here" in [row["name"] for row in (await call("session.checkpoints", **at))["checkpoints"]]
+        assert await call("session.remove", name="y", **at) == {}
+        assert await call("session.rollback", name="here", **at) == {"tool_calls": []}
+        assert await call("session.names", **at) == {"names": ["x", "y"]}
+        assert await call("session.drop", name="here", **at) == {}
+        assert await call("session.cancel", **at) == {"cancelled": False}
+        assert await call("session.write_file", name="c", data=ABC, **at) == {}
+        assert await call("session.read_file", name="c", **at) == {"data": ABC}
+        assert (await call("session.sql", query="select 1 as one", **at))["outcome"] in ("ok", "error")  # duckdb or not
+        assert "confined-python" in (await call("session.card", **at))["card"]
+        assert await call("session.trust", **at) == {"trust": "policy"}
+        assert any(row["active"] for row in (await call("session.protection", **at))["protection"])
+        for branch in (await call("session.branch", n=2, **at))["sessions"]:
+            assert await call("session.close", session=branch) == {}
+        saved = await call("session.save", **at)
+        again = await call("sandbox.restore", state=saved["state"], **profile)
+        assert (await call("session.get", name="y", **again))["found"]
+        seen.add("session.command")  # no shipped profile allows one
+        assert (await problem(service, "session.command", {"argv": ["ls"], **at})).type == "PolicyError"
+
+    served(uses, "calculator")
+    assert seen == set(METHODS)
+
+
+def test_the_schema_of_every_row_can_be_made() -> None:
+    for row in METHODS.values():
+        schema = msgspec.json.schema(row.parameters)
+        assert schema["$defs"][row.parameters.__name__]["additionalProperties"] is False
+
+
+def test_values_cross_exactly_where_the_client_says_so() -> None:
+    async def uses(service: Service) -> None:
+        source = "from datetime import date\nx = {(1, 2): date(2020, 2, 29), 'b': {b'x'}}\nx"
+        at = await service.call("sandbox.session", {})
+        value = (await service.call("session.run", {**at, "source": source, "exact": True}))["value"]
+        got = await service.call("session.get", {**at, "name": "x", "exact": True})
+        assert value == got["value"]
+        await service.call("session.set", {**at, "name": "y", "value": value})
+        assert (await service.call("session.run", {**at, "source": "x == y"}))["value"] is True
+        assert {type(key) for key in from_jsonable(value)} == {tuple, str}
+
+    served(uses)
+
+
+def test_output_is_told_while_a_step_runs_and_in_order() -> None:
+    told: list[tuple[str, dict[str, Any]]] = []
+
+    async def uses(service: Service) -> None:
+        at = await service.call("sandbox.session", {})
+        source = "import sys\nprint('a')\nprint('b', file=sys.stderr)"
+        await service.call("session.run", {**at, "source": source}, lambda *event: told.append(event))
+        assert not told
+        await service.call("session.run", {**at, "source": source, "stream": True}, lambda *event: told.append(event))
+        assert sorted((params["stream"], params["text"]) for _, params in told) == [
+            ("stderr", "b\n"),
+            ("stdout", "a\n"),
+        ]
+        assert {name for name, _ in told} == {"session.output"}
+        assert {params["session"] for _, params in told} == {at["session"]}
+
+    served(uses)
+
+
+WRONG: list[tuple[str, Any, int, str]] = [
+    ("session.nothing", {}, METHOD, "InvalidRequest"),
+    ("__init__", {}, METHOD, "InvalidRequest"),
+    ("session.run", [], PARAMETERS, "InvalidRequest"),
+    ("session.run", {"session": "S"}, PARAMETERS, "InvalidRequest"),
+    ("session.run", {"session": "S", "source": "1", "timeout": "5"}, PARAMETERS, "InvalidRequest"),
+    ("session.run", {"session": "S", "source": "1", "more": 1}, PARAMETERS, "InvalidRequest"),
+    ("session.run", {"session": "S", "source": "1", "timeout": -1}, OURS, "PolicyError"),
+    ("session.run", {"session": "S", "source": "1", "stdin": {"type": "bytes", "base64": "!"}}, PARAMETERS, ""),
+    ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "UnicodeEncodeError"),
+    ("session.run", {"session": "S", "source": "1", "argv": ["\0"]}, PARAMETERS, "ValueError"),
+    ("session.run", {"session": "unknown", "source": "1"}, OURS, "SessionClosed"),
+    ("session.set", {"session": "S", "name": "no name", "value": 1}, PARAMETERS, "ValueError"),
+    ("session.set", {"session": "S", "name": "x", "value": {"type": "encoded", "base64": "AA=="}}, OURS, ""),
+    ("session.set", {"session": "S", "name": "x", "value": {"type": "bytes", "base64": "A"}}, PARAMETERS, ""),
+    ("session.remove", {"session": "S", "name": "x"}, PARAMETERS, "KeyError"),
+    ("session.rollback", {"session": "S", "name": "x"}, OURS, "CheckpointError"),
+    ("session.branch", {"session": "S", "n": 0}, PARAMETERS, "ValueError"),
+    ("session.branch", {"session": "S", "n": 10**17}, OURS, "CheckpointError"),
+    ("session.read_file", {"session": "S", "name": "../../etc/passwd"}, OURS, "WorkspaceError"),
+    ("sandbox.session", {"memory_mb": 1 << 19}, OURS, "PolicyError"),
+    ("sandbox.session", {"danger_allow_commands": ["sh"]}, PARAMETERS, "InvalidRequest"),
+    ("sandbox.session", {"filesystem": {"read": ["/"]}}, PARAMETERS, "InvalidRequest"),
+    ("sandbox.session", {"files": {"../x": "y"}}, OURS, "WorkspaceError"),
+    ("sandbox.run", {"source": "1", "policy": "/etc/passwd"}, OURS, "PolicyError"),
+    ("sandbox.run", {"source": "1", "policy": "calculator.yaml"}, OURS, "PolicyError"),
+    ("sandbox.restore", {"state": {"type": "bytes", "base64": "AAAA"}}, OURS, "StateFileError"),
+]
+
+
+def test_a_wrong_call_is_told_as_what_it_is() -> None:
+    async def uses(service: Service) -> None:
+        at = await service.call("sandbox.session", {})
+        for name, given, code, kind in WRONG:
+            told = await problem(service, name, {**given, **at} if "S" in str(given) else given)
+            assert (told.code, told.type.startswith(kind)) == (code, True), (name, given, told)
+            assert told.message and "/tmp" not in told.message and "Traceback" not in told.message
+        assert (await service.call("session.run", {**at, "source": "1 + 1"}))["value"] == 2
+
+    served(uses, "confined-python")
+
+
+def test_of_a_fault_of_our_own_nothing_is_told() -> None:
+    assert problem_of(OSError("/secret/path")) == Problem(INTERNAL, "InternalError", "internal error")
+
+
+def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("extends: calculator\n")
+
+    async def uses(service: Service) -> None:
+        assert set(service.policies) == {"mine", "standard"}
+        assert (await service.call("sandbox.policy", {}))["policy"]["name"] == "mine"
+        assert (await service.call("sandbox.policy", {"policy": "standard"}))["policy"]["name"] == "standard"
+        for name in ("calculator", str(mine), "confined-python"):
+            assert "there are mine, standard" in (await problem(service, "sandbox.policy", {"policy": name})).message
+
+    served(uses, mine, ["standard"])
+    assert {"calculator", "standard", "confined-python"} <= Service(mine).policies.keys()
+
+
+def test_two_clients_do_not_find_each_others_sessions() -> None:
+    async def uses(service: Service) -> None:
+        async with serving("calculator") as other:
+            at = await other.call("sandbox.session", {})
+            assert (await problem(service, "session.close", at)).type == "SessionClosed"
+            assert (await other.call("session.run", {**at, "source": "1"}))["ok"]
+
+    served(uses, "calculator")
+
+
+def test_a_session_is_for_one_call_at_a_time_and_others_run_beside_it() -> None:
+    async def uses(service: Service) -> None:
+        at, beside = [await service.call("sandbox.session", {}) for _ in range(2)]
+        endless = asyncio.create_task(service.call("session.run", {**at, "source": "while True: pass", "timeout": 60}))
+        while not service.sessions[at["session"]].calls:
+            await asyncio.sleep(0)
+        assert (await service.call("session.run", {**beside, "source": "1"}))["ok"]
+        while (await problem(service, "session.checkpoint", {**at, "name": "x"})).type != "SessionBusy":
+            pass
+        while not (await service.call("session.cancel", at))["cancelled"]:
+            pass
+        assert (await endless)["outcome"] == "cancelled"
+        assert (await service.call("session.run", {**at, "source": "2"}))["ok"]
+
+    served(uses, "calculator")
+
+
+def test_what_is_too_large_to_be_sent_is_an_error_and_no_answer() -> None:
+    async def uses(service: Service) -> None:
+        at = await service.call("sandbox.session", {})
+        data = base64.b64encode(bytes(20 << 20)).decode()
+        answer = await service.call(
+            "session.write_file", {**at, "name": "x", "data": {"type": "bytes", "base64": data}}
+        )
+        assert answer == {}
+        made = await service.call("session.run", {**at, "source": "open('y', 'wb').write(bytes(50 << 20))"})
+        assert made["ok"], made
+        with pytest.raises(Exception, match="the most that is sent"):
+            encoded(await service.call("session.read_file", {**at, "name": "y"}))
+        assert (await problem(service, "session.save", at)).message.endswith("are the most that is sent")
+
+    served(uses, "confined-python")
