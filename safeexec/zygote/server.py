@@ -16,6 +16,7 @@ import msgspec
 from safeexec.child.process.link import Link, packed
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
+from safeexec.child.step.violations import make_catchable
 from safeexec.linux import notify
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
@@ -128,6 +129,7 @@ def run(fd: int) -> NoReturn:
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
     import_modules((*OWN, *COMMON))
+    make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     configure = link.receive()

@@ -203,8 +203,8 @@ def test_types_that_may_only_be_asked_about(guest: Guest) -> None:
         "math",
     )
     assert names["asked"] == [True, False, False, True, False, False]
-    with pytest.raises(TypeError, match="cannot create 'function' instances"):
-        guest("import types\ntypes.FunctionType(None, {})", "types")
+    with pytest.raises(TypeError, match="cannot create 'module' instances"):
+        guest("import types\ntypes.ModuleType('m')", "types")
 
 
 def test_output_can_be_redirected_and_put_back(guest: Guest, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 import contextlib
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
 from types import CodeType, FrameType
 from typing import Any, Final
 
 from safeexec.child.language.guards import attribute_guards
 from safeexec.child.language.imports import make_import
+from safeexec.child.language.native import builtin
 from safeexec.compiler import names
 from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.rules import REFUSED, Rules
@@ -26,6 +27,9 @@ NEVER: Final = frozenset(
 """Builtins that no policy can give to restricted code."""
 
 
+_OF_FUNCTION: Final = 1
+"""The flag (`CO_OPTIMIZED`) of code whose locals are not a namespace: of a function, not of a module or a class."""
+
 _REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameError, "attribute": AttributeError}
 """What a refusal within a text that `eval` or `exec` was given is raised as, by its kind."""
 
@@ -39,12 +43,12 @@ def make_builtins(rules: Rules, guest_globals: dict[str, Any], facade_import: Ca
     }
     replaced = guards | _namespace_guards(rules, guest_globals, guards.pop("<vars>")) | {"exit": leave, "quit": leave}
     replaced |= text_guards(rules, guest_globals, table)
-    table.update(
-        (name, value) for name, value in replaced.items() if name in rules.plan.builtins or name in names.GUARD_NAMES
-    )
-    for name, guard in replaced.items():  # as their errors and representations name them
-        guard.__qualname__ = guard.__name__ = name
-        guard.__module__ = "builtins"
+    for name, guard in replaced.items():
+        guard.__qualname__ = guard.__name__ = name  # as its errors name it
+        if name in names.GUARD_NAMES:
+            table[name] = guard
+        elif name in rules.plan.builtins:
+            table[name] = guard if name in names.SITE_BUILTINS else builtin(guard, name)
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = make_import(facade_import)
     table["__debug__"] = True
@@ -57,36 +61,47 @@ def leave(code: object = None, /) -> None:
     raise SystemExit(code)
 
 
-class Globals(dict[str, Any]):
-    """`globals()` of guest code: a copy without the interpreter's own entries. Writing to it reaches the namespace."""
+class View(dict[str, Any]):
+    """A namespace of guest code as `globals()`, and `locals()` in a class body, show it: without the interpreter's own
+    entries. It is looked at again for each question, and writing to the view reaches it.
+    """
 
-    __slots__ = ("_remove", "_write")
+    __slots__ = ("_remove", "_see", "_write", "of_module")
 
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        super().__init__(without_own(namespace))
+    def __init__(self, namespace: MutableMapping[str, Any], *, of_module: bool = False) -> None:
+        self.of_module = of_module
+
+        def see() -> None:
+            dict.clear(self)
+            dict.update(self, without_own(namespace))
 
         def write(name: Any, value: Any) -> None:
             _check_key(name)
             namespace[name] = value
+            dict.__setitem__(self, name, value)
 
         def remove(name: Any) -> None:
             _check_key(name)
-            namespace.pop(name, None)
+            del namespace[name]
+            dict.pop(self, name, None)
 
-        self._write, self._remove = write, remove
+        self._see, self._write, self._remove = see, write, remove
+        see()
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._write(name, value)
-        super().__setitem__(name, value)
 
     def __delitem__(self, name: str) -> None:
-        super().__delitem__(name)
         self._remove(name)
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """As `dict.update`."""
         for name, value in dict(*args, **kwargs).items():
             self[name] = value
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
 
     def setdefault(self, name: str, default: Any = None) -> Any:
         """As `dict.setdefault`."""
@@ -96,13 +111,44 @@ class Globals(dict[str, Any]):
 
     def pop(self, name: str, *default: Any) -> Any:
         """As `dict.pop`."""
-        if name in self:
+        if name not in self:
+            return dict.pop(self, name, *default)
+        value = self[name]
+        self._remove(name)
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """As `dict.popitem`."""
+        self._see()
+        name, value = dict.popitem(self)
+        self._remove(name)
+        return name, value
+
+    def clear(self) -> None:
+        """As `dict.clear`, but for the interpreter's own entries."""
+        for name in list(self):
             self._remove(name)
-        return super().pop(name, *default)
 
 
-Globals.__name__ = Globals.__qualname__ = "dict"  # what a program prints of it
-Globals.__module__ = "builtins"
+def _looking(name: str) -> Any:
+    question = getattr(dict, name)
+
+    def ask(self: View, *args: Any) -> Any:
+        self._see()
+        return question(self, *args)
+
+    ask.__name__ = ask.__qualname__ = name
+    return ask
+
+
+_QUESTIONS: Final = """
+    __contains__ __eq__ __getitem__ __iter__ __len__ __ne__ __or__ __repr__ __reversed__ __ror__ copy get items keys
+    values
+"""
+for _question in _QUESTIONS.split():
+    setattr(View, _question, _looking(_question))
+View.__name__ = View.__qualname__ = "dict"  # what a program prints of it
+View.__module__ = "builtins"
 
 
 def _check_key(name: Any) -> None:
@@ -128,11 +174,13 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
     every_name = builtins.dir
 
     def visible(frame: FrameType) -> dict[str, Any]:
-        found = frame.f_locals
-        return Globals(guest_globals) if found is guest_globals else without_own(found)
+        found: Any = frame.f_locals
+        if frame.f_code.co_flags & _OF_FUNCTION:
+            return without_own(found)
+        return View(found, of_module=found is guest_globals)
 
     def globals() -> dict[str, Any]:
-        return Globals(guest_globals)
+        return View(guest_globals, of_module=True)
 
     def locals() -> dict[str, Any]:
         return visible(frame_of(1))
@@ -206,9 +254,9 @@ def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, An
             raise TypeError("globals must be a dict")
         if not (locals is None or isinstance(locals, dict)):
             raise TypeError("locals must be a dict")
-        if isinstance(globals, Globals):
+        if isinstance(globals, View) and globals.of_module:
             globals = guest_globals
-        if locals is globals or (globals is guest_globals and isinstance(locals, Globals)):
+        if locals is globals or (globals is guest_globals and isinstance(locals, View) and locals.of_module):
             locals = None
         with contextlib.ExitStack() as stack:
             namespace = globals if globals is guest_globals else stack.enter_context(own_copy(globals, table))

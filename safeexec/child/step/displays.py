@@ -52,6 +52,8 @@ class Displays:
         self._shown: list[Display] = []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
+        self._drawn: list[Any] = []
+        """The figures that this step has shown."""
         self.tell: Callable[[Display], None] | None = None
         """Hears of each display as it comes; the step's value is none."""
         figures.set_on_show(self.show_figures)
@@ -88,11 +90,13 @@ class Displays:
         for value in values:
             self._show(value, forms, display_id, update)
             if figures.figure_of(value) is not None:
-                figures.close_figure(value)  # or it would be drawn a second time when the step ends
+                self._remember(value)  # or it would be drawn a second time when the step ends
 
     def collect(self, value: Any, text: str | None = None) -> list[Display]:
-        """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn and closed."""
-        drawn = self.show_figures() if "matplotlib._pylab_helpers" in sys.modules else ()
+        """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
+        if "matplotlib._pylab_helpers" in sys.modules:
+            self.show_figures()
+        drawn, self._drawn = self._drawn, []
         if type(value) not in _PLAIN and not any(value is figure for figure in drawn):
             self._show_value(value, text)
         if not self._shown and not self._left_out:
@@ -101,7 +105,7 @@ class Displays:
 
     def reset(self) -> None:
         """Forget what a step that did not end has shown."""
-        self._shown = []
+        self._shown, self._drawn = [], []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
 
@@ -123,18 +127,18 @@ class Displays:
             chart = sys.modules["plotly"].graph_objects.Figure(chart)
         self._show(chart, ())
 
-    def show_figures(self) -> list[Any]:
-        """Draw all open figures and close them."""
-        found = figures.open_figures()
-        if not found:
-            return found
-        try:
-            for figure in found:
-                if not figures.is_empty(figure):
+    def show_figures(self) -> None:
+        """Draw all open figures that have something new."""
+        for figure in figures.open_figures():
+            if figures.is_news(figure):
+                try:
                     self._show(figure, ())
-        finally:
-            figures.close_figures()
-        return found
+                finally:
+                    self._remember(figure)
+
+    def _remember(self, figure: Any) -> None:
+        figures.remember(figure)
+        self._drawn.append(figure)
 
     def _taken(self) -> list[Display]:
         shown = self._shown

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from safeexec.child.language.native import builtin
 from safeexec.child.step.progress import Progress
 from safeexec.child.step.standard_input import NO_ARGUMENTS, StandardInput
 from safeexec.compiler.names import is_internal
@@ -80,7 +81,7 @@ class Guest:
         self.namespace.update(tools)
         language.builtins.setdefault("display", displays.display)
         if "print" in language.builtins:
-            language.builtins["print"] = streams.print
+            language.builtins["print"] = builtin(streams.print, "print")
         sys.argv = list(NO_ARGUMENTS)
         self.input = StandardInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":

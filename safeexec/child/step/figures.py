@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
+from weakref import WeakKeyDictionary
 
 PIXELS = 20_000_000
 """A larger figure is drawn at a lower resolution: figsize is the guest's to choose, and 100 inches at 300 dpi take
@@ -20,18 +21,18 @@ def open_figures() -> list[Any]:
     return [manager.canvas.figure for _, manager in sorted(managers.figs.items())]
 
 
-def close_figures() -> None:
-    """Close all, so that their memory is free and the next plot starts on a new figure."""
-    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
-    if managers is not None:
-        managers.destroy_all()
+_seen: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
-def close_figure(figure: Any) -> None:
-    """Take one figure from pyplot's hands; it stays usable."""
-    managers = getattr(sys.modules.get("matplotlib._pylab_helpers"), "Gcf", None)
-    if managers is not None:
-        managers.destroy_fig(figure)
+def is_news(figure: Any) -> bool:
+    """Whether something was drawn that has not been shown."""
+    return not is_empty(figure) and (figure not in _seen or figure.stale)
+
+
+def remember(figure: Any) -> None:
+    """The figure has been shown as it is now. It stays open, and pyplot's current one, as in any program."""
+    _seen[figure] = True
+    figure.stale = False
 
 
 def figure_of(value: Any) -> Any:

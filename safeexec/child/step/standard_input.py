@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from safeexec.child.language.native import builtin
 from safeexec.facades.replacements.streams import current_stream, set_has_input
 
 STDIN = 0
@@ -27,7 +28,7 @@ class StandardInput:
     def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
         self._builtins = builtins
         offered = {"input": read_line, "open": open_input} if restricted else {}
-        self._lent = {name: value for name, value in offered.items() if name not in builtins}
+        self._lent = {name: builtin(value, name) for name, value in offered.items() if name not in builtins}
         self._empty = -1
         """What was behind descriptor 0 before the first input: reading it gives nothing."""
         self._stream: TextIO | None = None
@@ -82,8 +83,3 @@ def open_input(file: Any, mode: str = "r", *_: Any, **options: Any) -> Any:
         raise PermissionError(f"open({file!r}) is refused: the only file here is open(0), the standard input")
     stream = current_stream("stdin")
     return stream if mode != "rb" else stream.buffer
-
-
-for _builtin, _name in ((read_line, "input"), (open_input, "open")):
-    _builtin.__name__ = _builtin.__qualname__ = _name
-    _builtin.__module__ = "builtins"

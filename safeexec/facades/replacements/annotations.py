@@ -93,21 +93,26 @@ def _library_names() -> dict[str, Any]:
     return {name: value for name, value in forms.items() if not isinstance(value, FunctionType)}
 
 
-def _meaning(value: Any, names: Mapping[str, Any]) -> Any:
-    """Replace text and forward references in an annotation, at any depth."""
+def _meaning(value: Any, names: Mapping[str, Any], within: frozenset[str] = frozenset()) -> Any:
+    """Replace text and forward references in an annotation, at any depth.
+
+    `within` are the texts that this one is part of the meaning of: what names itself stays a reference.
+    """
     if value is None:
         return type(None)
     if isinstance(value, typing.ForwardRef):
         value = value.__forward_arg__
     if isinstance(value, str):
-        return _meaning(resolve(value, names), names)
+        if value in within:
+            return typing.ForwardRef(value)
+        return _meaning(resolve(value, names), names, within | {value})
     arguments = getattr(value, "__args__", None)
     if not isinstance(arguments, tuple) or isinstance(value, type):
         return value
     if typing.get_origin(value) is typing.Literal:
         return value
     known = tuple(
-        argument if argument is None or isinstance(argument, (list, tuple)) else _meaning(argument, names)
+        argument if argument is None or isinstance(argument, (list, tuple)) else _meaning(argument, names, within)
         for argument in arguments
     )
     if known == arguments:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import string
 import sys
+import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any
 
 from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr
@@ -94,10 +95,12 @@ def singledispatch(func: Callable[..., Any]) -> Callable[..., Any]:
         if func is None and not isinstance(cls, type) and getattr(cls, "__annotations__", None):
             from safeexec.facades.replacements.annotations import get_type_hints
 
-            hints = get_type_hints(cls)
-            first = next(iter(hints), None)
-            if first is not None:
-                return real_register(hints[first], cls)
+            name, kind = next(iter(get_type_hints(cls).items()))
+            union = typing.get_origin(kind) in (typing.Union, UnionType)
+            if not all(isinstance(part, type) for part in (typing.get_args(kind) if union else (kind,))):
+                what = "not all arguments are classes" if union else "is not a class"
+                raise TypeError(f"Invalid annotation for {name!r}. {kind!r} {what}.")
+            return real_register(kind, cls)
         return real_register(cls, func)
 
     dispatcher.register = register

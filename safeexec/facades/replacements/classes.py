@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import re
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from safeexec.facades.replacements.guards import checked_getattr
-from safeexec.facades.sealed import MODULES
+from safeexec.facades.sealed import MODULES, Facade
 
 _checked: dict[str, Any] = {}
 """The functions of the dataclasses module once more, with a checked exec and getattr among their globals."""
@@ -34,12 +35,34 @@ def _function(wanted: str) -> Any:
             if isinstance(value, types.FunctionType) or item == "_FuncBuilder"  # 3.13: what runs the text there
         )
         _checked.update(getattr=_field_value, exec=_run_methods, copy=_copy_module())
+        _checked["_is_type"] = _is_type
         _checked["_dataclass_setstate"] = dataclasses._dataclass_setstate  # type: ignore[attr-defined]
         for method in (_replace, _dataclass_getstate):  # a class that has them is pickled with their names
             name = method.__name__
             if name in _checked:
                 _checked[f"<{name}>"], _checked[name] = _checked[name], method
     return _checked[wanted]
+
+
+def _is_type(annotation: str, cls: type, a_module: Any, a_type: Any, is_type_predicate: Callable[..., Any]) -> bool:
+    """`dataclasses._is_type`: does the text name ``typing.ClassVar``, `InitVar` or `KW_ONLY`, by whatever name?
+
+    The module that it is named through is a facade in the namespace of guest code.
+    """
+    found = _ANNOTATION.match(annotation)
+    space = vars(sys.modules.get(cls.__module__) or types.SimpleNamespace())
+    if found is None:
+        return False
+    if found[1]:
+        module = space.get(found[1])
+        if not (module is a_module or (isinstance(module, Facade) and module.__name__ == a_module.__name__)):
+            return False
+        space = vars(sys.modules[a_type.__module__])
+    return bool(is_type_predicate(space.get(found[2]), a_module))
+
+
+_ANNOTATION = re.compile(r"(?:\s*(\w+)\s*\.)?\s*(\w+)")
+"""What `dataclasses._MODULE_IDENTIFIER_RE` reads: a name, and the one before a dot."""
 
 
 def _rebound(value: Any) -> Any:
@@ -163,9 +186,11 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
 
 def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, ...] = (), **options: Any) -> type:
     """`dataclasses.make_dataclass` for fields whose names are identifiers."""
-    fields = [field if isinstance(field, str) else tuple(field) for field in fields]
-    names = [field if isinstance(field, str) else field[0] for field in fields if field]
-    _check_fields([cls_name, *names], [parent for base in bases for parent in getattr(base, "__mro__", ())])
+    fields = [tuple(field) if isinstance(field, Sequence) and not isinstance(field, str) else field for field in fields]
+    names = [
+        field[0] if isinstance(field, tuple) else field for field in fields if isinstance(field, Sequence) and field
+    ]
+    _check_fields(names, [parent for base in bases for parent in getattr(base, "__mro__", ())])
     if sys.version_info >= (3, 12):  # before, the class takes the module of the frame that called, and names "types"
         options.setdefault("module", "__main__")
     made: type = _function("make_dataclass")(cls_name, fields, bases=bases, **options)
@@ -197,15 +222,11 @@ def _only_asked(name: str, real: type | tuple[type, ...]) -> type:
     return made
 
 
-_FUNCTION = _only_asked("function", types.FunctionType)
-
 REPLACEMENTS: dict[str, Callable[..., Any]] = {
     "dataclasses.asdict": asdict,
     "dataclasses.astuple": astuple,
     "dataclasses.dataclass": dataclass,
     "dataclasses.make_dataclass": make_dataclass,
     "dataclasses.replace": replace,
-    "types.FunctionType": _FUNCTION,
-    "types.LambdaType": _FUNCTION,
     "types.ModuleType": _only_asked("module", MODULES),
 }

@@ -22,8 +22,14 @@ class _Sys:
     def stderr(self) -> Any:
         return current_stream("stderr")
 
+    def __repr__(self) -> str:
+        return "<module 'sys'>"
+
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)
+
+
+_Sys.__name__ = _Sys.__qualname__ = "module"  # as errors name it
 
 
 _MODULES: list[ModuleType] = []

@@ -74,19 +74,19 @@ TABLES = {
     "types": Table(
         """
             AsyncGeneratorType BuiltinFunctionType BuiltinMethodType CapsuleType ClassMethodDescriptorType
-            CoroutineType DynamicClassAttribute EllipsisType GeneratorType GenericAlias get_original_bases
-            GetSetDescriptorType MappingProxyType MemberDescriptorType MethodDescriptorType MethodType
-            MethodWrapperType new_class NoneType NotImplementedType prepare_class resolve_bases SimpleNamespace
-            UnionType WrapperDescriptorType
+            CoroutineType DynamicClassAttribute EllipsisType FunctionType GeneratorType GenericAlias
+            get_original_bases GetSetDescriptorType LambdaType MappingProxyType MemberDescriptorType
+            MethodDescriptorType MethodType MethodWrapperType new_class NoneType NotImplementedType prepare_class
+            resolve_bases SimpleNamespace UnionType WrapperDescriptorType
         """,
-        replaced="FunctionType LambdaType ModuleType",
+        replaced="ModuleType",
         refuse={
             "CellType CodeType FrameType TracebackType": FRAMES,
             "coroutine": INTERPRETER,
         },
         note=(
-            "replaced types answer isinstance and cannot be called. types.coroutine rewrites the code of the "
-            "function it is given."
+            "FunctionType is what type(f) gives: it makes functions of code objects, which nothing gives. ModuleType "
+            "answers isinstance and cannot be called. types.coroutine rewrites the code of the function it is given."
         ),
     ),
     "abc": Table(

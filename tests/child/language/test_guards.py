@@ -20,7 +20,7 @@ FUNCTION = "def f(a=[1]): return a\n"
         "getattr(len, '__self__')",
         "getattr(object, '__subclasses__')",
         "list(map(getattr, [f], ['__globals__']))",
-        "getattr(getattr, '__closure__')",
+        "getattr(getattr, '__self__')",
         "getattr(getattr, '__globals__')",
         "setattr(f, '__code__', 1)",
         "setattr(f, '__defaults__', ())",

@@ -155,15 +155,26 @@ class TestMatplotlib:
 
     PICTURE: ClassVar = ["image/png", "text/plain"]
 
-    def test_open_figures_become_pictures_and_are_closed(self) -> None:
-        ((first, second), left) = self.drawn("""
+    def test_open_figures_become_pictures_once_and_stay_open(self) -> None:
+        ((first, second), again, left) = self.drawn("""
             plt.plot([1, 2])
             plt.figure(figsize=(2, 1)); plt.plot([2, 1])
             plt.figure()  # empty: nothing to see
-            tell(sizes(), plt.get_fignums())
+            tell(sizes(), sizes(), plt.get_fignums())
         """)
         assert first[0] > second[0] and first[1] > second[1]
-        assert left == []
+        assert again == []
+        assert left == [1, 2, 3]
+
+    def test_the_current_figure_outlives_show_and_the_step(self) -> None:
+        lines, shown, changed = self.drawn("""
+            plt.plot([1, 2]); plt.show()
+            first = forms()
+            plt.plot([2, 1])
+            tell(len(plt.gca().get_lines()), first, forms())
+        """)
+        assert lines == 2
+        assert shown == changed == [self.PICTURE]
 
     def test_show_separates_figures_and_keeps_their_order(self) -> None:
         (shown,) = self.drawn("""
@@ -196,7 +207,7 @@ class TestMatplotlib:
     def test_a_figure_that_cannot_be_drawn_says_why(self) -> None:
         text, left = self.drawn(r"""
             plt.title(r"$\frac{1}{$")
-            tell(shown.collect(None)[0].data["text/plain"].decode(), plt.get_fignums())
+            tell(shown.collect(None)[0].data["text/plain"].decode(), forms())
         """)
         assert text.startswith("<matplotlib.figure.Figure: it could not be shown (ValueError: ")
         assert left == []
