@@ -99,7 +99,7 @@ class View(dict[str, Any]):
         for name, value in dict(*args, **kwargs).items():
             self[name] = value
 
-    def __ior__(self, other: Any) -> Any:
+    def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         self.update(other)
         return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from safeexec.child.language.native import builtin
@@ -27,7 +27,7 @@ class StandardInput:
 
     def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
         self._builtins = builtins
-        offered = {"input": read_line, "open": open_input} if restricted else {}
+        offered: dict[str, Callable[..., Any]] = {"input": read_line, "open": open_input} if restricted else {}
         self._lent = {name: builtin(value, name) for name, value in offered.items() if name not in builtins}
         self._empty = -1
         """What was behind descriptor 0 before the first input: reading it gives nothing."""
