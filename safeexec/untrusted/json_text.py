@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 _MAX_DIGITS = 18
@@ -18,7 +19,9 @@ def _int(digits: str) -> int:
 def _float(digits: str) -> float:
     if len(digits) > _MAX_FLOAT:
         raise ValueError(f"a number has {len(digits)} digits, and {_MAX_FLOAT} are read")
-    return float(digits)
+    if math.isinf(number := float(digits)):
+        raise ValueError(f"{digits[:40]} is larger than any number that is read")
+    return number
 
 
 def _constant(name: str) -> float:

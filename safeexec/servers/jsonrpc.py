@@ -1,0 +1,119 @@
+"""JSON-RPC 2.0, one message a line, without I/O: lines out of bytes, calls out of lines, answers as lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from safeexec import SandboxError
+from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
+from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of
+from safeexec.text import one_line
+from safeexec.untrusted.json_text import loads
+
+MAX_BATCH = 1000
+
+
+class Call(msgspec.Struct):
+    """A call as it arrives. Without an `id` nobody waits for its answer."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: dict[str, Any] | list[Any] | None = None
+    id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class Lines:
+    """Cuts a stream of bytes into lines; of one that is longer than `limit` nothing is kept."""
+
+    def __init__(self, limit: int = MAX_MESSAGE) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes | None]:
+        """The lines that end in `data`; None for one that was too long."""
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            yield self.rest()
+        self._keep(rest)
+
+    def rest(self) -> bytes | None:
+        """The line that has begun, as if it ended here."""
+        line = None if self._size > self._limit else b"".join(self._parts)
+        self._parts, self._size = [], 0
+        return line
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._limit:
+            self._parts.clear()
+        elif part:
+            self._parts.append(part)
+
+
+def notification(method: str, params: dict[str, Any]) -> bytes:
+    """A line that tells the client something."""
+    return encoded({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
+
+
+async def reply(service: Service, line: bytes | None, tell: Tell) -> bytes:
+    """The line that answers one line; nothing for notifications. The calls of a batch run one after the other."""
+    try:
+        message = _message(line)
+    except BadCall as error:
+        return _failure(None, error) + b"\n"
+    if not isinstance(message, list):
+        answer = await _answer(service, message, tell)
+        return answer and answer + b"\n"
+    answers: list[bytes] = []
+    room = MAX_MESSAGE
+    for call in message:
+        if answer := await _answer(service, call, tell, room):
+            answers.append(answer)
+            room -= len(answer)
+    return b"[" + b",".join(answers) + b"]\n" if answers else b""
+
+
+def _message(line: bytes | None) -> Any:
+    if line is None:
+        raise BadCall(REQUEST, f"a message has at most {MAX_MESSAGE} bytes")
+    try:
+        message = loads(line.decode())
+    except ValueError as error:
+        raise BadCall(PARSE, f"this is no JSON: {error}") from None
+    if isinstance(message, list) and not 0 < len(message) <= MAX_BATCH:
+        raise BadCall(REQUEST, f"a batch has one to {MAX_BATCH} calls")
+    return message
+
+
+async def _answer(service: Service, message: Any, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
+    """The answer to one call; nothing for a notification."""
+    try:
+        call = msgspec.convert(message, Call)
+    except msgspec.ValidationError as error:
+        return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
+    try:
+        result = await service.call(call.method, call.params, tell)
+        answer = encoded({"jsonrpc": "2.0", "id": _id(call), "result": result})
+        if len(answer) > room:
+            raise SandboxError("the answers of this batch are too large together; ask for this one by itself")
+    except Exception as error:
+        answer = _failure(_id(call), error)
+    return b"" if call.id is msgspec.UNSET else answer
+
+
+def _id(call: Call) -> Any:
+    return None if call.id is msgspec.UNSET else call.id
+
+
+def _failure(identity: Any, error: Exception) -> bytes:
+    code, kind, message = problem = problem_of(error)
+    if problem.code == INTERNAL:
+        print(f"safeexec serve: {type(error).__name__}: {one_line(str(error))}", file=sys.stderr)
+    told = {"code": code, "message": message, "data": {"type": kind}}
+    return encoded({"jsonrpc": "2.0", "id": identity, "error": told})

@@ -1,0 +1,176 @@
+"""`safeexec serve --stdio`: the method table over standard input and output, for programs in any language.
+
+The end of the input ends it, when what was asked is answered; a client that no longer reads ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import signal
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+from safeexec.servers.jsonrpc import Lines, notification, reply
+from safeexec.servers.service import Service
+
+MAX_CALLS = 1000
+"""Lines that are being answered at once; further ones wait in the pipe."""
+MAX_UNREAD = 1 << 20
+"""Bytes that the client has not read yet, from which on no further line is taken."""
+FLUSH_SECONDS = 5.0
+_PIECE = 64 << 10
+
+
+async def serve(service: Service, read: int, write: int) -> None:
+    """Answer what comes through the descriptor `read` until it ends; then end every session."""
+    await _Connection(service, read, write).run()
+
+
+class _Connection:
+    """One client at the other end of two descriptors."""
+
+    def __init__(self, service: Service, read: int, write: int) -> None:
+        self._service = service
+        self._read = read
+        self._output = _Output(write, self._consider, self._leave)
+        self._lines = Lines()
+        self._waiting: deque[bytes | None] = deque()
+        self._calls: set[asyncio.Task[None]] = set()
+        self._over = asyncio.Event()
+        self._ended = False
+        self._reading = False
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._leave)
+        self._consider()
+        try:
+            with self._output.watched():
+                await self._over.wait()
+        finally:
+            self._leave()
+            for call in self._calls:
+                call.cancel()
+            await asyncio.gather(*self._calls, return_exceptions=True)
+            await self._service.close()
+        await self._output.flush()
+
+    def _leave(self) -> None:
+        """No more is read, and what still runs is stopped."""
+        self._ended = True
+        self._waiting.clear()
+        self._watch(False)
+        self._over.set()
+
+    def _consider(self) -> None:
+        """Begin what there is room for, and read on, or wait, or end."""
+        while self._waiting and self._has_room():
+            call = asyncio.create_task(self._answer(self._waiting.popleft()))
+            self._calls.add(call)
+            call.add_done_callback(self._answered)
+        self._watch(not self._ended and not self._waiting and self._has_room())
+        if self._ended and not self._waiting and not self._calls:
+            self._over.set()
+
+    def _has_room(self) -> bool:
+        return len(self._calls) < MAX_CALLS and self._output.size < MAX_UNREAD
+
+    async def _answer(self, line: bytes | None) -> None:
+        self._output.put(await reply(self._service, line, self._tell))
+
+    def _answered(self, call: asyncio.Task[None]) -> None:
+        self._calls.discard(call)
+        self._consider()
+
+    def _tell(self, name: str, params: dict[str, Any]) -> None:
+        self._output.put(notification(name, params))
+
+    def _watch(self, wanted: bool) -> None:
+        """Whether to hear when there is something to read. A regular file cannot be watched; it always has."""
+        loop = asyncio.get_running_loop()
+        if wanted and not self._reading:
+            try:
+                loop.add_reader(self._read, self._take)
+            except PermissionError:
+                loop.call_soon(self._take_on)
+        elif self._reading and not wanted:
+            loop.remove_reader(self._read)
+        self._reading = wanted
+
+    def _take_on(self) -> None:
+        if self._reading:
+            self._take()
+            asyncio.get_running_loop().call_soon(self._take_on)
+
+    def _take(self) -> None:
+        data = os.read(self._read, _PIECE)
+        self._waiting.extend(line for line in self._lines.feed(data or b"\n") if line is None or line.strip())
+        self._ended = not data
+        self._consider()
+
+
+class _Output:
+    """What the client has yet to read. Nothing is written that would block, whatever kind of file it is."""
+
+    def __init__(self, fd: int, moved: Callable[[], object], gone: Callable[[], object]) -> None:
+        """`moved` is called when some of it was written, `gone` when nobody reads any more."""
+        self.size = 0
+        self._fd = fd
+        self._waiting: deque[memoryview] = deque()
+        self._room = select.poll()
+        self._room.register(fd, select.POLLOUT)
+        self._moved = moved
+        self._gone = gone
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Hear when the reader of a pipe goes away, also while nothing is written."""
+        loop = asyncio.get_running_loop()
+        pipe = stat.S_ISFIFO(os.fstat(self._fd).st_mode)
+        if pipe:
+            loop.add_reader(self._fd, self._gone)
+        try:
+            yield
+        finally:
+            if pipe:
+                loop.remove_reader(self._fd)
+
+    def put(self, data: bytes) -> None:
+        if data:
+            self._waiting.append(memoryview(data))
+            self.size += len(data)
+            self._write()
+
+    async def flush(self) -> None:
+        """Wait until everything is read; not for long."""
+        deadline = monotonic() + FLUSH_SECONDS
+        while self._waiting and monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        asyncio.get_running_loop().remove_writer(self._fd)
+
+    def _write(self) -> None:
+        """As much as there is room for, a page at a time: a pipe that has room has room for a page."""
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting and self._room.poll(0):
+                piece = self._waiting.popleft()
+                written = os.write(self._fd, piece[: select.PIPE_BUF])
+                self.size -= written
+                if written < len(piece):
+                    self._waiting.appendleft(piece[written:])
+        except OSError:
+            self._waiting.clear()
+            self.size = 0
+            self._gone()
+        if self._waiting:
+            loop.add_writer(self._fd, self._write)
+        else:
+            loop.remove_writer(self._fd)
+        self._moved()

@@ -1,0 +1,173 @@
+"""Whatever a line says, its answer is one line of JSON-RPC 2.0 that says what was wrong, and no fault of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from safeexec.servers.jsonrpc import Lines, reply
+from safeexec.servers.methods import INTERNAL, METHODS, OURS, PARAMETERS, PARSE, REQUEST
+from safeexec.servers.service import Service
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+class Served:
+    """One service and the id of an open session of it."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.service = Service("calculator", spare=0)
+        self.session = ""
+
+    def reply(self, line: bytes | None) -> Any:
+        """What answers a line; the answer is checked for its form."""
+        answer = self.loop.run_until_complete(reply(self.service, line, lambda *_: None))
+        if not answer:
+            return None
+        assert answer.endswith(b"\n") and answer.count(b"\n") == 1
+        message = json.loads(answer)
+        for part in message if isinstance(message, list) else [message]:
+            assert part["jsonrpc"] == "2.0" and "id" in part and ("result" in part) is not ("error" in part)
+            if "error" in part:
+                assert part["error"]["code"] != INTERNAL, (line, part)
+                assert isinstance(part["error"]["message"], str) and part["error"]["data"]["type"]
+        return message
+
+    def call(self, method: str, **params: Any) -> Any:
+        if method.startswith("session."):
+            params = {"session": self.session, **params}
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return self.reply(line.encode())
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    made = Served()
+    made.session = made.call("sandbox.session")["result"]["session"]
+    yield made
+    made.loop.run_until_complete(made.service.close())
+    made.loop.close()
+
+
+@given(line=st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
+@example(line=b"[" * 100_000)
+@example(line=b"1" * 10_000)
+@example(line=b'{"jsonrpc":"2.0","id":1e400,"method":"x"}')
+@example(line=b'{"jsonrpc":"2.0","id":NaN,"method":"x"}')
+@example(line=b'{"jsonrpc":"2.0","id":"\\ud800","method":"\\ud800"}')
+def test_any_line_gets_a_defined_answer(served: Served, line: bytes) -> None:
+    message = served.reply(line.replace(b"\n", b" "))
+    for part in message if isinstance(message, list) else [message]:
+        assert part is None or "error" in part
+
+
+def parameters_of(method: str) -> st.SearchStrategy[dict[str, Any]]:
+    names = sorted(METHODS[method].parameters.__struct_fields__)
+    return st.dictionaries(st.sampled_from([name for name in names if name != "session"] or ["x"]), JSON, max_size=4)
+
+
+CALLS = st.sampled_from(sorted(METHODS.keys() - {"session.close"})).flatmap(
+    lambda method: st.tuples(st.just(method), parameters_of(method))
+)
+
+
+@given(call=CALLS)
+def test_any_parameters_of_any_method_get_a_defined_answer(served: Served, call: tuple[str, dict[str, Any]]) -> None:
+    method, params = call
+    message = served.call(method, **params)
+    if message.get("error", {}).get("data", {}).get("type") == "SessionClosed" or not served.service.sessions:
+        served.session = served.call("sandbox.session")["result"]["session"]
+    for identity in [*served.service.sessions]:
+        if identity != served.session:
+            served.call("session.close", session=identity)
+    assert served.call("session.run", source="1 + 1")["result"]["value"] == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"", PARSE),
+        (b"\xff", PARSE),
+        (b"{", PARSE),
+        (None, REQUEST),
+        (b"[]", REQUEST),
+        (b"[" + b"1," * 1000 + b"1]", REQUEST),
+        (b"1", REQUEST),
+        (b'{"jsonrpc":"1.0","id":1,"method":"x"}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":[],"method":"x"}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":true,"method":"x"}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":1}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":"x"}', REQUEST),
+        (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":["x"]}', PARAMETERS),
+        (b'{"jsonrpc":"2.0","id":1,"method":"session.run","params":{"session":"x","source":"1"}}', OURS),
+    ],
+)
+def test_the_codes_are_those_of_the_standard(served: Served, line: bytes | None, code: int) -> None:
+    message = served.reply(line)
+    assert message["error"]["code"] == code
+    assert message["id"] == (1 if code in (PARAMETERS, OURS) else None)
+
+
+def test_a_notification_is_done_and_not_answered(served: Served) -> None:
+    params = {"session": served.session, "name": "told", "value": 7}
+    assert served.reply(json.dumps({"jsonrpc": "2.0", "method": "session.set", "params": params}).encode()) is None
+    assert served.reply(b'{"jsonrpc":"2.0","method":"nothing"}') is None
+    assert served.reply(b'[{"jsonrpc":"2.0","method":"nothing"}]') is None
+    assert served.call("session.get", name="told")["result"] == {"found": True, "value": 7}
+
+
+def test_a_batch_is_done_in_its_order_and_answered_by_one_line(served: Served) -> None:
+    at = {"session": served.session}
+    calls = [
+        {"jsonrpc": "2.0", "id": "a", "method": "session.set", "params": {**at, "name": "x", "value": 1}},
+        {"jsonrpc": "2.0", "method": "session.run", "params": {**at, "source": "x += 1"}},
+        {"jsonrpc": "2.0", "id": 2.5, "method": "session.run", "params": {**at, "source": "x"}},
+        7,
+    ]
+    message = served.reply(json.dumps(calls).encode())
+    assert [part["id"] for part in message] == ["a", 2.5, None]
+    assert message[1]["result"]["value"] == 2 and message[2]["error"]["code"] == REQUEST
+
+
+def test_a_fault_of_the_server_is_told_to_its_own_user_alone(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fails(*_: object) -> None:
+        raise OSError("no space at /secret")
+
+    monkeypatch.setattr(served.service, "call", fails)
+    line = b'{"jsonrpc":"2.0","id":1,"method":"x"}'
+    answer = json.loads(served.loop.run_until_complete(reply(served.service, line, lambda *_: None)))
+    assert answer["error"] == {"code": INTERNAL, "message": "internal error", "data": {"type": "InternalError"}}
+    assert "no space at /secret" in capsys.readouterr().err
+
+
+@given(st.lists(st.binary(max_size=12).map(lambda part: part.replace(b"\n", b""))), st.data())
+def test_lines_are_cut_the_same_however_they_arrive(lines: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(line + b"\n" for line in lines)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=5)))
+    pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    cutter = Lines(limit=8)
+    found = [line for piece in pieces for line in cutter.feed(piece)]
+    assert found == [line if len(line) <= 8 else None for line in lines]
+    assert cutter.rest() == b""
+
+
+def test_of_a_line_without_an_end_nothing_is_kept() -> None:
+    cutter = Lines(limit=1 << 20)
+    for _ in range(1000):
+        assert list(cutter.feed(bytes(1 << 16))) == []
+    assert sum(map(sys.getsizeof, cutter._parts)) < 2 << 20
+    assert list(cutter.feed(b"\n[]\n")) == [None, b"[]"]

@@ -1,0 +1,191 @@
+"""Sessions over a pipe, with a real server at its other end: what it says, when it ends, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from time import monotonic
+
+import psutil
+import pytest
+
+from tests.footprint import pause
+from tests.servers.pipes import COMMAND, PATIENCE, Pipes
+
+ENDLESS = "while True: pass"
+
+
+@pytest.fixture(scope="module")
+def _pipes() -> Iterator[Pipes]:
+    with Pipes() as made:
+        yield made
+        assert made.end() == (0, b"")
+
+
+@pytest.fixture
+def pipes(_pipes: Pipes) -> Pipes:
+    """The module's server; what was left in its output belongs to no later test."""
+    _pipes.lines.clear()
+    return _pipes
+
+
+def eventually(what: object, holds: object = True) -> None:
+    """Wait until `what()` gives `holds`."""
+    deadline = monotonic() + PATIENCE
+    assert callable(what)
+    while (found := what()) != holds:
+        assert monotonic() < deadline, f"it is {found!r} and does not become {holds!r}"
+        pause()
+
+
+def gone(processes: Iterable[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
+    assert not alive
+
+
+def busy(pipes: Pipes, session: str) -> None:
+    """Wait until a step of the session runs."""
+    deadline = monotonic() + PATIENCE
+    while pipes.call("session.names", session=session).get("error", {}).get("data") != {"type": "SessionBusy"}:
+        assert monotonic() < deadline
+
+
+def test_a_session_is_kept_from_line_to_line(pipes: Pipes) -> None:
+    at = pipes.result("sandbox.session")
+    assert pipes.result("session.run", source="x = 20", **at)["outcome"] == "ok"
+    assert pipes.result("session.run", source="x + 1", **at)["value"] == 21
+    assert pipes.result("session.rollback", **at) == {"tool_calls": []}
+    (branch,) = pipes.result("session.branch", **at)["sessions"]
+    assert pipes.result("session.get", session=branch, name="x") == {"found": True, "value": 20}
+    assert pipes.result("session.close", session=branch) == {}
+    assert pipes.call("session.run", session=branch, source="x")["error"]["data"] == {"type": "SessionClosed"}
+
+
+def test_output_comes_while_the_step_runs_and_before_its_result(pipes: Pipes) -> None:
+    at = pipes.result("sandbox.session")
+    number = pipes.send("session.run", source=f"print('one')\n{ENDLESS}", stream=True, timeout=50, **at)
+    message = pipes.read()
+    params = {"session": at["session"], "stream": "stdout", "text": "one\n"}
+    assert message == {"jsonrpc": "2.0", "method": "session.output", "params": params}
+    assert pipes.result("session.cancel", **at) == {"cancelled": True}
+    assert pipes.answer(number)["result"]["outcome"] == "cancelled"
+
+
+def test_sessions_run_side_by_side_and_each_is_stopped_alone(pipes: Pipes) -> None:
+    first, second = pipes.result("sandbox.session"), pipes.result("sandbox.session", policy="standard")
+    numbers = [pipes.send("session.run", source=ENDLESS, timeout=50, **at) for at in (first, second)]
+    for at in (first, second):
+        busy(pipes, at["session"])
+    assert pipes.result("session.cancel", **second) == {"cancelled": True}
+    assert pipes.answer(numbers[1])["result"]["outcome"] == "cancelled"
+    assert pipes.result("session.run", source="1 + 1", **second)["value"] == 2
+    assert pipes.result("session.cancel", **first) == {"cancelled": True}
+    assert pipes.answer(numbers[0])["result"]["state"] == "restored"
+
+
+def test_lines_of_ten_megabytes_and_of_more_than_is_read(pipes: Pipes) -> None:
+    text = "é" * (5 << 20)
+    at = pipes.result("sandbox.session")
+    assert pipes.result("session.set", name="text", value=text, **at) == {}
+    assert pipes.result("session.get", name="text", **at)["value"] == text
+    pipes.write(b'{"x": "' + b"y" * (65 << 20) + b'"}\n')
+    assert pipes.read()["error"]["message"] == "a message has at most 67108864 bytes"
+    assert pipes.result("session.names", **at) == {"names": ["text"]}
+
+
+def test_a_flood_is_answered_line_by_line(pipes: Pipes) -> None:
+    at = pipes.result("sandbox.session")
+    calls = [{"jsonrpc": "2.0", "id": f"f{n}", "method": "session.cancel", "params": at} for n in range(5000)]
+    lines = b"".join(json.dumps(call).encode() + b"\nx\n\n" for call in calls)
+    writer = threading.Thread(target=pipes.write, args=(lines,))
+    writer.start()
+    found = [pipes.read() for _ in range(10_000)]
+    writer.join()
+    assert sum("result" in message for message in found) == 5000
+    assert sum(message.get("error", {}).get("code") == -32700 for message in found) == 5000
+
+
+def test_a_client_that_writes_and_does_not_read_is_waited_for() -> None:
+    """Its unread answers are bounded: no more is taken from the pipe."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "sandbox.policy", "params": {}}).encode() + b"\n"
+    with Pipes() as pipes:
+        os.set_blocking(pipes.input.fileno(), False)
+        room = select.poll()
+        room.register(pipes.input, select.POLLOUT)
+        written = 0
+        while room.poll(1000):
+            written += os.write(pipes.input.fileno(), (line * 50)[written % len(line) :])
+        assert psutil.Process(pipes.process.pid).memory_info().rss < 300 << 20
+        for _ in range(written // len(line)):
+            assert pipes.read()["result"]["policy"]["name"] == "calculator"
+        os.set_blocking(pipes.input.fileno(), True)
+        pipes.write(line[written % len(line) :] + line)
+        assert pipes.read() == pipes.read()
+        assert pipes.end() == (0, b"")
+
+
+def test_what_was_asked_is_answered_when_the_input_ends() -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "sandbox.run", "params": {"source": "print(6 * 7)"}}
+    done = subprocess.run(COMMAND, input=json.dumps(call).encode(), capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["result"]["stdout"] == "42\n"
+
+
+def test_files_instead_of_pipes(tmp_path: Path) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "sandbox.run", "params": {"source": "'z' * 100_000"}}
+    asked, answered = tmp_path / "in", tmp_path / "out"
+    asked.write_text("".join(json.dumps(call | {"id": number}) + "\n" for number in range(3)))
+    with asked.open("rb") as read, answered.open("wb") as write:
+        assert subprocess.run(COMMAND, stdin=read, stdout=write, timeout=PATIENCE).returncode == 0
+    answers = [json.loads(line) for line in answered.read_text().splitlines()]
+    assert sorted(answer["id"] for answer in answers) == [0, 1, 2]
+    assert all(len(answer["result"]["value"]) == 100_000 for answer in answers)
+    assert subprocess.run(COMMAND, stdin=subprocess.DEVNULL, timeout=PATIENCE).returncode == 0
+
+
+def test_a_client_that_goes_away_stops_its_steps() -> None:
+    with Pipes() as pipes:
+        at = pipes.result("sandbox.session")
+        pipes.send("session.run", source=ENDLESS, timeout=60, **at)
+        busy(pipes, at["session"])
+        family = pipes.family()
+        assert family
+        begun = monotonic()
+        pipes.output.close()
+        assert pipes.end() == (0, b"")
+        assert monotonic() - begun < 55  # the step had a minute
+        gone(family)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_however_the_server_is_ended_nothing_stays(number: signal.Signals) -> None:
+    with Pipes() as pipes:
+        at = pipes.result("sandbox.session")
+        pipes.send("session.run", source=ENDLESS, timeout=60, **at)
+        busy(pipes, at["session"])
+        family = pipes.family()
+        pipes.process.send_signal(number)
+        assert pipes.process.wait(PATIENCE) == (-number if number is signal.SIGKILL else 0)
+        assert pipes.errors.read() == b""
+        gone(family)
+
+
+def test_clients_name_the_policies_that_the_command_allows() -> None:
+    with Pipes("--allow-policy", "standard", "plugin") as pipes:
+        assert pipes.result("sandbox.policy")["policy"]["name"] == "calculator"
+        assert pipes.result("sandbox.policy", policy="plugin")["policy"]["name"] == "plugin"
+        for name in ("confined-python", "/etc/passwd", "../policies/standard.yaml"):
+            error = pipes.call("sandbox.session", policy=name)["error"]
+            assert error["data"] == {"type": "PolicyError"} and "calculator, plugin, standard" in error["message"]
+        assert pipes.end() == (0, b"")
+
+
+def test_a_policy_that_is_none_is_told_before_anything_is_served() -> None:
+    done = subprocess.run([*COMMAND, "--policy", "nope"], stdin=subprocess.DEVNULL, capture_output=True)
+    assert done.returncode == 2 and done.stdout == b"" and b"no policy is called 'nope'" in done.stderr
