@@ -6,6 +6,11 @@ closed. Nothing here is a path or a setting of the server.
 
 Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base64": …}``, and, where a client says
 ``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.jsonable`).
+
+Over HTTP each method is a POST to its `path`, its parameters (without `session`) the body, its answer the body of the
+answer; an error is ``{"code": status, "type": class, "message": text}``. A step with ``stream`` is answered by
+server-sent events: what is told on the way under its own name (``session.output`` …), then one ``result`` with the
+answer, or one ``error``.
 """
 
 from __future__ import annotations
@@ -40,6 +45,14 @@ class Method(NamedTuple):
     about: str
     parameters: type[Struct]
     answer: type[Struct]
+
+    @property
+    def path(self) -> str:
+        """Where it is over HTTP: ``/v1/run``, ``/v1/sessions``, ``/v1/sessions/{session}/NAME``."""
+        kind, _, verb = self.name.partition(".")
+        if kind == "session":
+            return f"/v1/sessions/{{session}}/{verb}"
+        return "/v1/sessions" if verb == "session" else f"/v1/{verb}"
 
 
 TIGHTENED = ("checkpoints", "on_error", *type(Policy().limits).__struct_fields__)

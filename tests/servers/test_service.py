@@ -94,6 +94,12 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
     assert seen == set(METHODS)
 
 
+def test_every_row_has_its_own_place_over_http() -> None:
+    paths = {row.path for row in METHODS.values()}
+    assert len(paths) == len(METHODS)
+    assert {"/v1/run", "/v1/sessions", "/v1/sessions/{session}/run", "/v1/policy"} <= paths
+
+
 def test_the_schema_of_every_row_can_be_made() -> None:
     for row in METHODS.values():
         schema = msgspec.json.schema(row.parameters)
