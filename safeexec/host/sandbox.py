@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.watch.gate import ForkGate
     from safeexec.host.watch.idle import IdleCloser
-    from safeexec.host.watch.rest import Minder
+    from safeexec.host.watch.rest import Compactor
     from safeexec.linux.cgroups import Group
 
 DATA_PRELOAD = (
@@ -116,7 +116,7 @@ class SandboxCore:
         self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
         self._idle: IdleCloser | None = None
-        self._minder: Minder | None = None
+        self._compactor: Compactor | None = None
         self.observer = observer_for(self.policy, audit)
         self.closed = False
         self._forked = False
@@ -235,8 +235,8 @@ class SandboxCore:
         self.closed = True
         if self._idle is not None:
             self._idle.close()
-        if self._minder is not None:
-            yield from self._minder.close()
+        if self._compactor is not None:
+            yield from self._compactor.close()
         for session in list(self._open):
             yield from session.close()
         for spare in self._spares:
@@ -417,10 +417,10 @@ class SandboxCore:
         self._open.add(session)
         session.watched.open()
         with self._lock:
-            if self._minder is None and not self.closed:
-                from safeexec.host.watch.rest import Minder
+            if self._compactor is None and not self.closed:
+                from safeexec.host.watch.rest import Compactor
 
-                self._minder = Minder(self)
+                self._compactor = Compactor(self)
 
     def open_sessions(self) -> list[SessionCore]:
         return list(self._open)
@@ -444,7 +444,7 @@ class SandboxCore:
     ) -> Core[tuple[Channel, m.Ready]]:
         """A locked-down child that waits for its first request."""
         self.check_usable()
-        number, channel = self._spawn(policy, workspace, output, rehearse=False)
+        number, channel = self._spawn(policy, workspace, output, warm_up=False)
         try:
             ready = yield from channel.receive(monotonic() + READY_SECONDS)
         except (Gone, ProtocolError) as error:
@@ -459,7 +459,7 @@ class SandboxCore:
         return channel, ready
 
     def _spawn(
-        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, rehearse: bool
+        self, policy: Policy, workspace: Workspace | None, output: tuple[int, int], *, warm_up: bool
     ) -> tuple[int, Channel]:
         return self.spawn(
             lambda number: m.Spawn(
@@ -467,7 +467,7 @@ class SandboxCore:
                 workspace=workspace.path if workspace is not None else None,
                 home=workspace.home if workspace is not None else None,
                 idle=policy.checkpoints == "idle",
-                rehearse=rehearse,
+                warm_up=warm_up,
                 lowered=lowered(self.policy.limits, policy.limits),
                 threads=policy.limits.threads,
             ),
@@ -523,7 +523,7 @@ class SandboxCore:
             made += [workspace] if workspace is not None else []
             made.append(out := PrintedFile("stdout"))
             made.append(err := OutputFile("stderr"))
-            _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), rehearse=True)
+            _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), warm_up=True)
             with self._lock:
                 self._spares.append(Spare(channel, out, err, workspace))
         except (OSError, SandboxError):

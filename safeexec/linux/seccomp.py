@@ -64,7 +64,7 @@ def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bp
         if _is_conditional(rule):
             _emit_rule(program, number, rule)
     answers = {target for _, target in intervals if target.startswith("errno ")}
-    answers |= {f"errno {error}" for rule in by_number.values() for _, error in rule.excuses}
+    answers |= {f"errno {error}" for rule in by_number.values() for _, error in rule.fallbacks}
     for error in sorted(answers):
         program.label(error)
         program.answer(ERRNO | int(error.split()[1]))
@@ -79,7 +79,7 @@ def build(rules: Mapping[str, Rule], machine_name: str | None = None) -> list[bp
 
 
 def _is_conditional(rule: Rule) -> bool:
-    return bool(rule.excuses) or (bool(rule.alternatives) and () not in rule.alternatives)
+    return bool(rule.fallbacks) or (bool(rule.alternatives) and () not in rule.alternatives)
 
 
 def _target(number: int, rule: Rule | None) -> str:
@@ -124,8 +124,8 @@ def _emit_rule(program: bpf.Assembler, number: int, rule: Rule) -> None:
     """Load and compare word by word; a failed check goes on with the next alternative."""
     program.label(f"rule {number}")
     loaded: int | None = None
-    excuses = [(checks, f"errno {error}") for checks, error in rule.excuses]
-    for position, (checks, verdict) in enumerate([*((checks, "allow") for checks in rule.alternatives), *excuses]):
+    fallbacks = [(checks, f"errno {error}") for checks, error in rule.fallbacks]
+    for position, (checks, verdict) in enumerate([*((checks, "allow") for checks in rule.alternatives), *fallbacks]):
         following = f"rule {number} else {position}"
         words = [word for check in checks for word in _words(check)]
         for offset, mask, value in words:

@@ -137,7 +137,7 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
     """The lineage's directory, which holds those of all its branches: what the kernel lets the child reach."""
     idle: bool = True
     """Whether checkpoints are made in think time, or only when the next step arrives."""
-    rehearse: bool = False
+    warm_up: bool = False
     """Whether the child runs an empty step before it says Ready, so that its first real one finds its pages touched."""
     lowered: list[tuple[int, int]] = []
     """Resource limits (RLIMIT_*) of a session that is held tighter than its sandbox, and by how much."""
@@ -270,7 +270,7 @@ class Describe(msgspec.Struct, tag="describe", array_like=True):
 
 
 class Freeze(msgspec.Struct, tag="freeze", array_like=True):
-    """Make a checkpoint now, on the lane that travels with the message."""
+    """Make a checkpoint now, on the control socket that travels with the message."""
 
 
 class Save(msgspec.Struct, tag="save", array_like=True):
@@ -329,7 +329,7 @@ class Exited(msgspec.Struct, tag="exited", array_like=True):
 
 
 class Parked(msgspec.Struct, tag="parked", array_like=True):
-    """A checkpoint waits on its lane."""
+    """A checkpoint waits on its control socket."""
 
     step: int
 

@@ -28,12 +28,12 @@ class Check(NamedTuple):
 class Rule(NamedTuple):
     """Allowed if one of the alternatives holds entirely; otherwise `error` (an errno; None: the one that names it).
 
-    `excuses` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
+    `fallbacks` are (checks, errno) for calls that a library makes as a matter of course and must fail in the usual way.
     """
 
     alternatives: tuple[tuple[Check, ...], ...] = ()
     error: int | None = None
-    excuses: tuple[tuple[tuple[Check, ...], int], ...] = ()
+    fallbacks: tuple[tuple[tuple[Check, ...], int], ...] = ()
 
 
 def allow() -> Rule:

@@ -164,7 +164,7 @@ def _memory(plan: ChildConfinement) -> dict[str, Rule]:
     usual = ((plain, private), (plain, of_file))
     shared = (plain, Check(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS))
     return {
-        "mmap": Rule((*usual, code) if plan.executable_mappings else usual, excuses=((shared, errno.ENOMEM),)),
+        "mmap": Rule((*usual, code) if plan.executable_mappings else usual, fallbacks=((shared, errno.ENOMEM),)),
         "mprotect": allow_if((plain,)),
     }
 
@@ -240,7 +240,7 @@ _FALLBACKS: dict[str, Rule] = {
     "get_mempolicy": refuse(errno.ENOSYS),
     "mbind": refuse(errno.ENOSYS),
     # getpwuid (expanduser, tarfile) asks nscd first, non-blocking, and then reads /etc/passwd
-    "socket": Rule(excuses=(((_equal(0, _AF_UNIX), _equal(1, _SOCK_STREAM | _SOCK_FLAGS)), errno.EACCES),)),
+    "socket": Rule(fallbacks=(((_equal(0, _AF_UNIX), _equal(1, _SOCK_STREAM | _SOCK_FLAGS)), errno.EACCES),)),
     # shutil.copystat goes on after ENOTSUP, after no other errno of a refusal
     "getxattr": refuse(errno.ENOTSUP),
     "lgetxattr": refuse(errno.ENOTSUP),

@@ -10,7 +10,7 @@ import sys
 def main(fd: int) -> None:
     """Close every descriptor that is not ours, then become a zygote."""
     os.closerange(fd + 1, os.sysconf("SC_OPEN_MAX"))
-    # Nothing that is imported becomes garbage, and looking for some takes a tenth of the start. `settle` undoes it.
+    # Nothing that is imported becomes garbage, and looking for some takes a tenth of the start: until `preload.finish`.
     gc.disable()
     if "PYTHONHASHSEED" in os.environ:
         fix_addresses()

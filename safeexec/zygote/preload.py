@@ -180,20 +180,20 @@ def build_server(configure: m.Configure, control: int) -> Server:
     return Server(link, guest, tools)
 
 
-REHEARSALS = 12
+WARM_UPS = 12
 """After so many CPython has specialised the code of a step. What it has not, each child would write to for itself: 40
 pages of 4 KiB less (3.11)."""
 
 
 def warm(server: Server) -> None:
     """Specialise the code of a step, and take everything out of the collector's sight."""
-    for _ in range(REHEARSALS):
-        server.rehearse()
+    for _ in range(WARM_UPS):
+        server.warm_up()
     gc.collect()
     gc.freeze()
 
 
-def settle(server: Server) -> None:
+def finish(server: Server) -> None:
     """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
     all.
     """
@@ -204,6 +204,6 @@ def settle(server: Server) -> None:
     checkpoints.prepare()
     # On this signal a child writes where it is to its standard error, from C, whatever it is busy with.
     faulthandler.register(signal.SIGUSR1, file=2, all_threads=False)
-    server.rehearse()
+    server.warm_up()
     gc.freeze()
     gc.enable()

@@ -183,5 +183,5 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
     refusals.watch(configure.child)
-    preload.settle(server)
+    preload.finish(server)
     return Zygote(link, server, lockdown, command, configure.seed, image), [*mechanisms, *lockdown.mechanisms]

@@ -34,7 +34,7 @@ def test_the_expression_profile_runs_expressions(sandbox_for) -> None:  # type: 
 
 
 def test_spare_children_are_new_sessions(profile: str) -> None:
-    """A session that gets a child made ahead sees nothing of the session before it, nor of the rehearsals."""
+    """A session that gets a child made ahead sees nothing of the session before it, nor of the warm-up runs."""
     with Sandbox(profile, spare=2) as sandbox:
         for _ in range(6):
             with sandbox.session() as session:

@@ -21,7 +21,7 @@ RULES = {
     "clone": allow_if((Check(0, 0xFFFFFFFF, 0x11),), (Check(0, 0xFF00, 0), Check(1, 0xFFFFFFFFFFFFFFFF, 0))),
     "clone3": refuse(errno.ENOSYS),
     "prlimit64": allow_if((Check(0, 0xFFFFFFFF, 0), Check(2, 0xFFFFFFFFFFFFFFFF, 0)), error=errno.EPERM),
-    "socket": Rule(excuses=(((Check(0, 0xFFFFFFFF, 1),), errno.EACCES),)),
+    "socket": Rule(fallbacks=(((Check(0, 0xFFFFFFFF, 1),), errno.EACCES),)),
 }
 
 needs_seccomp = pytest.mark.skipif(not probe().seccomp.works, reason=probe().seccomp.reason)

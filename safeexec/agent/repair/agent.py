@@ -141,7 +141,7 @@ class RepairAgent:
                 review=_Review(bench).review, **self._options,
             )  # fmt: skip
             run = agent.run(self._task(task, bench))
-        bench.settle()
+        bench.finish()
         return RepairResult(bench, run)
 
     def _task(self, task: str, bench: Bench) -> str:

@@ -220,7 +220,7 @@ class Bench:
         self.last = verdict
         return f"{head} COMMITTED: {commit.message}."
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""
         if self.copy.pending:
             self._verifications = 0

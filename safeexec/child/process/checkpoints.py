@@ -1,12 +1,13 @@
-"""Checkpoints as the child makes them: a fork that parks on a lane of its own, and thaws into a runner when the host
-asks.
+"""Checkpoints as the child makes them: a fork that parks on its own control socket, and thaws into a runner when the
+host asks.
 
 The runner, which goes on, forks the checkpoint; the other way round makes fork slower with every step (60 ms at depth
-120). Which checkpoints live is the host's to say: it closes the lane of one that nothing leads to any more.
+120). Which checkpoints live is the host's to say: it closes the control socket of one that nothing leads to any more.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -22,7 +23,7 @@ from safeexec.protocol import messages as m
 
 PARKED = b"p"
 HANDSHAKE_SECONDS = 5.0
-SETTLE_KB = 16 << 10
+COMPACT_KB = 16 << 10
 
 
 class Thawed(NamedTuple):
@@ -40,24 +41,24 @@ class Checkpoints:
         self.workspace: str | None = None
         """The session's directory, where the guest can have files open."""
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
-        self._settled_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._compacted_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def freeze(self, lane: int, step: int, link: Link) -> Thawed | None:
-        """Fork a checkpoint of this process onto `lane`. None in this process; a `Thawed` in a runner thawed from the
-        copy.
+    def freeze(self, control: int, step: int, link: Link) -> Thawed | None:
+        """Fork a checkpoint of this process onto `control`. None in this process; a `Thawed` in a runner thawed from
+        the copy.
 
-        Raises OSError when the kernel refuses the fork; the lane is the caller's to close then.
+        Raises OSError when the kernel refuses the fork; the control socket is the caller's to close then.
         """
-        self._settle_heap()
+        self._compact_heap()
         # A copy that kept one of these would hand it on to every process that goes on from it.
         others = link.descriptors()
-        files = OpenFiles(self.workspace, {lane, *others}) if self.workspace is not None else None
+        files = OpenFiles(self.workspace, {control, *others}) if self.workspace is not None else None
         read, write = os.pipe()
         # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
         others.append(read)
         parked = packed(m.Parked(step))
         poller = select.poll()
-        poller.register(lane, select.POLLIN)
+        poller.register(control, select.POLLIN)
         try:
             pid = fork()
         except OSError:
@@ -68,10 +69,11 @@ class Checkpoints:
             try:
                 for fd in others:
                     os.close(fd)
-                os.write(lane, parked)
-                os.write(write, PARKED)
+                os.write(control, parked)
+                with contextlib.suppress(BrokenPipeError):  # the host has ended the runner: it knows of the copy
+                    os.write(write, PARKED)
                 os.close(write)
-                runner, request = _wait(poller, lane)
+                runner, request = _wait(poller, control)
                 link.socket.detach()  # its descriptor was closed above, and the number may be another's by now
                 if request.branch:
                     _take_output(runner)
@@ -91,20 +93,20 @@ class Checkpoints:
         os.close(read)
         if not is_parked:
             raise OSError("the checkpoint died before it parked")
-        os.close(lane)
+        os.close(control)
         return None
 
-    def _settle_heap(self) -> None:
+    def _compact_heap(self) -> None:
         """Keep the collector off what exists now, so that it copies no page that both processes share.
 
         A frozen object is never collected, so everything is looked through again each time the process has grown by
         half. (`gc.get_freeze_count` would be the better measure, but it walks the list: 10 ms for a million objects.)
         """
         peak_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        if peak_kb > self._settled_kb + (self._settled_kb >> 1) + SETTLE_KB:
+        if peak_kb > self._compacted_kb + (self._compacted_kb >> 1) + COMPACT_KB:
             gc.unfreeze()
             gc.collect()
-            self._settled_kb = peak_kb
+            self._compacted_kb = peak_kb
         else:
             gc.collect(1)
         gc.freeze()
@@ -123,22 +125,22 @@ def prepare() -> None:
         os.close(fd)
 
 
-def _wait(poller: select.poll, lane_fd: int) -> tuple[Link, m.Thaw]:
+def _wait(poller: select.poll, control_fd: int) -> tuple[Link, m.Thaw]:
     """Stay parked. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
-    lane: Link | None = None
+    control: Link | None = None
     while True:
         for _, event in poller.poll():
             if event & select.POLLHUP:
-                os._exit(0)  # the host has closed the lane: nothing leads here any more
-        lane = lane or Link(lane_fd)
-        request = lane.receive()
+                os._exit(0)  # the host has closed the control socket: nothing leads here any more
+        control = control or Link(control_fd)
+        request = control.receive()
         if fork() == 0:
-            fds, lane.fds = lane.fds, []
-            lane.close()
+            fds, control.fds = control.fds, []
+            control.close()
             runner = Link(fds.pop(0))
             runner.fds = fds
             return runner, request
-        while (fd := lane.take_fd()) is not None:
+        while (fd := control.take_fd()) is not None:
             os.close(fd)
 
 

@@ -56,7 +56,7 @@ class Link:
         try:
             data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
         except ConnectionResetError:
-            # The host closed its end before it had read everything: a lane whose checkpoint nobody needed.
+            # The host closed its end before it had read everything: a control socket whose checkpoint nobody needed.
             os._exit(0)
         if not data:
             os._exit(0)

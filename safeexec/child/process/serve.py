@@ -1,7 +1,7 @@
 """The child's loop: read a request, act, answer.
 
 Between an answer and the next request, in think time, it makes the checkpoint that the host granted with the request:
-a descriptor, the lane, on which the copy of this process will wait.
+a descriptor, the control socket, on which the copy of this process will wait.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import msgspec
 from safeexec.child.process.checkpoints import Checkpoints, Thawed
 from safeexec.child.process.link import Link
 from safeexec.child.step import refusals
-from safeexec.child.step.execute import REHEARSAL, Guest
-from safeexec.child.step.plugins import REHEARSAL as NO_CALL
+from safeexec.child.step.execute import WARM_UP, Guest
+from safeexec.child.step.plugins import WARM_UP as NO_CALL
 from safeexec.child.step.plugins import Plugin
 from safeexec.child.step.tools import ToolCaller, tool_functions
 from safeexec.protocol import messages as m
@@ -28,9 +28,9 @@ from safeexec.protocol.values import decode, encode
 QUIET_SECONDS = 0.0005
 """How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
 competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
-REHEARSALS = 3
-_REHEARSED_REQUEST = m.Execute(0, REHEARSAL.encode())
-_REHEARSED_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
+WARM_UPS = 3
+_WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
+_WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
 _RUN_GUEST_CODE = _STEPS | {m.Describe, m.Save}
@@ -47,7 +47,7 @@ class Server:
         self.checkpoints = Checkpoints()
         self.plugin = Plugin(guest)
         self._idle = False
-        self._lane: int | None = None
+        self._control: int | None = None
         self._stdin: int | None = None
         """The standard input of the step that begins."""
         self._step = 0
@@ -73,18 +73,18 @@ class Server:
         }
 
     def serve(self, spawn: m.Spawn) -> NoReturn:
-        """Say Ready, then answer requests until the host closes the socket. `rehearse` first if none comes at once."""
+        """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
         self._idle = spawn.idle
         self.checkpoints.workspace = spawn.workspace
         self.link.send(m.Ready())
-        if spawn.rehearse and self.link.quiet(QUIET_SECONDS):
-            self.rehearse()
+        if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
+            self.warm_up()
         while True:
             answer = self._answer(self.link.receive())
             if answer is None:
                 continue
             self.link.send(answer)
-            if self._lane is not None and self._idle and self.link.quiet(QUIET_SECONDS):
+            if self._control is not None and self._idle and self.link.quiet(QUIET_SECONDS):
                 self._freeze(hurry=False)
 
     def _answer(self, request: Any) -> msgspec.Struct | None:
@@ -93,7 +93,7 @@ class Server:
         if kind is m.Freeze:
             self._freeze_on_request()
             return None
-        if kind in _RUN_GUEST_CODE and self._lane is not None and not self._freeze(hurry=True):
+        if kind in _RUN_GUEST_CODE and self._control is not None and not self._freeze(hurry=True):
             return None
         if kind in _STEPS:
             self._step = request.step
@@ -116,52 +116,52 @@ class Server:
     # Checkpoints
 
     def _grant(self) -> None:
-        """Take the lane that came with a request; it replaces one that was never used."""
-        lane = self.link.take_fd()
-        if lane is not None:
-            if self._lane is not None:
-                os.close(self._lane)
-            self._lane = lane
+        """Take the control socket that came with a request; it replaces one that was never used."""
+        control = self.link.take_fd()
+        if control is not None:
+            if self._control is not None:
+                os.close(self._control)
+            self._control = control
 
     def _freeze(self, *, hurry: bool) -> bool:
         """Make the automatic checkpoint that is due. False in a runner that was thawed from it: nothing else is due
         there.
         """
-        lane, self._lane = self._lane, None
-        assert lane is not None
+        control, self._control = self._control, None
+        assert control is not None
         if _thread._count():
             # A fork carries one thread only, and the locks of the others stay locked for ever.
-            os.close(lane)
+            os.close(control)
             return True
         try:
-            thawed = self.checkpoints.freeze(lane, self._step, self.link)
+            thawed = self.checkpoints.freeze(control, self._step, self.link)
         except OSError:
-            # No process to be had (NPROC, memory): the lane's end tells the host that this state has no checkpoint.
+            # No process to be had (NPROC, memory): the end of the socket tells the host that there is no checkpoint.
             with contextlib.suppress(OSError):
-                os.close(lane)
+                os.close(control)
             return True
         if thawed is not None:
             self._wake(thawed)
             return False
         if not hurry:
-            self.rehearse()
+            self.warm_up()
         return True
 
     def _freeze_on_request(self) -> None:
-        # The lane stays where it is until it is used: a copy that is made before closes it with the others.
-        if self._lane is not None and not self._freeze(hurry=True):
+        # The control socket stays where it is until it is used: a copy that is made before closes it with the others.
+        if self._control is not None and not self._freeze(hurry=True):
             return
-        lane = self.link.take_fd()
-        if lane is None or _thread._count():
-            if lane is not None:
-                os.close(lane)
+        control = self.link.take_fd()
+        if control is None or _thread._count():
+            if control is not None:
+                os.close(control)
             self.link.send(m.Done(problem="a guest thread is alive, and a checkpoint can carry one thread only"))
             return
         try:
-            thawed = self.checkpoints.freeze(lane, self._step, self.link)
+            thawed = self.checkpoints.freeze(control, self._step, self.link)
         except OSError as error:
             with contextlib.suppress(OSError):
-                os.close(lane)
+                os.close(control)
             self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
             return
         if thawed is not None:
@@ -172,22 +172,22 @@ class Server:
     def _host_waits(self) -> bool:
         return not self.link.quiet(0)
 
-    def rehearse(self) -> None:
+    def warm_up(self) -> None:
         """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
         if self.plugin.waits_for_calls:
-            if self._rehearse(_REHEARSED_CALL):
+            if self._warm_up(_WARM_UP_CALL):
                 self.plugin.touch()
             return
-        self.guest.rehearse(self._rehearse_steps)
+        self.guest.warm_up(self._warm_up_steps)
         if not self._host_waits():
             self.guest.touch()
 
-    def _rehearse_steps(self) -> None:
-        for _ in range(REHEARSALS):
-            if not self._rehearse(_REHEARSED_REQUEST):
+    def _warm_up_steps(self) -> None:
+        for _ in range(WARM_UPS):
+            if not self._warm_up(_WARM_UP_REQUEST):
                 return
 
-    def _rehearse(self, request: msgspec.Struct) -> bool:
+    def _warm_up(self, request: msgspec.Struct) -> bool:
         """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""
         if self._host_waits():
             return False
@@ -204,14 +204,14 @@ class Server:
         self.tools.link = thawed.link
         if thawed.request.branch:
             self.guest.streams.attach()
-        if self._lane is not None:
-            os.close(self._lane)
-            self._lane = None
+        if self._control is not None:
+            os.close(self._control)
+            self._control = None
         self.guest.lost.update(thawed.request.lost)
         self.link.send(m.Ready(notes=thawed.notes))
         if self.plugin.waits_for_calls:
             # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now.
-            self.rehearse()
+            self.warm_up()
 
     # Requests
 
@@ -277,7 +277,7 @@ class Server:
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
         done.refusals = refusals.take(done.error)
-        if _thread._count() and self._lane is not None:
+        if _thread._count() and self._control is not None:
             done.notes.append(
                 "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"
             )
@@ -354,7 +354,7 @@ class Server:
 
     def _load(self, request: m.Load) -> m.Done:
         fd = self.link.take_fd()
-        # The lane of the checkpoint to come was taken as it is for every change; the file is the descriptor behind it.
+        # The checkpoint's control socket was taken as it is for every change; the file is the descriptor behind it.
         if fd is None:
             return m.Done(problem="no descriptor came with the request")
         from safeexec.child.process import state

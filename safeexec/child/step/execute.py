@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 SMALL_ARRAYS = 128 << 10
 """Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
-REHEARSAL = "x = x + 1"
-REHEARSED_CHARACTERS = 4000
+WARM_UP = "x = x + 1"
+WARM_UP_CHARACTERS = 4000
 INLINE_BYTES = 64 << 10
 """Larger values are announced with the answer and delivered through a memfd (1 MB: 0.3 ms instead of 1.5 through a
 socket).
@@ -71,7 +71,7 @@ class Guest:
         """Names that a restore took away; a NameError about one of them says so."""
         self.pending = b""
         """The value that was announced and waits for `Deliver`."""
-        self._last_source = REHEARSAL
+        self._last_source = WARM_UP
         self._source_bytes = 0
         # dataclasses, enum, typing and pickle look a class up through sys.modules[cls.__module__].
         self.module = ModuleType("__main__")
@@ -219,7 +219,7 @@ class Guest:
         namespace = self.namespace
         return variables({name: namespace[name] for name in self.names()})
 
-    def rehearse(self, steps: Callable[[], object]) -> None:
+    def warm_up(self, steps: Callable[[], object]) -> None:
         """Call `steps`: steps that run in there leave no trace. They have a namespace of their own."""
         kept = self.namespace, self.sources, self._source_bytes, self._last_source
         self.namespace, self.sources = {"x": 0, "__builtins__": {}}, {}
@@ -231,9 +231,9 @@ class Guest:
 
     def touch(self) -> None:
         """Look at the real namespace and compile the last source again, as the next step will; keep nothing of it."""
-        source = self._last_source if len(self._last_source) <= REHEARSED_CHARACTERS else REHEARSAL
+        source = self._last_source if len(self._last_source) <= WARM_UP_CHARACTERS else WARM_UP
         try:
-            compiled = self.language.compile(source, "<rehearsal>")
+            compiled = self.language.compile(source, "<warm-up>")
         except BaseException:
             return
         before = self.tracker.before(self.namespace, compiled.body, compiled.tail)

@@ -20,8 +20,8 @@ from safeexec.protocol.values import encode
 if TYPE_CHECKING:
     from safeexec.child.step.execute import Guest
 
-REHEARSAL = ""
-"""The path of a call that calls nothing: in think time it touches what the next call will (`Server.rehearse`)."""
+WARM_UP = ""
+"""The path of a call that calls nothing: in think time it touches what the next call will (`Server.warm_up`)."""
 _ENDED = object()
 _PUBLIC = 100
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
@@ -298,7 +298,7 @@ class Plugin:
         guest.streams.begin()
         try:
             try:
-                target = self._find(request.path) if request.path != REHEARSAL else _rehearsed
+                target = self._find(request.path) if request.path != WARM_UP else _warm_up_target
             except KeyError:
                 raise NameError(f"name {request.path!r} is not defined") from None
             limits = guest.limits
@@ -390,8 +390,8 @@ def _annotation(annotation: Any) -> str:
     )
 
 
-def _rehearsed(number: float, x: float) -> float:
-    """What a rehearsal calls."""
+def _warm_up_target(number: float, x: float) -> float:
+    """What a warm-up run calls."""
     return number * x
 
 

@@ -132,8 +132,8 @@ class AsyncioLoop:
             loop = asyncio.get_running_loop()
             ready: asyncio.Future[bool] = loop.create_future()
             fd = watch.fileno()
-            loop.add_reader(fd, _settle, ready, True)
-            timer = loop.call_later(max(0.0, wanted.deadline - monotonic()), _settle, ready, False)
+            loop.add_reader(fd, _resolve, ready, True)
+            timer = loop.call_later(max(0.0, wanted.deadline - monotonic()), _resolve, ready, False)
             try:
                 return await ready
             finally:
@@ -172,7 +172,7 @@ async def _ended(future: asyncio.Future[Any]) -> None:
             await asyncio.wait({future})
 
 
-def _settle(future: asyncio.Future[bool], ready: bool) -> None:
+def _resolve(future: asyncio.Future[bool], ready: bool) -> None:
     if not future.done():
         future.set_result(ready)
 

@@ -1,6 +1,6 @@
 """Parked copies of a session's process: what the host holds of each, and how one is woken.
 
-A copy waits on a lane, a socket whose other end it holds. Closing the lane ends the copy.
+A copy waits on its control socket, whose other end it holds. Closing ours ends the copy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CheckpointInfo(Struct, frozen=True):
 class Checkpoint(Struct, eq=False):
     """One parked copy of a session. `users` counts the sessions that could go back to it."""
 
-    lane: socket.socket
+    control: socket.socket
     step: int
     lineage: Lineage
     out: OutputFile | None = None
@@ -53,7 +53,7 @@ class Checkpoint(Struct, eq=False):
     channel: Channel | None = None
     peeked: int | None = None
     ended: bool = False
-    """Whether nobody can park on the lane any more, as far as `parked` has found out."""
+    """Whether nobody can park on the control socket any more, as far as `parked` has found out."""
 
     @property
     def label(self) -> str:
@@ -64,7 +64,7 @@ class Checkpoint(Struct, eq=False):
         if self.channel is not None and self.channel.pid is not None:
             return True
         try:
-            return bool(self.lane.recv(1, _PEEK))
+            return bool(self.control.recv(1, _PEEK))
         except BlockingIOError:
             return None
         except OSError:
@@ -77,7 +77,7 @@ class Checkpoint(Struct, eq=False):
             return channel.pid
         if self.peeked is None:
             try:
-                data, ancillary, _, _ = self.lane.recvmsg(1, processes.IDENTITY_SPACE, _PEEK)
+                data, ancillary, _, _ = self.control.recvmsg(1, processes.IDENTITY_SPACE, _PEEK)
                 if data:
                     self.peeked, pidfd = processes.sender(ancillary)
                     os.close(pidfd)
@@ -98,7 +98,7 @@ class Checkpoint(Struct, eq=False):
 
     def _met(self) -> Channel:
         if self.channel is None:
-            self.channel = Channel(self.lane, PARKING)
+            self.channel = Channel(self.control, PARKING)
         if self.channel.pid is None:
             self.channel.read_if_ready()
         return self.channel
@@ -155,11 +155,11 @@ class Checkpoint(Struct, eq=False):
         if self.channel is not None:
             self.channel.close()
         else:
-            self.lane.close()
+            self.control.close()
 
 
-def new_lane() -> tuple[socket.socket, socket.socket]:
-    """A lane: the host's end, which learns from the kernel who parks on it, and the copy's end."""
+def new_control() -> tuple[socket.socket, socket.socket]:
+    """A control socket: the host's end, which learns from the kernel who parks on it, and the copy's end."""
     ours, theirs = socket.socketpair()
     processes.pass_identity(ours, True)
     return ours, theirs

@@ -19,7 +19,7 @@ from safeexec.host.session.checkpoints import (
     CheckpointInfo,
     ancestors,
     living,
-    new_lane,
+    new_control,
     pidfds,
 )
 from safeexec.host.session.history import FRESH, History, State
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
 
 PARK_SECONDS = 3.0
-"""How long a copy may take to park once nothing is before it. A stray that holds the other end of a lane never does."""
+"""How long a copy may take to park once nothing is before it. If a stray holds the other end of its socket, it never
+does.
+"""
 RESTORE_SECONDS = 6.0
 """How long all copies together may take: then the session starts over."""
 MAX_GENERATIONS = 8
@@ -157,13 +159,13 @@ class Line:
     # Copies of the state to come
 
     def promise(self, step: int, *, change: bool = False) -> socket.socket | None:
-        """A step, or a change of the host's, begins. Returns the copy's end of the lane on which its state will park:
-        the caller's to send and to close; None if the policy makes no copies. Raises `SandboxError`.
+        """A step, or a change of the host's, begins. Returns the copy's end of the control socket, on which its state
+        will park: the caller's to send and to close; None if the policy makes no copies. Raises `SandboxError`.
         """
         history, theirs, copy = self.history, None, None
         if self.policy.checkpoints != "off":
             try:
-                ours, theirs = new_lane()
+                ours, theirs = new_control()
             except OSError as error:
                 # Before anything has begun: a step without it could not be undone.
                 raise SandboxError(f"no checkpoint can be made of the state to come: {error.strerror}") from None
@@ -189,7 +191,7 @@ class Line:
         self.release(history.commit(files, tool_calls))
 
     def undo(self) -> None:
-        """What was begun is not to be. First of all: a stray may hold the other end of the lane open."""
+        """What was begun is not to be. First of all: a stray may hold the other end of the control socket open."""
         self.release(self.history.undo())
 
     def release(self, copies: Iterable[Checkpoint]) -> None:
@@ -230,7 +232,7 @@ class Line:
                 "that lie between"
             )
         try:
-            ours, theirs = new_lane()
+            ours, theirs = new_control()
         except OSError as error:
             raise CheckpointError(f"no checkpoint could be made: {error.strerror}") from None
         copy = Checkpoint(ours, self.history.current.step, runner.lineage, self.out, None, parent)
@@ -494,14 +496,16 @@ class Line:
         return None
 
     def meet_checkpoints(self) -> Core[None]:
-        """Learn from the kernel who has parked on each lane. A lane that nobody parked on has ended with the runner."""
+        """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
+        runner.
+        """
         deadline = monotonic() + PARK_SECONDS
         for copy in self.history.copies():
             if (yield from copy.parked(deadline)):
                 self.history.parked(copy)
         self._unmet = False
 
-    def bereft(self) -> bool:
+    def orphaned(self) -> bool:
         """Whether the runner is dead, and copies that it left may be unknown yet. Asked from the threads of other
         branches.
         """

@@ -71,8 +71,8 @@ RECOVER_SECONDS = 1.0
 the newest copy is the same."""
 NAMES_SECONDS = 3.0
 """How long a process that was brought back may take to name its variables."""
-SETTLE_SECONDS = 0.5
-"""How long a session must rest before it settles, which costs the next step 1.4 ms."""
+COMPACT_SECONDS = 0.5
+"""How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
 SAVE_SECONDS = 300.0
 NAMES = 10_000
 """Names that a saved state's header tells of at most."""
@@ -135,7 +135,7 @@ class SessionCore:
         """`kernel-only` when the session was restored from a state that this host did not sign."""
         self.used = monotonic()
         """When the session was last used."""
-        self.settled = self.used
+        self.compacted = self.used
         """The use after which its newest checkpoint was last made anew."""
         self.watched = WatchedSession(self)
         self.overused: Verdict | None = None
@@ -419,20 +419,20 @@ class SessionCore:
     # At rest
 
     def restless(self) -> bool:
-        """Whether nobody has used the session for a while, and it holds more memory than it would settled."""
+        """Whether nobody has used the session for a while, and it holds more memory than it would compacted."""
         return (
-            self.settled != self.used
-            and monotonic() - self.used >= SETTLE_SECONDS
+            self.compacted != self.used
+            and monotonic() - self.used >= COMPACT_SECONDS
             and self.policy.checkpoints == "idle"
         )
 
-    def settle(self) -> Core[None]:
+    def compact(self) -> Core[None]:
         """At rest: make the newest checkpoint anew, so that it and the running process share what both hold.
 
-        An automatic checkpoint is made before the process rehearses its next step; from then on each has a copy of its
-        own of every page that the rehearsal writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
+        An automatic checkpoint is made before the process warms up for its next step; from then on each has a copy of
+        its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
         """
-        self.settled = self.used
+        self.compacted = self.used
         line, history = self.line, self.line.history
         newest = next((copy for copy in history.copies_of(history.current) if copy.name is None), None)
         if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
@@ -617,7 +617,7 @@ class SessionCore:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line = self.line
         runner = yield from self._living()
-        lane = line.promise(number) if number else None
+        control = line.promise(number) if number else None
         self._go(STEPPING)
         line.out.begin()
         line.err.begin()
@@ -626,7 +626,7 @@ class SessionCore:
         self.watched.account.begin(runner.pid, watch.cpu_start)
         step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
-            done = yield from step.run(request, lane, given)
+            done = yield from step.run(request, control, given)
             over = done if isinstance(done, Verdict) else self._over(step, number)
             # Whoever asked in time for its end, and was told that it runs, finds it ended.
             over = step.close() or over
@@ -1002,18 +1002,18 @@ class SessionCore:
         """Have the process change its variables: another version of the state that the session is in."""
         line = self.line
         runner = yield from self._living()
-        lane = line.promise(line.history.current.step, change=True)
+        control = line.promise(line.history.current.step, change=True)
         self._go(ASKING)
-        fds = () if lane is None else (lane.fileno(),)
+        fds = () if control is None else (control.fileno(),)
         try:
             if fd < 0:
                 answer = yield from runner.ask(request, m.Done, fds=fds)
             else:
                 answer = yield from self._watched(runner, request, (*fds, fd))
         finally:
-            if lane is not None:
-                lane.close()
-        if lane is not None:
+            if control is not None:
+                control.close()
+        if control is not None:
             self.sandbox.gate.announce_one(runner.pid)
         line.commit(line.files(), len(self.tool_records))
         self._go(IDLE)

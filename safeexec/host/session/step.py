@@ -99,20 +99,20 @@ class Step:
         self._secured = False
         """Whether the state before it is known to have its copy, or to get none: only then may the step be ended."""
 
-    def run(self, request: Struct, lane: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
-        """Send the request, with the lane of the copy to be made afterwards, and wait for its end. A `Verdict` when it
-        must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
+    def run(self, request: Struct, control: Any, given: StandardInput | None = None) -> Core[m.StepDone | Verdict]:
+        """Send the request, with the control socket of the copy to be made afterwards, and wait for its end. A
+        `Verdict` when it must be killed. Raises `Gone` or `ProtocolError` when its process died, or broke the protocol.
         """
-        fds = () if lane is None else (lane.fileno(),)
+        fds = () if control is None else (control.fileno(),)
         try:
             yield from self._runner.channel.send(request, fds if given is None else (given.fd, *fds))
         finally:
-            if lane is not None:
-                lane.close()
+            if control is not None:
+                control.close()
         if given is not None:
             given.sent()
         done = yield from self._await_done()
-        if lane is not None and not isinstance(done, Verdict):
+        if control is not None and not isinstance(done, Verdict):
             self._line.sandbox.gate.announce_one(self._runner.pid)
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
         if isinstance(done, Verdict):

@@ -35,7 +35,7 @@ them would take 2 % of a core otherwise. A fork still waits for leave, and an ad
 """
 SHARE = 50
 """A look that took so much CPU time is followed by this many times as much without one: 2 % of a core at most."""
-SETTLED_LOOKS = 2
+NEWBORN_LOOKS = 2
 """Looks after which a process that has not run is as it was: the second one counts its memory."""
 LONGEST_SECONDS = 1.0
 """No longer than that is nobody looked at."""
@@ -156,7 +156,7 @@ class Accountant:
                 for subject in subjects:
                     self._guarded(subject, subject.overdue if leader in used else subject.stray_fork)
                 members = self._census.measure(leader)
-                ran = leader in used or any(process.spent or process.looks <= SETTLED_LOOKS for process in members)
+                ran = leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members)
                 self._calm[leader] = 0 if ran else self._calm.get(leader, 0) + 1
                 self._next[leader] = now + (REST_SECONDS if self._calm[leader] < CALM_LOOKS else CALM_SECONDS)
                 if ran:

@@ -1,4 +1,4 @@
-"""A session that has been left alone for a while settles: it gives up the memory that only the next step would need.
+"""A session that has been left alone for a while is compacted: it gives up memory that only the next step would need.
 
 One thread per sandbox sees to that. A session that does not answer holds up nothing but the settling of others.
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 TICK_SECONDS = 0.25
-"""How often to see which sessions are to settle: that is a glance at two numbers each."""
+"""How often to see which sessions are to be compacted: that is a glance at two numbers each."""
 
 
-class Minder:
-    """The thread that lets sessions settle. It ends with its sandbox."""
+class Compactor:
+    """The thread that compacts idle sessions. It ends with its sandbox."""
 
     __slots__ = ("_ended", "_sandbox", "_stop", "_thread")
 
@@ -60,7 +60,7 @@ class Minder:
         for session in sandbox.open_sessions():
             if session.restless():
                 try:
-                    drive(session.attend(session.settle))
+                    drive(session.attend(session.compact))
                 except (SandboxError, OSError):
                     continue  # closed meanwhile, or the zygote has gone: the next use says so
         return True

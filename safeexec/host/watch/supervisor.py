@@ -208,7 +208,7 @@ class Lineage:
         like any stray. That branch's own sweep, soon, ends the strays then.
         """
         members = list(self.sessions)
-        if any(member.bereft() for member in members if member is not owner):
+        if any(member.orphaned() for member in members if member is not owner):
             return None
         return {pid for member in members for pid in member.pids()}
 
@@ -244,7 +244,7 @@ class LineageMember(Protocol):
         """The process that runs steps, if there is one."""
         ...
 
-    def bereft(self) -> bool:
+    def orphaned(self) -> bool:
         """Whether the runner is dead, and checkpoints that it left may be unknown yet."""
         ...
 

@@ -52,10 +52,10 @@ class Engine:
             else:
                 self.history.lost(copy)
 
-    def step(self, name: str, *, lane: bool = True) -> None:
+    def step(self, name: str, *, control: bool = True) -> None:
         self.steps += 1
         after = (*self.truth, name)
-        self.history.begin(self.steps, self._copy(after) if lane else None)
+        self.history.begin(self.steps, self._copy(after) if control else None)
         self._settle()
         self.truth = after
         self._release(self.history.commit())

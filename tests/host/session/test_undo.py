@@ -131,7 +131,7 @@ def test_a_name_survives_a_start_over(open_session: OpenSession, checkpoints: st
 
 
 def test_checkpoints_with_a_name_leave_no_descriptor_in_the_process(session: Session) -> None:
-    """A copy that had inherited the lane of another one handed it on, until none could be made any more."""
+    """A copy that had inherited the control socket of another one handed it on, until none could be made any more."""
     counts = set()
     session.run("x = 0").check()
     for number in range(12):

@@ -1,4 +1,4 @@
-"""A session that nobody uses: it settles, which must change nothing but how much memory it holds."""
+"""A session that nobody uses: it is compacted, which must change nothing but how much memory it holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from safeexec import AsyncSandbox, Sandbox, Session
-from safeexec.host.session.session import SETTLE_SECONDS
+from safeexec.host.session.session import COMPACT_SECONDS
 from safeexec.host.watch import supervisor
 from tests.footprint import pause
 
@@ -33,14 +33,14 @@ def parked(session: Session) -> int:
 
 
 def rest(session: Session) -> None:
-    """Leave the session alone until it has settled."""
+    """Leave the session alone until it has been compacted."""
     before, deadline = parked(session), monotonic() + SOON
     while parked(session) == before and monotonic() < deadline:
         pause()
-    assert parked(session) != before, f"it has not settled within {SOON:g} s"
+    assert parked(session) != before, f"it has not been compacted within {SOON:g} s"
 
 
-def test_a_settled_session_is_as_it_was(open_session: OpenSession) -> None:
+def test_a_compacted_session_is_as_it_was(open_session: OpenSession) -> None:
     session = open_session()
     session.run("x = [1]\ndef count():\n    n = 0\n    while True:\n        n += 1\n        yield n\ng = count()")
     session.run("x.append(next(g))").check()
@@ -95,11 +95,11 @@ def test_rest_takes_more_than_a_moment(open_session: OpenSession) -> None:
     """A step that comes soon finds what was made ready for it."""
     session = open_session()
     session.run("x = 1").check()
-    assert not session._core.restless() and SETTLE_SECONDS >= 0.5
+    assert not session._core.restless() and COMPACT_SECONDS >= 0.5
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the memory of processes that gave up their rights")
-def test_a_settled_session_holds_half_of_what_it_held() -> None:
+def test_a_compacted_session_holds_half_of_what_it_held() -> None:
     with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
         session.run("x = 1").check()
         first = {parked(session), session._core.runner_pid()}
@@ -127,12 +127,12 @@ def test_what_a_change_replaces_is_gone_after_a_rest_too(open_session: OpenSessi
     session = open_session()
     session.run("x = 1").check()
     rest(session)
-    settled = parked(session)
+    compacted = parked(session)
     session.set("x", 2)
     deadline = monotonic() + SOON
-    while psutil.pid_exists(settled) and monotonic() < deadline:
+    while psutil.pid_exists(compacted) and monotonic() < deadline:
         pause()
-    assert not psutil.pid_exists(settled)
+    assert not psutil.pid_exists(compacted)
     assert [row.name for row in session.checkpoints()] == ["step 1"]
     assert session.run("while True: pass", timeout=0.1).state == "restored"
     assert session.run("x").value == 2
@@ -150,12 +150,12 @@ gc.callbacks.append(hold_up)
 """A guest that lets the checkpoint of its step be made, and not the one of its rest."""
 
 
-def test_no_event_loop_waits_for_a_session_that_does_not_settle() -> None:
+def test_no_event_loop_waits_for_a_session_that_is_not_compacted() -> None:
     async def main() -> int:
         async with AsyncSandbox("confined-python", spare=0) as sandbox, await sandbox.session() as session:
             (await session.run("x = 1\n" + HOLDS_UP)).check()
             deadline = monotonic() + SOON
-            while session._core.settled != session._core.used and monotonic() < deadline:
+            while session._core.compacted != session._core.used and monotonic() < deadline:
                 await asyncio.sleep(0.01)
             step, turns = asyncio.create_task(session.run("x")), 0
             while not step.done():
@@ -167,7 +167,7 @@ def test_no_event_loop_waits_for_a_session_that_does_not_settle() -> None:
     assert asyncio.run(main()) > 20
 
 
-def test_a_session_that_is_closed_while_it_settles_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_is_closed_while_it_is_compacted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Closing it gives up before its settling does."""
     monkeypatch.setattr(supervisor, "KILL_SECONDS", 0.1)
     with Sandbox("confined-python", spare=0) as sandbox:
@@ -176,7 +176,7 @@ def test_a_session_that_is_closed_while_it_settles_leaves_nothing(monkeypatch: p
         core, place = session._core, session.workspace
         assert place is not None and os.path.exists(place)
         deadline = monotonic() + SOON
-        while core.settled != core.used and monotonic() < deadline:
+        while core.compacted != core.used and monotonic() < deadline:
             pause()
         session.close()
         while core._turn.goes_on and monotonic() < deadline:
@@ -191,7 +191,7 @@ from safeexec import Sandbox
 def use():
     session = Sandbox("calculator", spare=0).open().session()
     session.run("x = 1").check()
-    while session._core.settled != session._core.used:
+    while session._core.compacted != session._core.used:
         time.sleep(0.01)
 use()
 deadline = time.monotonic() + 30
@@ -214,9 +214,9 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
     sessions = first, second
     for session in sessions:
         session.run("x = 1").check()
-    minder = sandbox._core._minder
+    minder = sandbox._core._compactor
     def rest():
-        while any(session._core.restless() or session._core.settled < session._core.used for session in sessions):
+        while any(session._core.restless() or session._core.compacted < session._core.used for session in sessions):
             assert minder._ended.locked(), "the thread that looks after resting sessions has died"
             time.sleep(0.01)
     held = []
