@@ -1,1 +1,1 @@
-"""The doors for programs: one table of methods, and what serves it."""
+"""The doors: how programs, people and models in other processes reach sandboxes. Public names only."""

@@ -50,6 +50,7 @@ WHY = {
     "cli/check.py": OWN + "writes JSON",
     "cli/common.py": BOUND + "the program that the user names, to 16 MiB; a pipe is welcome",
     "cli/doctor.py": OWN + "writes JSON",
+    "cli/mcp.py": OWN + "the functions that the user names as tools",
     "cli/many.py": OWN + "writes JSON",
     "cli/pictures.py": OWN + "sizes of the screen",
     "cli/policy.py": OWN + "writes JSON",
@@ -84,6 +85,8 @@ WHY = {
     "reports/reference.py": OWN + "the documentation of the installation",
     "reports/review.py": OWN + "modules that a policy names and the review knows",
     "reports/why.py": BOUND + "one name of a command line; top-level names only, which import nothing",
+    "servers/access.py": OWN + "the token's file, which the user names, to 4 KiB",
+    "servers/mcp.py": OWN + "writes JSON, and reads it again",
     "servers/service.py": OWN + "writes JSON",
     "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
 }

@@ -1,0 +1,549 @@
+"""The door for models: a server of the Model Context Protocol over an `AsyncSandbox`, by the protocol's official SDK.
+
+A session is reached by a handle that is made here and cannot be guessed; whoever has it, has the session. Tools take it
+as `session_id`, so nothing hangs on a connection: the revision of 2026-07-28, which knows none, and earlier clients see
+the same. A step runs in a task of its own, for it may outlive the request that began it: newer clients are asked for
+an approval by ending the request, and answer with another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import partial
+from secrets import token_urlsafe
+from socket import socket
+from typing import Annotated, Any, Literal
+
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    TextContent,
+    ToolAnnotations,
+)
+from msgspec.structs import asdict
+from pydantic import BeforeValidator, Field
+from typing_extensions import TypedDict
+
+from safeexec import AsyncSandbox, AsyncSession, Policy, Result, SandboxBusy, SandboxError, SessionClosed, __version__
+from safeexec.jsonable import jsonable
+from safeexec.servers.access import TokenRequired, announce, listen
+from safeexec.text import head_and_tail, printable, short_repr, shorten
+
+MAX_SESSIONS = 32
+"""Open sessions. For one more, the one that was not used for longest is closed."""
+MAX_BRANCHES = 8
+IDLE_SECONDS = 1800.0
+REMEMBERED = 1000
+"""Handles of closed sessions, kept to say why they are gone."""
+MAX_DESCRIPTION = 2000
+MAX_VALUE = 20_000
+"""Characters of a step's value as JSON; beyond, its short text stands there: a client may show it to its model."""
+MAX_TOLD = 1000
+"""Characters of one progress message, and of a call in a question."""
+MAX_FILE = 4 << 20
+MAX_REQUEST = 32 << 20
+"""Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
+GRACE_SECONDS = 5
+"""For the answers of stopped steps to be read, once the server is told to end."""
+
+FILE_URI = "safeexec://sessions/{session_id}/files/{+path}"
+Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
+"""Optional text: empty for none, and null is taken. (The SDK would parse a `str | None` as JSON.)"""
+
+INSTRUCTIONS = (
+    "Runs Python in sandboxes. run_python without session_id starts a session and gives its session_id; pass that on, "
+    "and variables stay from call to call. A step that is stopped is undone; checkpoint, rollback and branch move "
+    "between states. The resource safeexec://policy says what code may do."
+)
+RUN = (
+    "Run Python: its output, errors, and the last expression's value. Pass the session_id of the answer to the next "
+    "call, and variables stay.\n\n"
+)
+
+
+# What tools answer
+
+
+class ProblemAnswer(TypedDict):
+    """Why a step did not end `ok`."""
+
+    type: str
+    message: str
+    line: int | None
+    rule: str | None
+    hint: str | None
+
+
+class ChangesAnswer(TypedDict):
+    """Variables that a step touched."""
+
+    created: list[str]
+    changed: list[str]
+    deleted: list[str]
+
+
+class FileAnswer(TypedDict):
+    """A file of the workspace that a step touched. `size` in bytes."""
+
+    name: str
+    change: str
+    size: int
+
+
+class StepAnswer(TypedDict):
+    """One step. `observation` is all of it as text."""
+
+    session_id: str
+    observation: str
+    outcome: str
+    value: Any
+    error: ProblemAnswer | None
+    changes: ChangesAnswer
+    state: str
+    files: list[FileAnswer]
+
+
+class SessionAnswer(TypedDict):
+    session_id: str
+
+
+class BranchesAnswer(SessionAnswer):
+    session_ids: list[str]
+
+
+class VariableAnswer(TypedDict):
+    """One variable; `size` in bytes where it is known."""
+
+    name: str
+    type: str
+    shape: str
+    size: int | None
+    text: str
+
+
+class VariablesAnswer(SessionAnswer):
+    variables: list[VariableAnswer]
+
+
+class FilesAnswer(SessionAnswer, total=False):
+    """`files` of a list; `content` and `encoding` of a file that was read; `size`, in bytes, of one file."""
+
+    files: list[str]
+    content: str
+    encoding: str
+    size: int
+
+
+def _answer(structured: dict[str, Any], content: list[Any] | None = None) -> CallToolResult:
+    """`structured`, also as text where there is no better one. Lone surrogates of a guest become question marks."""
+    text = json.dumps(structured, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return CallToolResult(
+        content=content or [TextContent(type="text", text=text)], structured_content=json.loads(text), is_error=False
+    )
+
+
+def _of_step(handle: str, result: Result) -> CallToolResult:
+    blocks = result.observation(format="mcp")
+    assert isinstance(blocks, list)
+    error, changes = result.error, result.changes
+    value = jsonable(result.value)
+    if len(json.dumps(value)) > MAX_VALUE:
+        value = result.text
+    answer = StepAnswer(
+        session_id=handle,
+        observation=blocks[0]["text"],
+        outcome=result.outcome,
+        value=value,
+        error=None
+        if error is None
+        else ProblemAnswer(type=error.type, message=error.message, line=error.line, rule=error.rule, hint=error.hint),
+        changes=ChangesAnswer(
+            created=list(changes.created), changed=list(changes.changed), deleted=list(changes.deleted)
+        ),
+        state=result.state,
+        files=[FileAnswer(name=file.name, change=file.change, size=file.size) for file in result.files],
+    )
+    return _answer(dict(answer), blocks)
+
+
+# Steps
+
+_NO_FIELDS = {"type": "object", "properties": {}}
+_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult]] | None] = ContextVar("_ASK")
+"""How the client of the running step asks its person; None where it cannot."""
+
+
+class RunningStep:
+    """A step, and what the request that attends to it is to hear of meanwhile."""
+
+    def __init__(self, run: Callable[[RunningStep], Coroutine[Any, Any, CallToolResult]]) -> None:
+        self.news = asyncio.Event()
+        """Some of what follows has changed, or the step has ended."""
+        self.told = ""
+        self.count = 0
+        self.question = ""
+        self.patience: asyncio.TimerHandle | None = None
+        """Stops the step if no request comes back with the answer."""
+        self._answer: asyncio.Future[ElicitResult] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.create_task(run(self))
+        self.task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[CallToolResult]) -> None:
+        if not task.cancelled():
+            task.exception()  # a client that left does not ask for it
+        self.news.set()
+
+    def tell(self, text: str) -> None:
+        """The newest of output and progress: a client that reads slowly misses what came before it."""
+        self.told = printable(text[-MAX_TOLD:])
+        self.news.set()
+
+    async def ask(self, message: str) -> ElicitResult:
+        """Have the request end with a question, and wait for one that brings the answer."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.question = message
+        self.news.set()
+        try:
+            return await self._answer
+        finally:
+            self.question = ""
+
+    def answered(self, answer: Any) -> None:
+        """Go on with what the client answered; whatever is no answer is a no."""
+        if self.patience is not None:
+            self.patience.cancel()
+        self.question = ""
+        if not self._answer.done():
+            self._answer.set_result(answer if isinstance(answer, ElicitResult) else ElicitResult(action="cancel"))
+
+
+async def _approve(tool: str, arguments: dict[str, Any]) -> bool | str:
+    """Whether the person at the client of the running step lets it call a tool; a str says why not."""
+    ask = _ASK.get()
+    if ask is None:
+        return "it needs an approval, and this client cannot ask for one (elicitation)"
+    shown = printable(", ".join(f"{name}={short_repr(value)}" for name, value in arguments.items()))
+    try:
+        answer = await ask(f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_TOLD)}). Allow it?")
+    except (MCPError, ValueError) as error:
+        return f"the client could not be asked: {error}"
+    return answer.action == "accept" or "the person at the client did not allow it"
+
+
+def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitResult]] | None:
+    """How to ask this client: by a request of ours where the connection carries it, else by ending its own."""
+    can = ctx.client_capabilities and ctx.client_capabilities.elicitation
+    if not can or (can.url is not None and can.form is None):
+        return None
+    request = ctx.request_context
+    if not request.session.can_send_request:
+        return step.ask
+    return partial(request.session.elicit_form, requested_schema=_NO_FIELDS, related_request_id=request.request_id)
+
+
+async def _cancel_when_gone(ctx: Context, step: RunningStep) -> None:
+    """Over HTTP a client that goes away says nothing in the protocol; its connection ends."""
+    request = ctx.request_context.request
+    while request is not None and (await request.receive())["type"] != "http.disconnect":
+        pass
+    if request is not None:
+        step.task.cancel()
+
+
+# The door
+
+
+class SharedSession:
+    """A session behind a handle. Whoever uses it waits for those who came before."""
+
+    def __init__(self, session: AsyncSession) -> None:
+        self.session = session
+        self.lock = asyncio.Lock()
+
+
+class Door:
+    """The tools and resources, over one sandbox: `async with Door(policy) as door`, then `door.server` serves."""
+
+    def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
+        self._sandbox = AsyncSandbox(policy, tools=tools, approval=_approve, idle_seconds=IDLE_SECONDS)
+        self._open: dict[str, SharedSession] = {}
+        """By handle, in the order of their last use."""
+        self._gone: dict[str, str] = {}
+        self._asked: dict[str, RunningStep] = {}
+        """Steps that wait for a request with the answer to their question."""
+        self._policy = self._sandbox.policy
+        self._card = self._policy.card(tools=tools)
+        self.server = MCPServer("safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+        self._offer()
+
+    def _offer(self) -> None:
+        """Tell the server what it has."""
+        description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
+        self.server.add_tool(self.run_python, description=description)
+        self.server.add_tool(self.list_variables, annotations=ToolAnnotations(read_only_hint=True))
+        for tool in (self.checkpoint, self.rollback, self.branch, self.files, self.close):
+            self.server.add_tool(tool)
+        self.server.resource("safeexec://policy", mime_type="text/plain")(self.policy)
+        self.server.resource(FILE_URI, mime_type="application/octet-stream")(self.file)
+
+    async def __aenter__(self) -> Door:
+        """Begin to open the sandbox, which may take seconds: clients give up on a server that does not answer. Raises
+        `ToolError`.
+        """
+        self.opening = asyncio.create_task(self._sandbox.open())
+        await asyncio.sleep(0)
+        if self.opening.done():
+            await self.opening
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.opening.cancel()
+        await asyncio.gather(self.opening, return_exceptions=True)
+        await self._sandbox.close()
+
+    # Tools
+
+    async def run_python(
+        self, code: str, ctx: Context, session_id: Text = "", timeout: float | None = None, stdin: Text = ""
+    ) -> Annotated[CallToolResult, StepAnswer] | InputRequiredResult:
+        if ctx.request_state is None:
+            options = {"timeout": timeout, "stdin": stdin or None}
+            step = RunningStep(partial(self._run, ctx, session_id, code, options))
+        elif (waiting := self._asked.pop(ctx.request_state, None)) is not None:
+            step = waiting
+            step.answered((ctx.input_responses or {}).get("approval"))
+        else:
+            raise ToolError("no step waits for this answer any more; run the code again")
+        try:
+            return await self._attend(step, ctx)
+        except BaseException:
+            step.task.cancel()
+            raise
+
+    async def _run(
+        self, ctx: Context, session_id: str, code: str, options: dict[str, Any], step: RunningStep
+    ) -> CallToolResult:
+        _ASK.set(_asker(ctx, step))
+        if "progress_token" in (ctx.request_context.meta or {}):
+            options["on_output"] = step.tell
+            options["on_progress"] = lambda what, done, of: step.tell(
+                f"{what}: {done:g}" if of is None else f"{what}: {done:g}/{of:g}"
+            )
+        async with self._session(session_id) as (handle, session):
+            return _of_step(handle, await session.run(code, **options))
+
+    async def _attend(self, step: RunningStep, ctx: Context) -> CallToolResult | InputRequiredResult:
+        """Pass on what the step tells, until it ends or asks."""
+        watch = asyncio.create_task(_cancel_when_gone(ctx, step))
+        try:
+            while not step.task.done():
+                await step.news.wait()
+                step.news.clear()
+                if step.told:
+                    told, step.told = step.told, ""
+                    step.count += 1
+                    await ctx.report_progress(step.count, message=told)
+                if step.question:
+                    return self._question(step)
+        finally:
+            watch.cancel()
+        if step.task.cancelled():
+            raise ToolError("the step was stopped and undone, for its client was gone")
+        return step.task.result()
+
+    def _question(self, step: RunningStep) -> InputRequiredResult:
+        """End the request with a question. The step waits as long as the policy gives a tool, and is undone then."""
+        state = token_urlsafe()
+        self._asked[state] = step
+        step.task.add_done_callback(lambda _: self._asked.pop(state, None))
+        patience = self._policy.tools.timeout_seconds
+        step.patience = asyncio.get_running_loop().call_later(patience, step.task.cancel)
+        form = ElicitRequestFormParams(message=step.question, requested_schema=_NO_FIELDS)
+        return InputRequiredResult(input_requests={"approval": ElicitRequest(params=form)}, request_state=state)
+
+    async def list_variables(self, session_id: str) -> Annotated[CallToolResult, VariablesAnswer]:
+        """The variables of a session: name, type, shape, size in bytes, the beginning of its text."""
+        async with self._session(session_id) as (handle, session):
+            variables = [asdict(variable) for variable in await session.variables()]
+            return _answer({"session_id": handle, "variables": variables})
+
+    async def checkpoint(self, session_id: str, name: str) -> Annotated[CallToolResult, SessionAnswer]:
+        """Keep the state of a session, variables and files, under a name to roll back to."""
+        async with self._session(session_id) as (handle, session):
+            await session.checkpoint(name)
+            return _answer({"session_id": handle})
+
+    async def rollback(self, session_id: str, name: Text = "") -> Annotated[CallToolResult, SessionAnswer]:
+        """Take a session back to a checkpoint by its name, or without a name to before its last step."""
+        async with self._session(session_id) as (handle, session):
+            await session.rollback(name or None)
+            return _answer({"session_id": handle})
+
+    async def branch(
+        self, session_id: str, n: Annotated[int, Field(ge=1, le=MAX_BRANCHES)] = 1
+    ) -> Annotated[CallToolResult, BranchesAnswer]:
+        """Make n new sessions that go on from the state of this one, to try alternatives. Gives their session_ids."""
+        async with self._session(session_id) as (handle, session):
+            await self._make_room(n)
+            branches = [self._mint(branch) for branch in await session.branch(n)]
+            return _answer({"session_id": handle, "session_ids": branches})
+
+    async def files(
+        self,
+        session_id: str,
+        op: Literal["list", "read", "write"],
+        path: Text = "",
+        content: Text = "",
+        encoding: Literal["utf-8", "base64"] = "utf-8",
+    ) -> Annotated[CallToolResult, FilesAnswer]:
+        """List, read or write files of a session's workspace. What is no UTF-8 text is base64 (encoding)."""
+        async with self._session(session_id) as (handle, session):
+            if op == "list":
+                return _answer({"session_id": handle, "files": session.list_files()})
+            if op == "write":
+                data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
+                session.write_file(path, data)
+                return _answer({"session_id": handle, "size": len(data)})
+            data = _read(session, path)
+            try:
+                content, encoding = data.decode(), "utf-8"
+            except UnicodeDecodeError:
+                content, encoding = base64.b64encode(data).decode(), "base64"
+            return _answer({"session_id": handle, "content": content, "encoding": encoding, "size": len(data)})
+
+    async def close(self, session_id: str) -> Annotated[CallToolResult, SessionAnswer]:
+        """End a session; a step that runs in it is stopped. Its variables and files are gone."""
+        await self._end(session_id, self._find(session_id), "it was closed")
+        return _answer({"session_id": session_id})
+
+    # Resources
+
+    def policy(self) -> str:
+        """What code may do here: modules, builtins, files, tools, limits."""
+        return self._card
+
+    async def file(self, session_id: str, path: str) -> bytes:
+        """A file of a session's workspace."""
+        try:
+            async with self._session(session_id) as (_, session):
+                return _read(session, path)
+        except ToolError as error:
+            raise ResourceNotFoundError(str(error)) from None
+
+    # Sessions
+
+    @asynccontextmanager
+    async def _session(self, handle: str) -> AsyncIterator[tuple[str, AsyncSession]]:
+        """The session of a handle, or a new one for none, when its turn has come. Misuse is a `ToolError`."""
+        fresh = not handle
+        try:
+            if fresh:
+                await asyncio.shield(self.opening)
+                await self._make_room(1)
+                handle = self._mint(await self._sandbox.session())
+            shared = self._find(handle)
+            try:
+                async with shared.lock:
+                    yield handle, shared.session
+            except SessionClosed as error:
+                await self._end(handle, shared, str(error))
+                raise
+            except BaseException:
+                if fresh:  # nobody has heard of it
+                    await self._end(handle, shared, "it was never used")
+                raise
+        except (SandboxError, ValueError, TypeError) as error:
+            raise ToolError(printable(str(error))) from None
+
+    def _mint(self, session: AsyncSession) -> str:
+        handle = token_urlsafe(16)
+        self._open[handle] = SharedSession(session)
+        return handle
+
+    def _find(self, handle: str) -> SharedSession:
+        shared = self._open.pop(handle, None)
+        if shared is None:
+            why = self._gone.get(handle, "this server gave out no such session_id")
+            raise ToolError(
+                f"no session {shorten(ascii(handle), 60)}: {why}. Without session_id, run_python starts one"
+            )
+        self._open[handle] = shared
+        return shared
+
+    async def _end(self, handle: str, shared: SharedSession, why: str) -> None:
+        self._open.pop(handle, None)
+        self._gone.setdefault(handle, why)
+        while len(self._gone) > REMEMBERED:
+            del self._gone[next(iter(self._gone))]
+        await shared.session.close()
+
+    async def _make_room(self, wanted: int) -> None:
+        """Close the sessions that were not used for longest where that is needed. Raises `SandboxBusy`."""
+        over = len(self._open) + wanted - MAX_SESSIONS
+        idle = [handle for handle, shared in self._open.items() if not shared.lock.locked()]
+        if over > len(idle):
+            raise SandboxBusy(f"{len(self._open)} sessions are open and in use, {MAX_SESSIONS} at most: close some")
+        for handle in idle[: max(0, over)]:
+            await self._end(handle, self._open[handle], f"{MAX_SESSIONS} others were used since")
+
+
+def _read(session: AsyncSession, path: str) -> bytes:
+    data = session.read_file(path)
+    if len(data) > MAX_FILE:
+        raise ValueError(f"{path} has {len(data)} bytes, and {MAX_FILE} can be read at once: read parts of it in code")
+    return data
+
+
+# Serving
+
+
+async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
+    """Serve one client over the standard streams, until its end of input."""
+    async with Door(policy, tools) as door:
+        await door.server.run_stdio_async()
+
+
+async def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], port: int, token: str) -> None:
+    """Serve clients that know the token at `/mcp` on loopback, until SIGTERM or SIGINT. Raises OSError for a port that
+    is taken.
+    """
+    with listen(port) as listening:
+        async with Door(policy, tools) as door:
+            await door.opening
+            app = TokenRequired(door.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
+            config = uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=GRACE_SECONDS)
+            server = HttpServer(door, config, token)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: None)  # uvicorn takes both while it serves, and raises them again
+            await server.serve(sockets=[listening])
+
+
+class HttpServer(uvicorn.Server):  # type: ignore[misc]  # its stubs may be missing
+    """Announces itself, and stops the steps before it waits for their answers to be read."""
+
+    def __init__(self, door: Door, config: uvicorn.Config, token: str) -> None:
+        super().__init__(config)
+        self._door = door
+        self._token = token
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        assert sockets
+        announce(sockets[0], self._token)
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        await self._door.__aexit__()
+        await super().shutdown(sockets)

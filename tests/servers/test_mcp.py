@@ -1,0 +1,790 @@
+"""The MCP door, by the protocol's own client: over HTTP and the standard streams, in today's revision and before it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import psutil
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed (pip install 'safeexec[mcp]')")
+
+import httpx
+import httpx2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult, ElicitResult, ImageContent
+
+from safeexec import Policy
+
+POLICY = """
+extends: standard
+builtins: {add: [open]}
+imports: {os: all}
+filesystem: {workspace: read-write}
+limits: {open_files: 64}
+tools: {allow: [price, order], approval: [order], timeout_seconds: 5}
+"""
+TOOLS = '''
+def price(item: str) -> int:
+    """What an item costs, in cents."""
+    return len(item)
+
+def order(item: str) -> str:
+    """Buy an item."""
+    return f"bought {item}"
+
+def sell() -> None:
+    """No policy allows it."""
+'''
+DEADLINE = 60.0
+Call = Callable[..., Awaitable[CallToolResult]]
+
+
+class Server(NamedTuple):
+    """A server that listens."""
+
+    process: subprocess.Popen[str]
+    url: str
+    token: str
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a policy and the host tools that it allows."""
+    directory = tmp_path_factory.mktemp("home")
+    (directory / "door.yaml").write_text(POLICY)
+    (directory / "shop.py").write_text(TOOLS)
+    return directory
+
+
+def command(*more: str) -> list[str]:
+    tools = ["--tools", "shop:price", "shop:order"]
+    return [sys.executable, "-m", "safeexec", "mcp", "--policy", "door.yaml", *more, *tools]
+
+
+@contextmanager
+def started(home: Path, *more: str) -> Iterator[Server]:
+    """A server on a port of its own. What it writes on stderr must be nothing."""
+    arguments = command("--http", "--port", "0", *more)
+    with (home / "stderr").open("w+") as errors:
+        process = subprocess.Popen(arguments, cwd=home, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            assert process.stdout
+            line = process.stdout.readline().split()
+            assert line[:2] == ["safeexec", "serves"], line
+            yield Server(process, line[2], line[3].removeprefix("token="))
+        finally:
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture(scope="module")
+def server(home: Path) -> Iterator[Server]:
+    with started(home) as server:
+        yield server
+
+
+@asynccontextmanager
+async def connected(server: Server, mode: str = "auto", **options: Any) -> AsyncIterator[Client]:
+    headers = {"Authorization": f"Bearer {server.token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=DEADLINE) as http,
+        Client(streamable_http_client(f"{server.url}/mcp", http_client=http), mode=mode, **options) as client,
+    ):
+        yield client
+
+
+def run(test: Callable[[Client], Awaitable[None]], client: Any) -> None:
+    """Run `test` with a client, within the deadline."""
+
+    async def inside() -> None:
+        async with asyncio.timeout(DEADLINE), client as connection:
+            await test(connection)
+
+    asyncio.run(inside())
+
+
+async def step(client: Client, code: str, session: str | None = None, **more: Any) -> dict[str, Any]:
+    """The structured answer of a step."""
+    arguments = {"code": code, **more} | ({} if session is None else {"session_id": session})
+    result = await client.call_tool("run_python", arguments)
+    assert not result.is_error, result
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    """Why a call is an error."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result
+    (text,) = result.content
+    assert "Traceback" not in text.text
+    return str(text.text)
+
+
+both = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+async def endless(client: Client, session: str | None = None) -> tuple[Awaitable[Any], asyncio.Task[CallToolResult]]:
+    """A call of a step that sets x to 2 and has no end: what to await for its beginning, and the call."""
+    began = asyncio.Event()
+
+    async def progress(*_: Any) -> None:
+        began.set()
+
+    arguments = {"code": "x = 2\nprint('begun')\nwhile True: pass", "timeout": 60}
+    arguments |= {} if session is None else {"session_id": session}
+    call = client.call_tool("run_python", arguments, progress_callback=progress)
+    return began.wait(), asyncio.create_task(call)
+
+
+# What it offers
+
+
+@both
+def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        assert (client.protocol_version == "2026-07-28") is (mode == "auto")
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        names = "run_python list_variables checkpoint rollback branch files close"
+        assert list(tools) == names.split()
+        for tool in tools.values():
+            assert 20 < len(tool.description) <= 2000
+            assert "session_id" in tool.output_schema["properties"]
+        card = tools["run_python"].description
+        assert "price(item: str) -> int" in card and "memory" in card
+        assert tools["run_python"].input_schema["required"] == ["code"]
+
+    run(test, connected(server, mode))
+
+
+def test_a_long_card_is_cut_to_what_clients_show(tmp_path: Path) -> None:
+    from safeexec.servers.mcp import Door
+
+    many = [eval(f"lambda a{i}: a{i}") for i in range(300)]
+    for number, function in enumerate(many):
+        function.__name__ = f"tool_{number}"
+    policy = Policy.load("standard").replace(tools={"allow": "all"})
+    (tool, *_) = asyncio.run(Door(policy, many).server.list_tools())
+    assert 1500 < len(tool.description) <= 2000
+    assert "tool_299" in tool.description
+
+
+@both
+def test_a_step_is_told_as_text_and_as_structure(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        result = await client.call_tool("run_python", {"code": "x = {'a': [1, 2.5]}\nprint('hello')\nx"})
+        answer = result.structured_content
+        assert answer["observation"] == result.content[0].text
+        assert "hello" in answer["observation"]
+        assert answer["value"] == {"a": [1, 2.5]}
+        assert (answer["outcome"], answer["state"], answer["error"]) == ("ok", "kept", None)
+        assert answer["changes"] == {"created": ["x"], "changed": [], "deleted": []}
+        session = answer["session_id"]
+        assert len(session) >= 20
+        answer = await step(client, "x['b'] = 3\ny = 1\ny / 0", session)
+        assert answer["outcome"] == "error"
+        assert answer["error"] == answer["error"] | {"type": "ZeroDivisionError", "line": 3, "rule": None}
+        assert answer["error"]["hint"] in answer["observation"]
+        assert (await step(client, "len(x)", session))["value"] == 2
+        answer = await step(client, "import subprocess", session)
+        assert answer["outcome"] == "rejected"
+        assert answer["error"]["rule"] and answer["error"]["hint"]
+        answer = await step(client, "open('note.txt', 'w').write('hi')", session)
+        assert answer["files"] == [{"name": "note.txt", "change": "created", "size": 2}]
+        answer = await step(client, "x = None\nwhile True: pass", session, timeout=0.2)
+        assert (answer["outcome"], answer["state"]) == ("timeout", "restored")
+        assert (await step(client, "len(x)", session))["value"] == 2
+
+    run(test, connected(server, mode))
+
+
+def test_programs_read_what_they_are_given(server: Server) -> None:
+    async def test(client: Client) -> None:
+        code = "import sys\nsys.stdin.read()"
+        for text in ('{"a": 1}', "[1, 2]", "plain"):
+            assert (await step(client, code, stdin=text))["value"] == text
+        assert (await step(client, "1", None, stdin=None, timeout=None))["value"] == 1
+
+    run(test, connected(server))
+
+
+@pytest.mark.modules("matplotlib")
+def test_plots_are_images(home: Path) -> None:
+    async def test(client: Client) -> None:
+        code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+        text, image = (await client.call_tool("run_python", {"code": code})).content
+        assert isinstance(image, ImageContent) and image.mime_type == "image/png"
+        assert base64.b64decode(image.data).startswith(b"\x89PNG")
+        assert "picture" in text.text
+
+    arguments = ["-m", "safeexec", "mcp", "--policy", "data-analysis"]
+    run(test, Client(StdioServerParameters(command=sys.executable, args=arguments)))
+
+
+def test_a_large_value_does_not_flood_a_model(server: Server) -> None:
+    async def test(client: Client) -> None:
+        answer = await step(client, "list(range(100_000))")
+        assert isinstance(answer["value"], str) and len(json.dumps(answer)) < 40_000
+        assert (await step(client, "list(range(1000))"))["value"] == list(range(1000))
+        for code in ("'\\ud800'", "{'\\ud800': 1}", "float('nan')", "10 ** 5000", "b'x'", "globals()['\\ud800'] = 1"):
+            await step(client, code)
+
+    run(test, connected(server))
+
+
+def test_states_of_a_session(server: Server) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+
+        async def call(tool: str, **arguments: Any) -> dict[str, Any]:
+            result = await client.call_tool(tool, {"session_id": session, **arguments})
+            assert not result.is_error, result
+            assert result.structured_content["session_id"] == session
+            assert json.loads(result.content[0].text) == result.structured_content
+            return dict(result.structured_content)
+
+        await call("checkpoint", name="one")
+        await step(client, "x = 2", session)
+        await step(client, "x = 3", session)
+        await call("rollback")
+        assert (await step(client, "x", session))["value"] == 2
+        left, right = (await call("branch", n=2))["session_ids"]
+        await step(client, "x = 'left'", left)
+        assert (await step(client, "x", right))["value"] == 2
+        await call("rollback", name="one")
+        assert (await step(client, "x", session))["value"] == 1
+        (variable,) = (await call("list_variables"))["variables"]
+        assert variable == {"name": "x", "type": "int", "shape": "", "size": 28, "text": "1"}
+        assert "no checkpoint" in await refused(client, "rollback", session_id=session, name="two")
+        assert "name" in await refused(client, "checkpoint", session_id=session, name="")
+        for n in (0, 9, 10**30, "x"):
+            await refused(client, "branch", session_id=session, n=n)
+        await call("close")
+        assert "it was closed" in await refused(client, "run_python", session_id=session, code="1")
+        assert (await step(client, "x", left))["value"] == "left"
+
+    run(test, connected(server))
+
+
+def test_files_by_tool_and_as_resources(server: Server) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "pass"))["session_id"]
+
+        async def files(op: str, **arguments: Any) -> dict[str, Any]:
+            result = await client.call_tool("files", {"session_id": session, "op": op, **arguments})
+            assert not result.is_error, result
+            return dict(result.structured_content)
+
+        assert (await files("list"))["files"] == []
+        await files("write", path="some data.csv", content="a,b\n1,é\n")
+        await files("write", path="raw", content="AP8=", encoding="base64")
+        assert (await files("list"))["files"] == ["raw", "some data.csv"]
+        assert (await step(client, "open('some data.csv').read()", session))["value"] == "a,b\n1,é\n"
+        assert (await files("read", path="some data.csv"))["content"] == "a,b\n1,é\n"
+        assert (await files("read", path="raw"))["content"] == "AP8="
+        assert (await files("read", path="raw"))["encoding"] == "base64"
+        uri = f"safeexec://sessions/{session}/files/"
+        (content,) = (await client.read_resource(uri + "some%20data.csv")).contents
+        assert base64.b64decode(content.blob).decode() == "a,b\n1,é\n"
+        for path in ("../raw", "/etc/passwd", "nothing", "", "a\0b"):
+            await refused(client, "files", session_id=session, op="read", path=path)
+        await refused(client, "files", session_id=session, op="write", path="../x", content="")
+        await refused(client, "files", session_id=session, op="write", path="x", content="?", encoding="base64")
+        await refused(client, "files", session_id=session, op="remove", path="raw")
+        for wrong in (uri + "nothing", uri + "..%2Fraw", uri.replace(session, "guessed") + "raw"):
+            with pytest.raises(MCPError) as error:
+                await client.read_resource(wrong)
+            assert error.value.error.code == -32602
+        await step(client, "open('large', 'wb').write(bytes(5_000_000))", session)
+        assert "5000000 bytes" in await refused(client, "files", session_id=session, op="read", path="large")
+
+    run(test, connected(server))
+
+
+def test_the_policy_is_a_resource(server: Server) -> None:
+    async def test(client: Client) -> None:
+        assert [str(resource.uri) for resource in (await client.list_resources()).resources] == ["safeexec://policy"]
+        (content,) = (await client.read_resource("safeexec://policy")).contents
+        assert "Imports: " in content.text and "order(item: str) -> str" in content.text
+
+    run(test, connected(server))
+
+
+# While a step runs
+
+
+@both
+def test_progress_is_told_while_the_step_runs(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        heard: list[tuple[float, str]] = []
+        first = asyncio.Event()
+
+        async def progress(done: float, of: float | None, message: str | None) -> None:
+            heard.append((done, message or ""))
+            first.set()
+
+        code = "import time\nprint('begun')\nwhile not stop(): time.sleep(0.01)\nprint('done')".replace(
+            "not stop()", "'stop' not in os.listdir()"
+        )
+        session = (await step(client, "import os"))["session_id"]
+        arguments = {"code": code, "session_id": session, "timeout": 30}
+        call = asyncio.create_task(client.call_tool("run_python", arguments, progress_callback=progress))
+        await first.wait()
+        assert not call.done() and heard == [(1.0, "begun\n")]
+        call.cancel()
+        await asyncio.wait({call})
+        assert (await step(client, "'time' in globals()", session))["value"] is False
+
+    run(test, connected(server, mode))
+
+
+@both
+def test_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        began, call = await endless(client, session)
+        await began
+        call.cancel()
+        await asyncio.wait({call})
+        started = monotonic()
+        assert (await step(client, "x", session))["value"] == 1
+        assert monotonic() - started < 30, "the step went on"
+
+    run(test, connected(server, mode))
+
+
+@both
+def test_a_client_that_leaves_stops_its_step(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        body = {"code": "x = 2\nprint('begun')\nwhile True: pass", "session_id": session, "timeout": 60}
+        async with raw_call(server, mode, body) as lines:
+            async for line in lines:
+                if "notifications/progress" in line:
+                    break
+        assert (await step(client, "x", session))["value"] == 1
+
+    run(test, connected(server, mode))
+
+
+@asynccontextmanager
+async def raw_call(server: Server, mode: str, arguments: dict[str, Any]) -> AsyncIterator[AsyncIterator[str]]:
+    """A call by plain HTTP: the lines of its answer. The connection is closed at the end, without a word."""
+    url, accept = f"{server.url}/mcp", {"Accept": "application/json, text/event-stream"}
+    async with httpx.AsyncClient(headers=accept | {"X-API-Key": server.token}, timeout=DEADLINE) as http:
+        headers, meta = {}, {"progressToken": 1}
+        if mode == "legacy":
+            hello = {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            }
+            answer = await http.post(url, json=message("initialize", hello))
+            headers = {"Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
+            ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            await http.post(url, json=ready, headers=headers)
+        else:
+            headers = {
+                "MCP-Protocol-Version": "2026-07-28",
+                "Mcp-Method": "tools/call",
+                "Mcp-Name": "run_python",
+            }
+            meta |= {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }
+        body = message("tools/call", {"name": "run_python", "arguments": arguments, "_meta": meta})
+        async with http.stream("POST", url, json=body, headers=headers) as answer:
+            assert answer.status_code == 200
+            yield answer.aiter_lines()
+
+
+def message(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def test_two_clients_on_one_session_take_turns(server: Server) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "import time\nx = 0"))["session_id"]
+        async with connected(server, "legacy") as other:
+            code = "y = x\ntime.sleep(0.05)\nx = y + 1\nx"
+            answers = await asyncio.gather(*(step(one, code, session) for one in (client, other) * 4))
+            assert sorted(answer["value"] for answer in answers) == list(range(1, 9))
+            began, running = await endless(other, session)
+            waiting = asyncio.create_task(refused(other, "run_python", session_id=session, code="x"))
+            await began
+            assert not (await client.call_tool("close", {"session_id": session})).is_error
+            assert "closed while this step ran" in (await running).content[0].text
+            assert "closed" in await waiting
+
+    run(test, connected(server))
+
+
+# Approval
+
+
+def asked(answers: list[str]) -> tuple[list[str], Any]:
+    """A client's callback that gives these answers in turn, and the questions that it was asked."""
+    questions: list[str] = []
+
+    async def callback(_: Any, params: Any) -> ElicitResult:
+        questions.append(params.message)
+        return ElicitResult(action=answers.pop(0), content={})
+
+    return questions, callback
+
+
+@both
+def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) -> None:
+    questions, callback = asked(["accept", "decline", "cancel"])
+
+    async def test(client: Client) -> None:
+        code = "print('before')\nprice('pear'), order('pear')"
+        answer = await step(client, code)
+        assert answer["value"] == [4, "bought pear"]
+        assert "before" in answer["observation"]
+        answer = await step(client, "x = order('fig')", answer["session_id"])
+        assert answer["error"]["type"] == "PermissionError"
+        answer = await step(client, "try: order('nut')\nexcept PermissionError as e: print(e)", answer["session_id"])
+        assert "did not allow it" in answer["observation"]
+
+    run(test, connected(server, mode, elicitation_callback=callback))
+    assert ["'pear'" in questions[0], "'fig'" in questions[1], "'nut'" in questions[2]] == [True] * 3
+
+
+@both
+def test_several_questions_of_one_step(server: Server, mode: str) -> None:
+    questions, callback = asked(["accept", "decline", "accept"])
+
+    async def test(client: Client) -> None:
+        code = (
+            "got = []\nfor item in 'abc':\n    try: got.append(order(item))\n"
+            "    except PermissionError: got.append(0)\ngot"
+        )
+        assert (await step(client, code))["value"] == ["bought a", 0, "bought c"]
+
+    run(test, connected(server, mode, elicitation_callback=callback))
+    assert len(questions) == 3
+
+
+@both
+def test_a_client_that_cannot_ask_is_refused(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        answer = await step(client, "order('pear')")
+        assert answer["error"]["type"] == "PermissionError"
+        assert "cannot ask" in answer["error"]["message"]
+
+    run(test, connected(server, mode))
+
+
+def test_a_question_that_nobody_answers_undoes_the_step(server: Server) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        arguments = {"code": "x = 2\norder('pear')\nx = 3", "session_id": session}
+        first = await client.session.call_tool("run_python", arguments, allow_input_required=True)
+        assert first.request_state
+        assert (await step(client, "x", session))["value"] == 1
+        again = await client.session.call_tool(
+            "run_python", arguments, allow_input_required=True, request_state=first.request_state
+        )
+        assert again.is_error and "no step waits" in again.content[0].text
+        with pytest.raises(MCPError, match="requestState"):
+            await client.session.call_tool("run_python", arguments, request_state="v1.guessed")
+
+    _, callback = asked([])
+    run(test, connected(server, elicitation_callback=callback))
+
+
+# Sessions that come and go
+
+
+def test_only_handles_that_were_given_out_are_good(server: Server) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        for guess in ("guess", session[:-1], session + "=", session.swapcase(), "../" + session, "\0", "x" * 100_000):
+            for tool, more in (("run_python", {"code": "1"}), ("list_variables", {}), ("close", {})):
+                told = await refused(client, tool, session_id=guess, **more)
+                assert "gave out no such session_id" in told and len(told) < 400
+
+    run(test, connected(server))
+
+
+def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    from safeexec.servers import mcp
+
+    monkeypatch.setattr(mcp, "IDLE_SECONDS", 0.5)
+    monkeypatch.setattr(mcp, "MAX_SESSIONS", 3)
+
+    async def inside() -> None:
+        async with mcp.Door("calculator") as door, Client(door.server) as client:
+            old = (await step(client, "x = 1"))["session_id"]
+            kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
+            assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
+            assert "3" in await refused(client, "branch", session_id=kept[0], n=4)
+            deadline = monotonic() + DEADLINE
+            while door._sandbox._core.open_sessions():
+                assert monotonic() < deadline
+                await asyncio.sleep(0.01)
+            for _ in range(2):
+                assert "without use" in await refused(client, "run_python", session_id=kept[2], code="1")
+
+    asyncio.run(inside())
+
+
+# Invalid input
+
+
+def test_a_program_of_ten_megabytes_is_refused_by_the_policy(server: Server, home: Path) -> None:
+    code = "x = 1\n" * (10_000_000 // 6)
+
+    async def test(client: Client) -> None:
+        answer = await client.call_tool("run_python", {"code": code})
+        assert "step_source_kb" in answer.content[0].text
+        assert (await step(client, "1"))["value"] == 1
+
+    run(test, connected(server))
+    run(test, connected(server, "legacy"))
+    run(test, stdio(home))
+
+
+def stdio(home: Path, **options: Any) -> Client:
+    program, *arguments = command()
+    return Client(StdioServerParameters(command=program, args=arguments, cwd=home), **options)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+names = st.sampled_from(
+    ["run_python", "list_variables", "rollback", "branch", "files", "code", "session_id", "n", "op"]
+)
+
+
+@settings(max_examples=150)
+@given(
+    body=st.fixed_dictionaries(
+        {},
+        optional={
+            "jsonrpc": st.just("2.0") | json_values,
+            "id": st.integers() | st.text() | json_values,
+            "method": st.sampled_from(["tools/call", "tools/list", "resources/read", "ping", "x"]) | json_values,
+            "params": st.fixed_dictionaries(
+                {},
+                optional={
+                    "name": names | json_values,
+                    "uri": st.sampled_from(["safeexec://policy", "safeexec://sessions/x/files/y"]) | json_values,
+                    "arguments": st.dictionaries(names, json_values) | json_values,
+                    "requestState": json_values,
+                    "inputResponses": json_values,
+                    "_meta": st.just(
+                        {
+                            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                            "io.modelcontextprotocol/clientCapabilities": {},
+                        }
+                    )
+                    | json_values,
+                },
+            )
+            | json_values,
+        },
+    )
+    | json_values,
+    version=st.sampled_from([None, "2026-07-28", "2025-06-18", "1"]),
+)
+def test_any_message_has_an_answer_without_a_traceback(server: Server, body: Any, version: str | None) -> None:
+    headers = {
+        "Authorization": f"Bearer {server.token}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    } | ({} if version is None else {"MCP-Protocol-Version": version})
+    if isinstance(body, dict) and isinstance(body.get("method"), str) and body["method"].isascii():
+        headers["Mcp-Method"] = body["method"].replace("\n", "").replace("\r", "").replace("\0", "").strip()
+    try:
+        content = json.dumps(body)
+        answer = httpx.post(f"{server.url}/mcp", content=content, headers=headers, timeout=DEADLINE)
+    except (httpx.LocalProtocolError, UnicodeEncodeError):
+        return
+    assert answer.status_code in (200, 202, 400, 404, 406)
+    assert "Traceback" not in answer.text and "safeexec/" not in answer.text
+
+
+def test_what_was_said_over_http_left_no_traceback(server: Server, home: Path) -> None:
+    assert httpx.get(f"{server.url}/mcp", headers={"X-API-Key": server.token}).status_code in (400, 406)
+    assert "Traceback" not in (home / "stderr").read_text()
+
+
+# HTTP
+
+
+def basic(password: str) -> str:
+    return "Basic " + base64.b64encode(f"any:{password}".encode()).decode()
+
+
+def test_only_the_token_opens_the_door(server: Server) -> None:
+    def status(path: str = "/mcp", **headers: str) -> int:
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        accept = {"Accept": "application/json, text/event-stream"}
+        return httpx.post(f"{server.url}{path}", json=message("ping", {}), headers=accept | given).status_code
+
+    good = server.token
+    wrong = [{}, {"X_API_Key": "x"}, {"X_API_Key": good[:-1]}, {"Authorization": good}, {"Authorization": "Bearer"}]
+    wrong += [{"Authorization": basic("x")}, {"Authorization": "Basic ?"}, {"Authorization": f"Basic {good}"}]
+    for headers in wrong:
+        assert status(**headers) == 401
+        assert status("/", **headers) == 401
+    assert status(f"/mcp?token={good}") == 401
+    for headers in ({"X_API_Key": good}, {"Authorization": f"bearer {good}"}, {"Authorization": basic(good)}):
+        assert status(**headers) == 400  # let in: no session of the earlier protocol
+        assert status("/other", **headers) == 404
+        assert status(**headers, Host="evil.example") == 421
+        assert status(**headers, Host="127.0.0.1.evil.example:80") == 421
+        assert status(**headers, Origin="http://evil.example") == 403
+        assert status(**headers, Origin="null") == 403
+    assert psutil.Process(server.process.pid).net_connections()[0].laddr.ip == "127.0.0.1"
+
+
+def test_a_token_of_ones_own(home: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("a-token-of-my-own\n")
+    with started(home, "--token-file", str(token)) as server:
+        assert server.token == "a-token-of-my-own"
+    token.write_text("short")
+    told = subprocess.run(
+        command("--http", "--port", "0", "--token-file", str(token)), cwd=home, capture_output=True, text=True
+    )
+    assert told.returncode == 2 and "16" in told.stderr and told.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: signal.Signals) -> None:
+    with started(home) as server:
+        children: list[psutil.Process] = []
+
+        async def test(client: Client) -> None:
+            began, call = await endless(client)
+            await began
+            children.extend(psutil.Process(server.process.pid).children(recursive=True))
+            server.process.send_signal(number)
+            assert "closed while this step ran" in (await call).content[0].text
+
+        run(test, connected(server))
+        assert server.process.wait(15) == 0
+        assert len(children) > 2
+        assert psutil.wait_procs(children, timeout=15)[1] == []
+        assert server.process.stdout and server.process.stdout.read() == ""
+    assert (home / "stderr").read_text() == ""
+
+
+# The standard streams
+
+
+@both
+def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None:
+    questions, callback = asked(["accept"])
+
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = price('pear')"))["session_id"]
+        assert (await step(client, "x, order('pear')", session))["value"] == [4, "bought pear"]
+        began, call = await endless(client, session)
+        await began
+        call.cancel()
+        await asyncio.wait({call})
+        assert (await step(client, "x", session))["value"] == 4
+
+    run(test, stdio(home, mode=mode, elicitation_callback=callback))
+    assert len(questions) == 1
+
+
+@pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how: Any) -> None:
+    process = subprocess.Popen(
+        command(), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdin and process.stdout and process.stderr
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "run_python", "arguments": {"code": "print('begun')\nwhile True: pass", "timeout": 60}}
+    for body in (
+        message("initialize", hello),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        message("tools/call", call | {"_meta": {"progressToken": 1}}) | {"id": 2},
+    ):
+        process.stdin.write(json.dumps(body) + "\n")
+        process.stdin.flush()
+    while "begun" not in (line := process.stdout.readline()):
+        assert line
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert len(children) > 2
+    if how == "end of input":
+        process.stdin.close()
+    else:
+        process.send_signal(how)
+    status = process.wait(15)
+    assert psutil.wait_procs(children, timeout=15)[1] == []
+    if how == "end of input":
+        assert status == 0
+        assert process.stderr.read() == ""
+    for stream in (process.stdin, process.stdout, process.stderr):
+        with suppress(BrokenPipeError):
+            stream.close()
+
+
+def test_standard_output_carries_the_protocol_alone(home: Path) -> None:
+    """A host tool that prints, and messages that are none: the client hears only answers."""
+    (home / "noisy.py").write_text("print('imported')\ndef price(item): print('called'); return 1\n")
+    body = [
+        "no JSON\n",
+        "\n",
+        "[]\n",
+        json.dumps(message("tools/list", {})) + "\n",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "safeexec", "mcp", "--policy", "door.yaml", "--tools", "noisy:price"],
+        cwd=home,
+        input="".join(body),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+    for line in done.stdout.splitlines():
+        assert json.loads(line)["jsonrpc"] == "2.0"
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--policy", "none such"], "none such"),
+        (["--tools", "shop"], "shop"),
+        (["--tools", "shop:nothing"], "nothing"),
+        (["--tools", "no_module_of_this_name:f"], "no_module_of_this_name"),
+        (["--policy", "door.yaml", "--tools", "shop:sell"], "does not allow the tool 'sell'"),
+        (["--http", "--port", "99999"], "port"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_one_line(home: Path, arguments: list[str], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "safeexec", "mcp", *arguments], cwd=home, capture_output=True, text=True, input=""
+    )
+    assert done.returncode == 2
+    assert told in done.stderr and "Traceback" not in done.stderr
