@@ -6,14 +6,14 @@ import argparse
 import json
 import platform
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safeexec.cli.common import add_policy_option, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from safeexec import Mechanism
+    from safeexec import Mechanism, Policy
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -27,12 +27,22 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def main(options: argparse.Namespace) -> int:
-    """0: a session of the profile is held by all that its policy requires. 1: it is not, or an act succeeded."""
+class Findings(NamedTuple):
+    """What was found for one policy. `held`: a session has all that it requires, and every attempt was refused."""
+
+    policy: Policy
+    machine: list[Mechanism]
+    session: list[Mechanism]
+    problem: str
+    held: bool
+
+
+def examine(policy: str | Policy) -> Findings:
+    """Open a session of the policy and try what it must not be able to do. Raises `PolicyError`."""
     from safeexec import Policy, ProtectionError, Sandbox, machine_protection
 
-    policy = Policy.load(options.policy)
-    machine, session, problem = list(machine_protection()), [], ""
+    policy = Policy.load(policy)
+    session, problem = [], ""
     try:
         with Sandbox(policy, spare=0) as sandbox, sandbox.session(checkpoints="off") as opened:
             session = list(opened.protection)
@@ -41,6 +51,12 @@ def main(options: argparse.Namespace) -> int:
     held = not problem and all(
         row.active for row in session if row.detail.startswith("tried") or "; tried" in row.detail
     )
+    return Findings(policy, list(machine_protection()), session, problem, held)
+
+
+def main(options: argparse.Namespace) -> int:
+    """0: a session of the profile is held by all that its policy requires. 1: it is not, or an act succeeded."""
+    policy, machine, session, problem, held = examine(options.policy)
     if options.json:
         print(
             json.dumps(

@@ -1,13 +1,19 @@
-"""`safeexec serve`: sessions for programs in any language."""
+"""`safeexec serve`: sessions for programs in any language, over HTTP or over a pipe."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import resource
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safeexec.cli.common import add_policy_option
+from safeexec.errors import SandboxError
+
+if TYPE_CHECKING:
+    from safeexec.servers.service import Service
+
+NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
 
 
 def add_parser(commands: Any) -> argparse.ArgumentParser:
@@ -21,28 +27,54 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         help="what else clients may name (default: every shipped profile)",
     )
     parser.add_argument(
-        "--stdio",
-        action="store_true",
-        required=True,
-        help="JSON-RPC 2.0 over standard input and output, a message a line",
+        "--stdio", action="store_true", help="JSON-RPC 2.0 over standard input and output, a message a line"
     )
+    http = parser.add_argument_group("over HTTP (without --stdio)")
+    http.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)")
+    http.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 picks one (default: 8000)")
+    http.add_argument("--allow-host", nargs="+", action="extend", metavar="NAME", help="other names of this server")
+    http.add_argument("--token-file", metavar="FILE", help="tenants, their tokens and quotas (YAML)")
     return parser
 
 
 def main(options: argparse.Namespace) -> int:
     """0 when it was ended; what the policies or the machine refuse is an error of the command."""
-    import asyncio
-
     from safeexec.servers.service import Service
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     service = Service(options.policy, options.allow_policy)
+    if not options.stdio:
+        return _over_http(service, options)
+    import asyncio
+
     asyncio.run(_over_pipes(service))
     return 0
 
 
-async def _over_pipes(service: Any) -> None:
+def _over_http(offers: Service, options: argparse.Namespace) -> int:
+    try:
+        from safeexec.servers.app import application
+        from safeexec.servers.running import serve
+    except ImportError as error:
+        raise SandboxError(f"{NEEDS} ({error})") from None
+    from safeexec.servers.access import hosts_for, is_loopback, listen, token_of
+    from safeexec.servers.grants import Grant, read_tenants
+    from safeexec.servers.tenancy import Tenancy
+
+    if options.token_file is not None:
+        grants, token = read_tenants(options.token_file), "(in-the-token-file)"
+    elif is_loopback(options.host):
+        token = token_of(None)
+        grants = {"": Grant(token=token)}
+    else:
+        raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
+    tenancy = Tenancy(offers, grants)
+    hosts = hosts_for(options.host, options.allow_host or ())
+    return serve(application(tenancy, hosts), listen(options.port, options.host), token, tenancy)
+
+
+async def _over_pipes(service: Service) -> None:
     """Whatever else prints here prints to standard error: standard output is for the client alone."""
     from safeexec.servers.stdio import serve
 

@@ -1,18 +1,23 @@
-"""Who may use a door that listens on a port: the holder of its token. Bound to loopback, announced in one line."""
+"""Who may use a door that listens on a port: the holder of its token, who calls it by one of its names. Bound to
+loopback unless more is asked for, announced in one line.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hmac
+import ipaddress
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, NamedTuple
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
 """An ASGI application."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+WILDCARDS = frozenset({"0.0.0.0", "::"})
 
 
 class TokenRequired:
@@ -25,7 +30,7 @@ class TokenRequired:
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or any(hmac.compare_digest(given, self._token) for given in _given(scope)):
+        if scope["type"] != "http" or any(hmac.compare_digest(given, self._token) for given in given_tokens(scope)):
             await self._app(scope, receive, send)
             return
         headers = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
@@ -33,7 +38,7 @@ class TokenRequired:
         await send({"type": "http.response.body", "body": b"the token of this server is missing or wrong\n"})
 
 
-def _given(scope: Scope) -> list[bytes]:
+def given_tokens(scope: Scope) -> list[bytes]:
     """The tokens that a request carries."""
     found = []
     for name, value in scope["headers"]:
@@ -55,6 +60,54 @@ def _password(credentials: bytes) -> bytes:
         return b""
 
 
+class Hosts(NamedTuple):
+    """By which names the server may be called: a page of another site that has its own name point here is refused."""
+
+    names: frozenset[str]
+    addresses: bool = False
+    """Whether any IP address will do: a name that was made to point here is none."""
+
+    def allows(self, host: str) -> bool:
+        """Whether `host`, the header with or without a port, is one of them."""
+        name = _name(host)
+        return name is not None and (name in self.names or (self.addresses and _is_address(name)))
+
+
+def hosts_for(bound: str, allowed: Iterable[str] = ()) -> Hosts:
+    """The names of a server that listens on `bound`, with those that were `allowed` besides."""
+    names = {name.lower() for name in allowed} | LOOPBACK
+    if bound in WILDCARDS:
+        return Hosts(frozenset({*names, socket.gethostname().lower()}), addresses=True)
+    return Hosts(frozenset({*names, bound.lower()}))
+
+
+def is_loopback(bound: str) -> bool:
+    return bound in LOOPBACK or (_is_address(bound) and ipaddress.ip_address(bound).is_loopback)
+
+
+def same_origin(origin: str, host: str) -> bool:
+    """Whether a page that sends `origin` came from this very server."""
+    return origin.lower() in (f"http://{host}".lower(), f"https://{host}".lower())
+
+
+def _name(host: str) -> str | None:
+    """The name of a Host header, without its port and the brackets of an IPv6 address. None for what is no host."""
+    if host.startswith("["):
+        name, bracket, port = host[1:].partition("]")
+        port = port.removeprefix(":") if bracket else "x"
+    else:
+        name, _, port = host.partition(":")
+    return name.lower() if name and (port == "" or (port.isascii() and port.isdigit())) else None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def token_of(path: str | None) -> str:
     """The token in a file, or a new one. Raises OSError, also for a file that holds none."""
     if path is None:
@@ -66,14 +119,22 @@ def token_of(path: str | None) -> str:
     return token
 
 
-def listen(port: int) -> socket.socket:
-    """A socket on loopback that takes connections; port 0 picks one. Raises OSError."""
+def listen(port: int, host: str = "127.0.0.1") -> socket.socket:
+    """A socket that takes connections; port 0 picks one. Raises OSError, which names the address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named, or asyncio leaves Nagle's algorithm on: 40 ms for each answer.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server(("127.0.0.1", port))
-    except OverflowError as error:
-        raise OSError(str(error)) from None
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(2048)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise OSError(f"cannot listen on {host}:{port}: {error}") from None
+    return listening
 
 
 def announce(listening: socket.socket, token: str) -> None:
     """Tell whoever started this process that it accepts requests, where, and with which token."""
-    print(f"safeexec serves http://127.0.0.1:{listening.getsockname()[1]} token={token}", flush=True)
+    host, port = listening.getsockname()[:2]
+    print(f"safeexec serves http://{f'[{host}]' if ':' in host else host}:{port} token={token}", flush=True)

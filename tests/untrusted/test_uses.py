@@ -87,6 +87,8 @@ WHY = {
     "reports/why.py": BOUND + "one name of a command line; top-level names only, which import nothing",
     "servers/access.py": OWN + "the token's file, which the user names, to 4 KiB",
     "servers/mcp.py": OWN + "writes JSON, and reads it again",
+    "servers/judge.py": OWN + "a number that msgspec has read",
+    "servers/requests.py": BOUND + "a body of a set size, into the shape of its method; writes JSON",
     "servers/service.py": OWN + "writes JSON",
     "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
 }

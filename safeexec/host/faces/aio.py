@@ -95,8 +95,10 @@ class AsyncSandbox:
 
     async def open(self) -> AsyncSandbox:
         """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
-        if self._opened is not None and self._opened.alive:
-            return self
+        if self._opened is not None:
+            if self._opened.alive:
+                return self
+            await self.close()  # what its zygote left
         from safeexec.host.sandbox import SandboxCore
 
         core = SandboxCore(self.policy, **self._arguments)

@@ -1,0 +1,141 @@
+"""The HTTP application: who comes in is judged here, before any method sees the request.
+
+Each method finds its tenant in ``request.scope["tenant"]``. Whatever a method raises becomes an answer; a fault of ours
+is one line on standard error and never a traceback to a client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, Router
+
+from safeexec.servers import judge
+from safeexec.servers.access import Hosts, given_tokens, same_origin
+from safeexec.servers.requests import Refused, answer, refused
+from safeexec.servers.tenancy import Tenancy
+from safeexec.text import printable, short_repr
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+SEND_SECONDS = 30.0
+"""How long a client may refuse to take a piece of an answer."""
+OPEN = frozenset({"/healthz", "/readyz"})
+"""What needs no token. Nothing of a tenant is told there."""
+
+
+def application(tenancy: Tenancy, hosts: Hosts) -> Guard:
+    """Everything that `safeexec serve` offers over HTTP."""
+    routes: list[BaseRoute] = [
+        Route("/healthz", _healthz),
+        Route("/readyz", _readyz),
+        Route("/metrics", _metrics),
+        *judge.routes(),
+    ]
+    return Guard(Router(routes, redirect_slashes=False), tenancy, hosts)
+
+
+class Guard:
+    """Lets in who may come in, and turns whatever goes wrong into an answer."""
+
+    def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts) -> None:
+        self._app, self._tenancy, self._hosts = app, tenancy, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
+        scope.update(app=self, tenancy=self._tenancy)  # with an "app", what has no route is an HTTPException
+        answered = _Answer(send)
+        try:
+            self._let_in(scope, Headers(scope=scope))
+            await self._app(scope, receive, answered.send)
+        except Exception as error:
+            if not answered.begun:
+                await self._refusal(error).response()(scope, receive, answered.send)
+            elif not isinstance(error, TimeoutError):  # a client that reads no further is no fault
+                _log(error)
+        finally:
+            endpoint = scope.get("endpoint")
+            self._tenancy.metrics.request(getattr(endpoint, "__name__", "none"), answered.status)
+
+    def _let_in(self, scope: Scope, headers: Headers) -> None:
+        """Raises `Refused` for a request that no method should see."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self._hosts.allows(host):
+            raise Refused(421, f"this server is not called {host[:100]!r}", "ForeignHost")
+        if origin is not None and not same_origin(origin, host):
+            raise Refused(403, "requests of other sites' pages are refused", "ForeignOrigin")
+        if scope["path"] in OPEN:
+            return
+        tenant = next(filter(None, map(self._tenancy.tokens.owner, given_tokens(scope))), None)
+        if tenant is None:
+            raise Refused(401, "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN", "Unauthorized")
+        if self._tenancy.stopping:
+            raise Refused(503, "the server stops", "Stopping", 5)
+        tenant.count_request()
+        scope["tenant"] = tenant
+
+    @staticmethod
+    def _refusal(error: Exception) -> Refused:
+        if isinstance(error, HTTPException):
+            message = "there is no such method here" if error.status_code == 404 else "it is not called like this"
+            return Refused(error.status_code, message, "NoSuchMethod")
+        known = error if isinstance(error, Refused) else refused(error)
+        if known is None:
+            _log(error)
+            return Refused(500, "the server failed; its log says more", "Failed")
+        return known
+
+
+class _Answer:
+    """What is sent to a client, each piece within `SEND_SECONDS`."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = False
+        self.status = 0
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.begun, self.status = True, message["status"]
+        async with asyncio.timeout(SEND_SECONDS):
+            await self._send(message)
+
+
+def _log(error: BaseException) -> None:
+    print(f"safeexec: {type(error).__name__}: {printable(short_repr(str(error), 500))}", file=sys.stderr, flush=True)
+
+
+async def _healthz(_: Request) -> Response:
+    """The process lives."""
+    return answer({"ok": True})
+
+
+async def _readyz(request: Request) -> Response:
+    """Whether programs can be run: what `doctor` says of the default policy."""
+    tenancy: Tenancy = request.scope["tenancy"]
+    found = tenancy.findings
+    ready = found is not None and found.held and not tenancy.stopping
+    rows = [] if found is None else [(row.name, row.active, row.detail) for row in found.session]
+    problem = found.problem if found is not None else "not examined yet"
+    told = {
+        "ready": ready,
+        "policy": found.policy.name if found is not None else "",
+        "problem": "the server stops" if tenancy.stopping else problem,
+        "protection": [{"name": name, "active": active, "detail": detail} for name, active, detail in rows],
+    }
+    return answer(told, 200 if ready else 503)
+
+
+async def _metrics(request: Request) -> Response:
+    """Counters for Prometheus."""
+    tenancy: Tenancy = request.scope["tenancy"]
+    return Response(tenancy.metrics.text(), media_type="text/plain; version=0.0.4")

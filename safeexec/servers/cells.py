@@ -1,0 +1,99 @@
+"""A result as the clients of notebooks read it: what was shown, the error with its hint, E2B's execution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from safeexec import Result
+from safeexec.servers.requests import to_base64
+from safeexec.untrusted.json_text import loads
+
+E2B_NAMES = {
+    "text/plain": "text",
+    "text/html": "html",
+    "text/markdown": "markdown",
+    "image/svg+xml": "svg",
+    "image/png": "png",
+    "image/jpeg": "jpeg",
+    "application/pdf": "pdf",
+    "text/latex": "latex",
+    "application/javascript": "javascript",
+}
+
+
+class Shown(NamedTuple):
+    """One thing that a step has shown. `main`: it is the value of the step."""
+
+    data: Mapping[str, str | bytes]
+    main: bool
+
+
+def shown(result: Result) -> list[Shown]:
+    """The displays of a step and its value, which may be one of them: that comes last then."""
+    parts = [Shown(display, False) for display in result.displays]
+    if not result.text:
+        return parts
+    if parts and "image/png" not in parts[-1].data and parts[-1].data.get("text/plain") == result.text:
+        return [*parts[:-1], parts[-1]._replace(main=True)]
+    return [*parts, Shown({"text/plain": result.text}, True)]
+
+
+def data_of(data: Mapping[str, str | bytes]) -> dict[str, str]:
+    """MIME types → text, pictures in base64."""
+    return {mime: item if isinstance(item, str) else to_base64(item) for mime, item in data.items()}
+
+
+def traceback_of(result: Result) -> str:
+    """Why a step failed, as a program would tell it: the traceback, what was refused and by which rule, the hint."""
+    if result.error is None:
+        return ""
+    lines = []
+    for error in result.error.diagnostics or (result.error,):
+        head = f"{error.type}: {error.message}" if error.message else error.type
+        traceback = error.traceback.rstrip()
+        lines += [traceback] if traceback else []
+        lines += [head] if not traceback.endswith(head) and error.type != "SyntaxError" else []
+        lines += [f"rule: {error.rule}"] if error.rule else []
+        lines += [f"hint: {error.hint}"] if error.hint else []
+    return "\n".join(lines) + "\n"
+
+
+def as_result(part: Shown) -> dict[str, Any]:
+    """One thing shown, in E2B's words."""
+    told: dict[str, Any] = {"is_main_result": part.main}
+    extra = {}
+    for mime, item in data_of(part.data).items():
+        if mime in E2B_NAMES:
+            told[E2B_NAMES[mime]] = item
+        elif mime == "application/json" and (read := _read_json(item)) is not None:
+            told["json"] = read
+        else:
+            extra[mime] = item
+    return told | ({"extra": extra} if extra else {})
+
+
+def as_error(result: Result) -> dict[str, str] | None:
+    """The error of a step, in E2B's words."""
+    error = result.error
+    return None if error is None else {"name": error.type, "value": error.message, "traceback": traceback_of(result)}
+
+
+def as_execution(result: Result, count: int) -> dict[str, Any]:
+    """A whole step, in E2B's words."""
+    return {
+        "results": [as_result(part) for part in shown(result)],
+        "logs": {
+            "stdout": [result.stdout] if result.stdout else [],
+            "stderr": [result.stderr] if result.stderr else [],
+        },
+        "error": as_error(result),
+        "execution_count": count,
+    }
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return loads(text)
+    except ValueError:
+        return None

@@ -1,0 +1,99 @@
+"""Who may use a server, and how much of it: tenants, their tokens and quotas. The clock is handed in.
+
+A token file names them, with what each may use:
+
+    alice: a-token-of-at-least-16-characters
+    bob:
+      token: another-token-of-at-least-16
+      policies: [calculator, standard]
+      sessions: 20
+      memory_mb: 8192
+      cpu_seconds_per_hour: 3600
+      requests_per_minute: 600
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from safeexec import SandboxError
+from safeexec.untrusted.below import read_named
+from safeexec.untrusted.yaml_text import read_yaml
+
+MAX_FILE = 1 << 20
+Amount = Annotated[int, Meta(ge=1)]
+
+
+class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one tenant may use; None: no bound of its own."""
+
+    token: Annotated[str, Meta(min_length=16, max_length=1000)]
+    policies: tuple[str, ...] | None = None
+    """Names of policies that the server offers, the tenant's default first."""
+    sessions: Amount | None = None
+    """Sessions at once, running programs and paused sandboxes included."""
+    memory_mb: Amount | None = None
+    """The memory limits of these sessions together, MiB."""
+    cpu_seconds_per_hour: Amount | None = None
+    requests_per_minute: Amount | None = None
+
+
+def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
+    """The tenants of a file, by name. Raises `SandboxError`, which names the mistake and no token, and OSError."""
+    told = read_yaml(read_named(path, max_bytes=MAX_FILE).decode("utf-8", "replace"), "a token file")
+    for problem in told.problems:
+        raise SandboxError(f"{os.fspath(path)}: {problem.text}")
+    tenants = {}
+    for name, entry in told.content.items():
+        try:
+            tenants[name] = msgspec.convert({"token": entry} if isinstance(entry, str) else entry, Grant)
+        except msgspec.ValidationError as error:
+            raise SandboxError(f"{os.fspath(path)}: {name}: {error}") from None
+    if not tenants:
+        raise SandboxError(f"{os.fspath(path)}: it names no tenant")
+    if len({grant.token for grant in tenants.values()}) < len(tenants):
+        raise SandboxError(f"{os.fspath(path)}: two tenants have the same token")
+    return tenants
+
+
+class Tokens:
+    """Tells whose a token is, in a time that says nothing of how much of it was right."""
+
+    def __init__(self, entries: Iterable[tuple[str, Any]]) -> None:
+        self._entries = [(_digest(token.encode()), owner) for token, owner in entries]
+
+    def owner(self, token: bytes) -> Any:
+        """Whose `token` is, or None."""
+        given, found = _digest(token), None
+        for digest, owner in self._entries:
+            if hmac.compare_digest(digest, given):
+                found = owner
+        return found
+
+
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+class Bucket:
+    """So much per period, given evenly. What was used may exceed it once: the wait is then so much longer."""
+
+    def __init__(self, amount: float, period: float, now: float) -> None:
+        self._amount, self._rate = amount, amount / period
+        self._level, self._at = amount, now
+
+    def wait(self, now: float) -> float:
+        """Seconds until one unit is left, 0 if it is."""
+        self._level = min(self._amount, self._level + (now - self._at) * self._rate)
+        self._at = now
+        return max(0.0, 1 - self._level) / self._rate
+
+    def use(self, amount: float) -> None:
+        self._level -= amount

@@ -1,0 +1,35 @@
+"""What a server counts, for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from safeexec import Result
+
+SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
+
+
+class Metrics:
+    """The counters of one server. No tenant's name and nothing of a guest is in them."""
+
+    def __init__(self, sessions: Callable[[], int]) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter("safeexec_requests", "Requests", ["method", "status"], registry=self._registry)
+        self._steps = Counter("safeexec_steps", "Steps that ended", ["outcome"], registry=self._registry)
+        self._cpu = Counter("safeexec_cpu_seconds", "CPU time of steps", registry=self._registry)
+        self._wall = Histogram("safeexec_step_seconds", "Duration of steps", buckets=SECONDS, registry=self._registry)
+        open_now = Gauge("safeexec_sessions", "Sessions that are open, paused ones included", registry=self._registry)
+        open_now.set_function(sessions)
+
+    def request(self, method: str, status: int) -> None:
+        self._requests.labels(method, str(status)).inc()
+
+    def step(self, result: Result) -> None:
+        self._steps.labels(result.outcome).inc()
+        self._cpu.inc(result.usage.cpu_ms / 1000)
+        self._wall.observe(result.usage.wall_ms / 1000)
+
+    def text(self) -> bytes:
+        return bytes(generate_latest(self._registry))

@@ -1,0 +1,119 @@
+"""A request read within bounds, and its answer. What comes from outside is a closed shape, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from safeexec import (
+    PolicyError,
+    SandboxBusy,
+    SandboxError,
+    SessionBusy,
+    SessionClosed,
+    StepFailed,
+)
+
+T = TypeVar("T")
+
+MAX_BODY = 64 << 20
+"""Bytes of one body."""
+BODY_SECONDS = 30.0
+"""How long one body may take to arrive."""
+RETRY_SECONDS = 1
+"""After how long one may ask again where nobody knows better."""
+STATUSES: tuple[tuple[type[Exception], int], ...] = (
+    (SandboxBusy, 429),
+    (SessionBusy, 409),
+    (SessionClosed, 404),
+    (PolicyError, 400),
+    (StepFailed, 409),
+    (SandboxError, 400),
+    (TypeError, 400),
+    (ValueError, 400),
+)
+
+
+class Refused(Exception):
+    """A request that is answered with an error. `kind` is a word for programs, the message a sentence for people."""
+
+    def __init__(self, status: int, message: str, kind: str = "Refused", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.retry_after = retry_after
+
+    def response(self) -> Response:
+        headers = {} if self.retry_after is None else {"Retry-After": str(max(1, math.ceil(self.retry_after)))}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        if self.status in (408, 413):
+            headers["Connection"] = "close"  # the rest of the body is not read
+        return answer({"code": self.status, "type": self.kind, "message": str(self)}, self.status, headers)
+
+
+def refused(error: Exception) -> Refused | None:
+    """An exception that the caller of a method deserves, as an answer. None for a fault of ours."""
+    for kind, status in STATUSES:
+        if isinstance(error, kind):
+            retry = RETRY_SECONDS if status == 429 else None
+            return Refused(status, str(error), type(error).__name__, retry)
+    return None
+
+
+def answer(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """`data` as JSON, in ASCII: what guests print may hold what UTF-8 cannot."""
+    return Response(json.dumps(data), status, headers, "application/json")
+
+
+async def body_of(request: Request, most: int = MAX_BODY) -> bytes:
+    """The body, which is refused as soon as it is too long or too slow."""
+    declared = request.headers.get("content-length", "0")
+    if len(declared) > 15 or int(declared) > most:
+        raise Refused(413, f"the body is longer than {most} bytes", "TooLarge")
+    pieces, size = [], 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > most:
+                    raise Refused(413, f"the body is longer than {most} bytes", "TooLarge")
+                pieces.append(piece)
+    except TimeoutError:
+        raise Refused(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None
+    except ClientDisconnect:
+        raise Refused(400, "the body ended early") from None
+    return b"".join(pieces)
+
+
+async def read(request: Request, kind: type[T]) -> T:
+    """The body as `kind`. Refuses whatever does not fit it."""
+    return parsed(await body_of(request), kind)
+
+
+def parsed(data: bytes, kind: type[T]) -> T:
+    """JSON as `kind`: msgspec builds nothing that the shape does not name, and reads no long number."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise Refused(422, f"the body is not what this method takes: {error}", "InvalidArguments") from None
+
+
+def from_base64(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Refused(422, f"the content of {name[:200]!r} is not base64", "InvalidArguments") from None
+
+
+def to_base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

@@ -1,0 +1,132 @@
+"""Runs an application on a socket: the announcement, the signals, and the patience with slow clients.
+
+Work that runs when the server is told to stop has `GRACE_SECONDS` to end, then it is cancelled; the process has ended
+after 15 s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+import signal
+import socket
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from safeexec.servers.access import announce
+
+HEAD_SECONDS = 10.0
+"""How long the head of a request may take to arrive."""
+KEEP_ALIVE_SECONDS = 60
+STOP_SECONDS = 8
+"""After how long answers that nobody takes are given up when the server stops."""
+
+
+class Life(Protocol):
+    """What begins before the first request, and ends with the server."""
+
+    async def open(self) -> None: ...
+
+    async def stop(self) -> None:
+        """Told to stop: no new work, and an end of what runs."""
+
+    async def close(self) -> None: ...
+
+
+def serve(app: Any, listening: socket.socket, token: str, life: Life) -> int:
+    """Announce that `app` accepts requests, and serve it until SIGTERM or SIGINT; the exit status.
+
+    Raises what `life.open` raises.
+    """
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # the application tells its own faults
+    config = uvicorn.Config(
+        app,
+        http=_Protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        limit_concurrency=max(16, _most_descriptors() // 4),
+    )
+    asyncio.run(_Server(config, token, life).serve(sockets=[listening]))
+    return 0
+
+
+def _most_descriptors() -> int:
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return most if most != resource.RLIM_INFINITY else 1 << 20
+
+
+class _Server(uvicorn.Server):  # type: ignore[misc]
+    """Announces itself, and ends with status 0 where it was told to stop; uvicorn's own dies by the signal again."""
+
+    def __init__(self, config: Any, token: str, life: Life) -> None:
+        super().__init__(config)
+        self._token, self._life = token, life
+        self._stopping: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_ignore)
+        await self._life.open()
+        await super().startup(sockets)
+        assert sockets is not None
+        announce(sockets[0], self._token)
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().serve(sockets)
+        finally:
+            await self._life.close()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._told_to_stop)
+        yield
+
+    def _told_to_stop(self) -> None:
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self._life.stop())
+        self.should_exit = True
+
+
+def _ignore(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What goes wrong on a connection ends that connection; there is nobody to tell."""
+
+
+class _Protocol(H11Protocol):  # type: ignore[misc]
+    """A connection whose next request has to arrive in time: uvicorn waits for the end of a head for ever."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Begin to count where a head is awaited, end where a request runs."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._unwatch()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _unwatch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

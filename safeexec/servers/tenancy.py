@@ -1,0 +1,193 @@
+"""What one server holds: tenants with their sandboxes and quotas, the work that runs, and how all of it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from safeexec import AsyncSandbox, Policy, PolicyError, Result
+from safeexec.cli.doctor import Findings, examine
+from safeexec.servers.grants import Bucket, Grant, Tokens
+from safeexec.servers.metrics import Metrics
+from safeexec.servers.requests import RETRY_SECONDS, Refused
+from safeexec.servers.service import Service
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+T = TypeVar("T")
+
+PROGRAMS = 2 * (os.cpu_count() or 1)
+"""Programs of one tenant that run at once; the others wait for their turn."""
+MAX_WAITING = 1000
+"""Programs of one tenant that may wait."""
+QUEUE_SECONDS = 60.0
+"""How long a program waits for its turn at most."""
+GRACE_SECONDS = 5.0
+"""How long the work that runs may go on after the server was told to stop."""
+
+
+class Place:
+    """Room for one session in a tenant's quotas, until it is given back."""
+
+    def __init__(self, tenant: Tenant, memory_mb: int) -> None:
+        self._tenant, self._memory_mb = tenant, memory_mb
+        tenant.places.add(self)
+        tenant.memory_mb += memory_mb
+
+    def leave(self) -> None:
+        """Give it back. Harmless when that was done."""
+        if self in self._tenant.places:
+            self._tenant.places.discard(self)
+            self._tenant.memory_mb -= self._memory_mb
+
+
+class Tenant:
+    """One tenant of a running server. A sandbox of its own for each policy: no two tenants share a zygote."""
+
+    def __init__(self, grant: Grant, offers: Service, metrics: Metrics) -> None:
+        """Raises `PolicyError` for a policy that the server does not offer."""
+        self.grant = grant
+        names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
+        first, *others = [_offered(offers, name) for name in names]
+        self.service = Service(first, others, spare=PROGRAMS)
+        self.metrics = metrics
+        self.places: set[Place] = set()
+        self.memory_mb = 0
+        """The memory limits of the sessions that are open, together."""
+        now = monotonic()
+        self._requests = Bucket(grant.requests_per_minute, 60, now) if grant.requests_per_minute else None
+        self._cpu = Bucket(grant.cpu_seconds_per_hour, 3600, now) if grant.cpu_seconds_per_hour else None
+        self._turns = asyncio.Semaphore(PROGRAMS)
+        self._waiting = 0
+
+    def count_request(self) -> None:
+        """Raises `Refused` when there were too many of late."""
+        if self._requests is not None:
+            _have(self._requests, f"{self.grant.requests_per_minute} requests per minute are allowed")
+            self._requests.use(1)
+
+    def told(self, result: Result) -> Result:
+        """Count what a step used, and give it back."""
+        self.metrics.step(result)
+        if self._cpu is not None:
+            self._cpu.use(result.usage.cpu_ms / 1000)
+        return result
+
+    def check_cpu(self) -> None:
+        """Raises `Refused` when the CPU time of the hour is used up."""
+        if self._cpu is not None:
+            _have(self._cpu, f"{self.grant.cpu_seconds_per_hour} CPU seconds per hour are allowed")
+
+    def place(self, policy: Policy, memory_mb: int | None = None) -> Place:
+        """Room for one session more. Raises `Refused` when there is none."""
+        self.check_cpu()
+        needed = policy.limits.memory_mb if memory_mb is None else memory_mb
+        if self.grant.sessions is not None and len(self.places) >= self.grant.sessions:
+            raise Refused(
+                429, f"{self.grant.sessions} sessions are open, as many as are allowed", "Full", RETRY_SECONDS
+            )
+        if self.grant.memory_mb is not None and self.memory_mb + needed > self.grant.memory_mb:
+            raise Refused(
+                429,
+                f"a session more may need {needed} MiB, and those that are open may need {self.memory_mb} of the "
+                f"{self.grant.memory_mb} MiB that are allowed",
+                "Full",
+                RETRY_SECONDS,
+            )
+        return Place(self, needed)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until one program more may run. Raises `Refused` when too many wait, or it takes too long."""
+        if self._waiting >= MAX_WAITING:
+            raise Refused(429, f"{MAX_WAITING} programs wait for their turn", "Full", RETRY_SECONDS)
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(QUEUE_SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Refused(429, f"no turn came within {QUEUE_SECONDS:g} s", "Full", RETRY_SECONDS) from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    async def sandbox(self) -> AsyncSandbox:
+        """The tenant's sandbox of its default policy, opened at its first use, and again after its zygote died."""
+        return await self.service.sandbox(None)
+
+
+def _offered(offers: Service, name: str) -> str | Policy:
+    if name not in offers.policies:
+        raise PolicyError(f"a tenant may use {name!r}, which is not offered; there are {', '.join(offers.policies)}")
+    return offers.policies[name]
+
+
+def _have(bucket: Bucket, rule: str) -> None:
+    wait = bucket.wait(monotonic())
+    if wait:
+        raise Refused(429, f"{rule}; the next in {wait:.0f} s", "Quota", wait)
+
+
+class Tenancy:
+    """A running server, whatever it speaks."""
+
+    def __init__(self, offers: Service, grants: Mapping[str, Grant]) -> None:
+        self.metrics = Metrics(lambda: sum(len(tenant.places) for tenant in self.tenants))
+        self.offers = offers
+        self.tenants = [Tenant(grant, offers, self.metrics) for grant in grants.values()]
+        self.tokens = Tokens((tenant.grant.token, tenant) for tenant in self.tenants)
+        self.stopping = False
+        self.findings: Findings | None = None
+        """What `doctor` says of the default policy, once it is known."""
+        self._running: set[asyncio.Task[Any]] = set()
+
+    async def open(self) -> None:
+        """Find out what holds a session of the default policy. A single tenant's sandbox is opened with it."""
+        self.findings = await asyncio.to_thread(examine, self.offers.policies[self.offers.default])
+        if self.findings.held and len(self.tenants) == 1:
+            await self.tenants[0].sandbox()
+
+    async def close(self) -> None:
+        await asyncio.gather(*(tenant.service.close() for tenant in self.tenants))
+
+    async def stop(self) -> None:
+        """Take no new work, and end what still runs after `GRACE_SECONDS`."""
+        self.stopping = True
+        deadline = monotonic() + GRACE_SECONDS
+        while self._running and (left := deadline - monotonic()) > 0:
+            await asyncio.wait(self._running, timeout=left)
+        for task in self._running:
+            task.cancel()
+
+    async def while_there(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` gives; it is cancelled when the client leaves or the server stops. The body has been read."""
+        task = asyncio.create_task(work)
+        gone = asyncio.create_task(_gone(request))
+        self._running.add(task)
+        try:
+            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            if not task.cancelled():
+                return task.result()
+        finally:
+            self._running.discard(task)
+            gone.cancel()
+            task.cancel()
+        if self.stopping:
+            raise Refused(503, "the server stops", "Stopping", GRACE_SECONDS)
+        raise Refused(499, "the client left")
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,80 @@
+"""`safeexec serve` as a process of its own, for tests: started, called, stopped with SIGTERM."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+ANNOUNCED = re.compile(r"safeexec serves (http://\S+) token=(\S+)\n")
+STOP_SECONDS = 15
+needs_server = pytest.mark.skipif(
+    any(find_spec(name) is None for name in ("starlette", "uvicorn", "prometheus_client")),
+    reason="the libraries of a server are not installed (pip install 'safeexec[server]')",
+)
+
+
+class Server(NamedTuple):
+    """One that accepts requests."""
+
+    url: str
+    token: str
+    process: subprocess.Popen[str]
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def client(self, token: str | None = None, **options: object) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60, **options)  # type: ignore[arg-type]
+
+
+def start(*arguments: str) -> Server:
+    """A server that has announced itself."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "safeexec", "serve", "--port", "0", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdout is not None
+    found = ANNOUNCED.fullmatch(process.stdout.readline())
+    if found is None:
+        process.kill()
+        raise AssertionError(process.communicate()[1])
+    return Server(found[1], found[2], process)
+
+
+def stop(server: Server) -> None:
+    """Told to stop, it ends with 0 in time, and has complained of nothing."""
+    server.process.terminate()
+    try:
+        _, complaints = server.process.communicate(timeout=STOP_SECONDS)
+    except BaseException:
+        server.process.kill()
+        server.process.communicate()
+        raise
+    assert (server.process.returncode, complaints) == (0, "")
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[Server]:
+    server = start(*arguments)
+    try:
+        yield server
+    except BaseException:
+        server.process.kill()
+        server.process.communicate()
+        raise
+    stop(server)

@@ -1,0 +1,321 @@
+"""Who comes in, and what is answered to whom does not: over real sockets, to a real server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.servers.serving import Server, needs_server, serving, start, stop
+
+pytestmark = needs_server
+HELLO = {"code": "print('hello')"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--policy", "standard") as server:
+        yield server
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        yield client
+
+
+def raw(server: Server, data: bytes, *, most: float = 20) -> bytes:
+    """What the server answers to these very bytes, until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=most) as connection:
+        connection.sendall(data)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+        return answer
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": "Bearer"},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": "Bearer \u00e9"},
+        {"Authorization": "Basic wrong!"},
+        {"Authorization": "Basic " + base64.b64encode(b"any:wrong").decode()},
+        {"Authorization": "Basic " + base64.b64encode(b"\xff\xfe").decode()},
+        {"X-API-Key": "wrong"},
+    ],
+)
+def test_without_the_token_nothing_is_answered(server: Server, headers: dict[str, str]) -> None:
+    encoded = {name: value.encode() for name, value in headers.items()}
+    for path in ("/run_code", "/metrics", "/no-such-path", "/run_code?token=" + server.token):
+        answer = httpx.post(server.url + path, json=HELLO, headers=encoded)  # type: ignore[arg-type]
+        assert (answer.status_code, answer.json()["type"]) == (401, "Unauthorized")
+
+
+def test_the_token_may_stand_in_three_places(server: Server) -> None:
+    of_basic = base64.b64encode(f"any:{server.token}".encode()).decode()
+    for headers in (
+        {"Authorization": f"Bearer {server.token}"},
+        {"Authorization": f"basic {of_basic}"},
+        {"X-API-Key": server.token},
+    ):
+        assert httpx.post(server.url + "/run_code", json=HELLO, headers=headers).json()["status"] == "Success"
+
+
+def test_a_thousand_wrong_tokens_change_nothing(server: Server, client: httpx.Client) -> None:
+    with server.client(token="wrong") as stranger:
+        assert {stranger.get("/metrics").status_code for _ in range(1000)} == {401}
+    assert client.post("/run_code", json=HELLO).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("Host", "evil.example", 421),
+        ("Host", "127.0.0.1.evil.example", 421),
+        ("Host", "10.1.2.3", 421),
+        ("Host", "localhost:x", 421),
+        ("Host", "", 421),
+        ("Origin", "http://evil.example", 403),
+        ("Origin", "null", 403),
+        ("Origin", "http://127.0.0.1", 403),
+    ],
+)
+def test_other_sites_are_kept_out(client: httpx.Client, name: str, value: str, status: int) -> None:
+    for path in ("/healthz", "/metrics"):
+        assert client.get(path, headers={name: value}).status_code == status
+
+
+def test_no_other_site_is_told_that_it_may(server: Server, client: httpx.Client) -> None:
+    wanted = {"Origin": server.url, "Access-Control-Request-Method": "POST"}
+    answer = client.options("/run_code", headers=wanted)
+    assert answer.status_code == 405
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+    assert client.get("/metrics", headers={"Origin": server.url}).status_code == 200
+    assert client.get("/metrics", headers={"Host": "localhost"}).status_code == 200
+
+
+def test_health_readiness_and_counters(server: Server, client: httpx.Client) -> None:
+    assert httpx.get(server.url + "/healthz").json() == {"ok": True}
+    ready = httpx.get(server.url + "/readyz")
+    assert (ready.status_code, ready.json()["ready"], ready.json()["policy"]) == (200, True, "standard")
+    assert {row["name"] for row in ready.json()["protection"]} >= {"seccomp", "rlimits"}
+    client.post("/run_code", json=HELLO)
+    names = [line for line in client.get("/metrics").text.splitlines() if not line.startswith("#")]
+    assert names
+    assert all(line.startswith("safeexec_") for line in names)
+    assert 'safeexec_requests_total{method="run_code",status="200"}' in "".join(names)
+
+
+BODIES: dict[str, bytes] = {
+    "nothing": b"",
+    "no JSON": b"code",
+    "another type": b"[]",
+    "no code": b"{}",
+    "a number": b'{"code": 1}',
+    "a number of many digits": b'{"code": "1", "run_timeout": ' + b"9" * 100_000 + b"}",
+    "not a number": b'{"code": "1", "run_timeout": NaN}',
+    "no time at all": b'{"code": "1", "run_timeout": 0}',
+    "less than no time": b'{"code": "1", "run_timeout": -1}',
+    "nested deeply": b'{"code": "1", "x": ' + b"[" * 200_000,
+    "lone surrogates": b'{"code": "\\ud800"}',
+    "no UTF-8": b'{"code": "\xff"}',
+    "a file that is no base64": b'{"code": "1", "files": {"a": "%%%"}}',
+    "a file that is no ASCII": '{"code": "1", "files": {"a": "\u00e9"}}'.encode(),
+    "a file that is a list": b'{"code": "1", "files": {"a": []}}',
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_that_does_not_fit_is_refused(client: httpx.Client, name: str) -> None:
+    answer = client.post("/run_code", content=BODIES[name])
+    assert (answer.status_code, answer.json()["code"]) == (422, 422)
+    assert "Traceback" not in answer.text
+
+
+def test_what_is_not_there_and_how_it_is_not_called(client: httpx.Client) -> None:
+    assert client.post("/no-such-path").status_code == 404
+    assert client.get("/run_code").status_code == 405
+    assert client.get("/run_code/").status_code == 404
+
+
+def test_a_giant_body_is_refused_before_it_is_read(server: Server) -> None:
+    head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\n"
+    for length in (str(1 << 40), "9" * 400):
+        assert raw(server, f"{head}Content-Length: {length}\r\n\r\n".encode())[9:12] in (b"413", b"400")
+
+
+def test_a_giant_body_without_a_length_is_refused(client: httpx.Client) -> None:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(65):
+            yield b" " * (1 << 20)
+
+    assert client.post("/run_code", content=pieces()).status_code == 413
+
+
+def test_a_request_whose_head_never_ends_is_given_up(server: Server) -> None:
+    halves = (
+        b"",
+        b"POST /run_code HT",
+        b"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+    )
+    started = monotonic()
+    with ThreadPoolExecutor(len(halves)) as pool:
+        answers = list(pool.map(lambda half: raw(server, half), halves))
+    assert answers[:3] == [b""] * 3
+    assert answers[3].startswith(b"HTTP/1.1 400")
+    assert monotonic() - started < 20
+
+
+def test_a_slow_head_does_not_stop_the_others(server: Server, client: httpx.Client) -> None:
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+    try:
+        for connection in slow:
+            connection.sendall(b"GET / HTTP/1.1\r\nX-")
+        assert client.post("/run_code", json=HELLO).json()["status"] == "Success"
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_half_a_body_runs_nothing(server: Server, client: httpx.Client) -> None:
+    def steps() -> str:
+        return "".join(line for line in client.get("/metrics").text.splitlines() if line.startswith("safeexec_steps_"))
+
+    before = steps()
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\nContent-Length: 99\r\n\r\n"
+        connection.sendall(head.encode() + b'{"code": "1"')
+    assert steps() == before
+
+
+TENANTS = """
+alice: alice-has-a-token-of-her-own
+bob:
+  token: bob-has-a-token-of-his-own
+  policies: [calculator, plugin]
+  sessions: 1
+  memory_mb: 300
+carol:
+  token: carol-has-a-token-as-well
+  cpu_seconds_per_hour: 1
+dave:
+  token: dave-has-a-token-as-well
+  requests_per_minute: 3
+"""
+
+
+@pytest.fixture(scope="module")
+def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    path = tmp_path_factory.mktemp("tenants") / "tokens.yaml"
+    path.write_text(TENANTS)
+    with serving("--token-file", str(path), "--host", "0.0.0.0", "--allow-host", "Judge.example") as server:
+        yield server
+
+
+def of(tenants: Server, name: str) -> httpx.Client:
+    token = next(word for word in TENANTS.split() if word.startswith(f"{name}-has"))
+    return httpx.Client(base_url=f"http://127.0.0.1:{tenants.port}", headers={"X-API-Key": token}, timeout=60)
+
+
+def test_a_token_of_the_file_is_never_announced(tenants: Server) -> None:
+    assert tenants.token == "(in-the-token-file)"
+    with of(tenants, "alice") as alice:
+        assert alice.post("/run_code", json=HELLO).json()["run_result"]["stdout"] == "hello\n"
+
+
+def test_a_server_for_others_knows_its_names(tenants: Server) -> None:
+    with of(tenants, "alice") as alice:
+        for host, status in {"judge.example:80": 200, "10.0.0.1": 200, "[::1]:1": 200, "evil.example": 421}.items():
+            assert alice.get("/healthz", headers={"Host": host}).status_code == status
+
+
+def test_a_tenant_has_the_policies_of_its_line(tenants: Server) -> None:
+    with of(tenants, "bob") as bob:
+        answer = bob.post("/run_code", json={"code": "import textwrap, numbers, zoneinfo, sys; sys.version"}).json()
+        assert answer["run_result"]["stderr"] == ""
+        assert bob.post("/run_code", json={"code": "import csv"}).json()["status"] == "Failed"
+
+
+def test_requests_per_minute(tenants: Server) -> None:
+    with of(tenants, "dave") as dave:
+        answers = [dave.post("/run_code", json=HELLO) for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+        assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+
+
+def test_cpu_seconds_per_hour(tenants: Server) -> None:
+    spend = {"code": "while True: pass", "run_timeout": 1.5}
+    with of(tenants, "carol") as carol:
+        assert carol.post("/run_code", json=spend).json()["run_result"]["status"] == "TimeLimitExceeded"
+        answer = carol.post("/run_code", json=HELLO)
+        assert (answer.status_code, answer.json()["type"]) == (429, "Quota")
+        assert 1 <= int(answer.headers["Retry-After"]) <= 3600
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "empty"),
+        ("- a", "expected a mapping"),
+        ("alice: short", "length >= 16"),
+        ("alice: {token: a-token-of-many-letters, colour: 1}", "colour"),
+        ("alice: {token: a-token-of-many-letters, sessions: 0}", ">= 1"),
+        ("alice: {token: a-token-of-many-letters, policies: [nowhere]}", "nowhere"),
+        ("alice: a-token-of-many-letters\nbob: a-token-of-many-letters", "same token"),
+    ],
+)
+def test_a_token_file_that_is_wrong_starts_nothing(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "tokens.yaml"
+    path.write_text(text)
+    with pytest.raises(AssertionError, match=complaint) as raised:
+        start("--token-file", str(path))
+    assert "Traceback" not in str(raised.value)
+    assert "a-token-of" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--host", "0.0.0.0"), "token-file"),
+        (("--policy", "nowhere"), "nowhere"),
+        (("--allow-policy", "nowhere"), "nowhere"),
+        (("--token-file", "/no/such/file"), "/no/such/file"),
+        (("--host", "no address"), "no address"),
+    ],
+)
+def test_options_that_do_not_fit_start_nothing(arguments: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint) as raised:
+        start(*arguments)
+    assert "Traceback" not in str(raised.value)
+
+
+def test_told_to_stop_it_ends_what_runs() -> None:
+    """The step has a grace of five seconds; who waits for it is told."""
+    server = start("--policy", "standard")
+    body = json.dumps({"code": "while True: pass", "run_timeout": 50}).encode()
+    head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\nContent-Length: {len(body)}"
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(head.encode() + b"\r\n\r\n" + body)
+        with server.client() as client:
+            while not _runs(client):
+                pass
+        stop(server)
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert json.loads(answer.rpartition(b"\r\n")[2])["type"] == "Stopping"
+
+
+def _runs(client: httpx.Client) -> Any:
+    return "safeexec_sessions 1.0" in client.get("/metrics").text

@@ -1,0 +1,205 @@
+"""The judge, as reward clients call it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.servers.serving import Server, needs_server, serving
+
+pytestmark = needs_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving("--policy", "confined-python") as server:
+        yield server
+
+
+@pytest.fixture
+def judge(server: Server) -> Iterator[Any]:
+    with server.client() as client:
+
+        def call(path: str, **body: Any) -> Any:
+            answer = client.post(path, json=body)
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+        yield call
+
+
+PROGRAMS: dict[str, tuple[dict[str, Any], str, str, int | None, str]] = {
+    "output": ({"code": "print('a'); 5"}, "Success", "Finished", 0, "a\n"),
+    "input()": ({"code": "print(input())", "stdin": "1\n2\n"}, "Success", "Finished", 0, "1\n"),
+    "sys.stdin": ({"code": "import sys; print(sys.stdin.read())", "stdin": "1\n2"}, "Success", "Finished", 0, "1\n2\n"),
+    "exit 0": ({"code": "import sys; print('x'); sys.exit(0)"}, "Success", "Finished", 0, "x\n"),
+    "exit 3": ({"code": "import sys; print('x'); sys.exit(3)"}, "Failed", "Finished", 3, "x\n"),
+    "an exception": ({"code": "print('x'); 1/0"}, "Failed", "Finished", 1, "x\n"),
+    "no input": ({"code": "input()"}, "Failed", "Finished", 1, ""),
+    "a syntax error": ({"code": "def f(:"}, "Failed", "Finished", 1, ""),
+    "a timeout": ({"code": "while True: pass", "run_timeout": 0.3}, "Failed", "TimeLimitExceeded", None, ""),
+    "too much memory": ({"code": "x = 'x' * (300 << 20)", "memory_limit_MB": 100}, "Failed", "Finished", 1, ""),
+    "a crash": ({"code": "import os; os._exit(3)"}, "Failed", "Finished", 1, ""),
+    "it is the main program": ({"code": "print(__name__)"}, "Success", "Finished", 0, "__main__\n"),
+    "lone surrogates": ({"code": "print('\\ud800')"}, "Failed", "Finished", 1, ""),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program(judge: Any, name: str) -> None:
+    body, status, ran, code, stdout = PROGRAMS[name]
+    told = judge("/run_code", **body)
+    result = told["run_result"]
+    assert (told["status"], result["status"], result["return_code"], result["stdout"]) == (status, ran, code, stdout)
+    assert told.keys() == {"status", "message", "compile_result", "run_result", "executor_pod_name", "files"}
+    assert told["compile_result"] is None
+    assert result["execution_time"] >= 0
+
+
+def test_a_traceback_is_in_the_error_output(judge: Any) -> None:
+    told = judge("/run_code", code="def f():\n    return 1 / 0\nf()")["run_result"]["stderr"]
+    assert told.startswith("Traceback (most recent call last):")
+    assert "ZeroDivisionError: division by zero\nhint: " in told
+    assert "SyntaxError" in judge("/run_code", code="def f(:")["run_result"]["stderr"]
+
+
+def test_programs_share_nothing(judge: Any) -> None:
+    judge("/run_code", code="x = 1; open('left', 'w').write('x')")
+    told = judge("/run_code", code="import os; print(os.listdir(), 'x' in globals())")
+    assert told["run_result"]["stdout"] == "[] False\n"
+
+
+def test_files_go_in_and_out(judge: Any) -> None:
+    data = base64.b64encode(b"\x00\xff").decode()
+    code = "open('out/b', 'wb').write(open('in/a', 'rb').read() * 2)"
+    files = {"in/a": data, "out/empty": None}
+    told = judge("/run_code", code=code, files=files, fetch_files=["out/b", "../x", "none"])
+    assert told["files"] == {"out/b": base64.b64encode(b"\x00\xff\x00\xff").decode()}
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "", ".", "a\0b"])
+def test_no_file_leaves_the_workspace(server: Server, name: str) -> None:
+    with server.client() as client:
+        answer = client.post("/run_code", json={"code": "1", "files": {name: "YQ=="}})
+        assert (answer.status_code, answer.json()["type"]) == (422, "WorkspaceError")
+
+
+def test_another_language_is_named(judge: Any) -> None:
+    told = judge("/run_code", code="int main() {}", language="cpp")
+    assert (told["status"], told["run_result"]) == ("SandboxError", None)
+    assert "cpp" in told["message"]
+    assert "julia" in judge("/run_jupyter", cells=[], kernel="julia")["message"]
+
+
+def test_cells_share_a_session(judge: Any) -> None:
+    told = judge(
+        "/run_jupyter",
+        cells=["x = 20", "print(x)\nx + 1", "1/0", "x + 2", "open('f', 'w').write('x'); None"],
+        fetch_files=["f"],
+    )
+    assert (told["status"], told["driver"]["status"], told["files"]) == ("Success", "Finished", {"f": "eA=="})
+    assert [cell["stdout"] for cell in told["cells"]] == ["", "20\n", "", "", ""]
+    assert [cell["display"] for cell in told["cells"]] == [[], [{"text/plain": "21"}], [], [{"text/plain": "22"}], []]
+    (error,) = told["cells"][2]["error"]
+    assert (error["ename"], error["evalue"]) == ("ZeroDivisionError", "division by zero")
+
+
+def test_a_cell_that_takes_too_long_ends_them_all(judge: Any) -> None:
+    for limit in ("cell_timeout", "total_timeout"):
+        told = judge("/run_jupyter", cells=["1", "while True: pass", "2"], **{limit: 0.5})
+        assert (told["status"], told["driver"]["status"]) == ("Failed", "TimeLimitExceeded")
+        assert len(told["cells"]) == 2
+
+
+def test_a_batch(judge: Any) -> None:
+    scripts = ["print('a')\n0.5", "1/0", "while True: pass", "x"]
+    body = {"scripts": scripts, "languages": ["python", "python", "python", "r"], "timeout": 1, "request_timeout": 2}
+    ran, failed, late, other = judge("/execute_batch", **body)
+    assert ran["exception_str"] is None
+    assert ran["execution"]["results"] == [{"is_main_result": True, "text": "0.5"}]
+    assert ran["execution"]["logs"] == {"stdout": ["a\n"], "stderr": []}
+    assert failed["execution"]["error"]["name"] == "ZeroDivisionError"
+    assert late["execution"] is None
+    assert "limit of 1 s" in late["exception_str"]
+    assert "'r'" in other["exception_str"]
+
+
+def test_a_client_that_leaves_stops_its_program(server: Server) -> None:
+    with server.client() as client:
+        with pytest.raises(httpx.ReadTimeout):
+            client.post("/run_code", json={"code": "while True: pass", "run_timeout": 60}, timeout=1)
+        while 'safeexec_steps_total{outcome="cancelled"}' not in (told := client.get("/metrics").text):
+            if "safeexec_sessions 0.0" in told:
+                break
+        assert "safeexec_sessions 0.0" in client.get("/metrics").text
+
+
+VERL = """
+import json, sys
+from importlib.util import find_spec
+from types import ModuleType
+# The packages above it import torch and ray; the client itself needs requests alone.
+for name, path in (("verl", ""), ("verl.utils", "/utils"), ("verl.utils.reward_score", "/utils/reward_score")):
+    root = find_spec("verl").submodule_search_locations[0] if name == "verl" else root
+    sys.modules[name] = ModuleType(name)
+    sys.modules[name].__path__ = [root + path]
+from verl.utils.reward_score.sandbox_fusion import compute_score
+url, cases = sys.argv[1], json.loads(sys.stdin.read())
+told = []
+for completion, tests, timeout in cases:
+    score, metadata = compute_score(url, None, 1024, completion, tests, timeout=timeout)
+    told.append([score, [row["status"] for row in metadata]])
+print(json.dumps(told))
+"""
+CASES: list[tuple[Any, float, list[str]]] = [
+    (
+        ("```python\nprint(int(input()) * 2)\n```", {"inputs": ["1\n", "2\n"], "outputs": ["2", "5"]}, 5),
+        0.5,
+        ["success", "wrong_answer"],
+    ),
+    (
+        (
+            "```python\ndef add(a, b):\n    return a + b\n```",
+            {"fn_name": "add", "inputs": ["1\n2", '"a"\n"b"'], "outputs": ["3", "ab"]},
+            5,
+        ),
+        1.0,
+        ["success", "success"],
+    ),
+    (("```python\nwhile True: pass\n```", {"inputs": [""], "outputs": [""]}, 1), 0.0, ["timeout"]),
+    (("```python\n1/0\n```", {"inputs": [""], "outputs": [""]}, 5), 0.0, ["runtime_error"]),
+]
+
+
+def test_verls_own_client(server: Server, tmp_path: Path) -> None:
+    """In the interpreter that `SAFEEXEC_TESTS_CLIENTS` names: verl and E2B's SDKs need libraries that ours exclude."""
+    interpreter = clients()
+    url = f"http://any:{server.token}@127.0.0.1:{server.port}/run_code"
+    done = subprocess.run(
+        [interpreter, "-c", VERL, url],
+        input=json.dumps([case for case, _, _ in CASES]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+        cwd=tmp_path,
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == [[score, told] for _, score, told in CASES]
+
+
+def clients() -> str:
+    """The interpreter that has the clients of others, or a skip."""
+    found = os.environ.get("SAFEEXEC_TESTS_CLIENTS", sys.executable)
+    wanted = "import requests, e2b_code_interpreter, importlib.util as u; assert u.find_spec('verl')"
+    if subprocess.run([found, "-c", wanted], capture_output=True).returncode:
+        pytest.skip("no interpreter has verl and e2b-code-interpreter (SAFEEXEC_TESTS_CLIENTS names one)")
+    return found
