@@ -69,9 +69,8 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
         grants = {"": Grant(token=token)}
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
-    tenancy = Tenancy(offers, grants)
-    hosts = hosts_for(options.host, options.allow_host or ())
-    return serve(application(tenancy, hosts), listen(options.port, options.host), token, tenancy)
+    app = application(Tenancy(offers, grants), hosts_for(options.host, options.allow_host or ()))
+    return serve(app, listen(options.port, options.host), token)
 
 
 async def _over_pipes(service: Service) -> None:

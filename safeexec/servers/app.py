@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 
-from safeexec.servers import judge
+from safeexec.servers import e2b, judge
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.requests import Refused, answer, refused
 from safeexec.servers.tenancy import Tenancy
@@ -40,6 +40,7 @@ def application(tenancy: Tenancy, hosts: Hosts) -> Guard:
         Route("/readyz", _readyz),
         Route("/metrics", _metrics),
         *judge.routes(),
+        *e2b.routes(),
     ]
     return Guard(Router(routes, redirect_slashes=False), tenancy, hosts)
 
@@ -49,10 +50,26 @@ class Guard:
 
     def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts) -> None:
         self._app, self._tenancy, self._hosts = app, tenancy, hosts
+        self._boxes = e2b.Boxes()
+
+    async def open(self) -> None:
+        """Begin: nothing is served before."""
+        await self._tenancy.open()
+        await self._boxes.open()
+
+    async def stop(self) -> None:
+        await self._tenancy.stop()
+
+    async def close(self) -> None:
+        """End every session of every tenant."""
+        await self._tenancy.close()
+        await self._boxes.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
-        scope.update(app=self, tenancy=self._tenancy)  # with an "app", what has no route is an HTTPException
+        scope.update(
+            app=self, tenancy=self._tenancy, boxes=self._boxes
+        )  # with an "app", what has no route is an HTTPException
         answered = _Answer(send)
         try:
             self._let_in(scope, Headers(scope=scope))
@@ -60,7 +77,9 @@ class Guard:
         except Exception as error:
             if not answered.begun:
                 await self._refusal(error).response()(scope, receive, answered.send)
-            elif not isinstance(error, TimeoutError):  # a client that reads no further is no fault
+            elif not isinstance(
+                error, Refused | TimeoutError
+            ):  # a client that leaves, or reads no further, is no fault
                 _log(error)
         finally:
             endpoint = scope.get("endpoint")
@@ -75,7 +94,9 @@ class Guard:
             raise Refused(403, "requests of other sites' pages are refused", "ForeignOrigin")
         if scope["path"] in OPEN:
             return
-        tenant = next(filter(None, map(self._tenancy.tokens.owner, given_tokens(scope))), None)
+        tenant = self._boxes.let_in(scope, headers) or next(
+            filter(None, map(self._tenancy.tokens.owner, given_tokens(scope))), None
+        )
         if tenant is None:
             raise Refused(401, "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN", "Unauthorized")
         if self._tenancy.stopping:

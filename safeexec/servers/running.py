@@ -27,8 +27,10 @@ STOP_SECONDS = 8
 """After how long answers that nobody takes are given up when the server stops."""
 
 
-class Life(Protocol):
-    """What begins before the first request, and ends with the server."""
+class App(Protocol):
+    """An ASGI application with a life: what begins before the first request, and ends with the server."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...
 
     async def open(self) -> None: ...
 
@@ -38,10 +40,10 @@ class Life(Protocol):
     async def close(self) -> None: ...
 
 
-def serve(app: Any, listening: socket.socket, token: str, life: Life) -> int:
+def serve(app: App, listening: socket.socket, token: str) -> int:
     """Announce that `app` accepts requests, and serve it until SIGTERM or SIGINT; the exit status.
 
-    Raises what `life.open` raises.
+    Raises what `app.open` raises.
     """
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)  # the application tells its own faults
     config = uvicorn.Config(
@@ -55,7 +57,7 @@ def serve(app: Any, listening: socket.socket, token: str, life: Life) -> int:
         timeout_graceful_shutdown=STOP_SECONDS,
         limit_concurrency=max(16, _most_descriptors() // 4),
     )
-    asyncio.run(_Server(config, token, life).serve(sockets=[listening]))
+    asyncio.run(_Server(config, token, app).serve(sockets=[listening]))
     return 0
 
 
@@ -67,14 +69,14 @@ def _most_descriptors() -> int:
 class _Server(uvicorn.Server):  # type: ignore[misc]
     """Announces itself, and ends with status 0 where it was told to stop; uvicorn's own dies by the signal again."""
 
-    def __init__(self, config: Any, token: str, life: Life) -> None:
+    def __init__(self, config: Any, token: str, app: App) -> None:
         super().__init__(config)
-        self._token, self._life = token, life
+        self._token, self._app = token, app
         self._stopping: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(_ignore)
-        await self._life.open()
+        await self._app.open()
         await super().startup(sockets)
         assert sockets is not None
         announce(sockets[0], self._token)
@@ -83,7 +85,7 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
         try:
             await super().serve(sockets)
         finally:
-            await self._life.close()
+            await self._app.close()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -94,7 +96,7 @@ class _Server(uvicorn.Server):  # type: ignore[misc]
 
     def _told_to_stop(self) -> None:
         if self._stopping is None:
-            self._stopping = asyncio.ensure_future(self._life.stop())
+            self._stopping = asyncio.ensure_future(self._app.stop())
         self.should_exit = True
 
 

@@ -78,3 +78,12 @@ def serving(*arguments: str) -> Iterator[Server]:
         server.process.communicate()
         raise
     stop(server)
+
+
+def clients() -> str:
+    """The interpreter that has the clients of others, or a skip."""
+    found = os.environ.get("SAFEEXEC_TESTS_CLIENTS", sys.executable)
+    wanted = "import requests, e2b_code_interpreter, importlib.util as u; assert u.find_spec('verl')"
+    if subprocess.run([found, "-c", wanted], capture_output=True).returncode:
+        pytest.skip("no interpreter has verl and e2b-code-interpreter (SAFEEXEC_TESTS_CLIENTS names one)")
+    return found

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.servers.serving import Server, needs_server, serving
+from tests.servers.serving import Server, clients, needs_server, serving
 
 pytestmark = needs_server
 
@@ -194,12 +192,3 @@ def test_verls_own_client(server: Server, tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert json.loads(done.stdout.splitlines()[-1]) == [[score, told] for _, score, told in CASES]
-
-
-def clients() -> str:
-    """The interpreter that has the clients of others, or a skip."""
-    found = os.environ.get("SAFEEXEC_TESTS_CLIENTS", sys.executable)
-    wanted = "import requests, e2b_code_interpreter, importlib.util as u; assert u.find_spec('verl')"
-    if subprocess.run([found, "-c", wanted], capture_output=True).returncode:
-        pytest.skip("no interpreter has verl and e2b-code-interpreter (SAFEEXEC_TESTS_CLIENTS names one)")
-    return found

@@ -20,6 +20,7 @@ import safeexec.untrusted
 from safeexec.errors import SandboxError
 from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of
+from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.saving import is_picture
 from safeexec.untrusted.source_text import encoding_of, has_long_name
@@ -36,6 +37,14 @@ def _json(text: str) -> object:
         return None
 
 
+def _files(before: bytes, text: str, after: bytes) -> object:
+    """Whatever is no form is a ValueError."""
+    try:
+        return files_of(before + text.encode(errors="replace") + after, f"multipart/form-data; {text}; boundary=b")
+    except ValueError:
+        return None
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "frames.read": lambda text: frames.read(
         b"Stack (most recent call first):\n" + text.encode("utf-8", "surrogatepass")
@@ -48,6 +57,8 @@ READERS: dict[str, Callable[[str], object]] = {
         )
     },
     "calls.code_of": code_of,
+    "forms.files_of": lambda text: _files(b"--b\r\nContent-Disposition: x; filename=a\r\n\r\n", text, b"\r\n--b--"),
+    "forms.files_of of parts": lambda text: _files(b"", text, b"\r\n--b--"),
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,

@@ -89,6 +89,7 @@ WHY = {
     "servers/mcp.py": OWN + "writes JSON, and reads it again",
     "servers/judge.py": OWN + "a number that msgspec has read",
     "servers/requests.py": BOUND + "a body of a set size, into the shape of its method; writes JSON",
+    "servers/streaming.py": OWN + "writes JSON",
     "servers/service.py": OWN + "writes JSON",
     "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
 }

@@ -1,0 +1,59 @@
+"""An answer that is sent while the work goes on: lines of JSON, or server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from safeexec.servers.tenancy import Tenancy
+
+Put = Callable[[bytes], None]
+Work = Callable[[Put], Awaitable[None]]
+
+
+class Streamed(Response):  # type: ignore[misc]
+    """What `work` puts, piece by piece. It is cancelled when the client leaves, or takes no more.
+
+    The head is sent with the first piece (which may be empty), so work that fails before is answered as any other.
+    """
+
+    def __init__(self, request: Request, work: Work, media_type: str) -> None:
+        super().__init__(media_type=media_type, headers={"Cache-Control": "no-store"})
+        del self.headers["content-length"]
+        self._request, self._work = request, work
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        tenancy: Tenancy = scope["tenancy"]
+        await tenancy.while_there(self._request, self._both(send))
+
+    async def _both(self, send: Any) -> None:
+        pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+        work = asyncio.ensure_future(self._work(pieces.put_nowait))
+        work.add_done_callback(lambda _: pieces.put_nowait(None))
+        try:
+            begun = False
+            while (piece := await pieces.get()) is not None:
+                if not begun:
+                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                    begun = True
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await work
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            work.cancel()
+            await asyncio.wait({work})
+
+
+def line(data: Any) -> bytes:
+    """One line of JSON, in ASCII: what a guest prints begins no second one."""
+    return json.dumps(data).encode("ascii") + b"\n"
+
+
+def event(name: str, data: Any) -> bytes:
+    """One server-sent event. JSON in ASCII has no line ends, so nothing in it begins another."""
+    return b"event: " + name.encode("ascii") + b"\ndata: " + line(data) + b"\n"

@@ -1,0 +1,271 @@
+"""The shape of E2B: by its own SDK, and by hand for what an SDK does not do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.servers.serving import Server, clients, needs_server, serving
+
+pytestmark = needs_server
+BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    path = tmp_path_factory.mktemp("tokens") / "tokens.yaml"
+    path.write_text(f"bob: {BOB}\neve: {{token: {EVE}, sessions: 2, policies: [confined-python]}}\n")
+    with serving("--policy", "confined-python", "--token-file", str(path)) as server:
+        yield server
+
+
+@pytest.fixture
+def bob(server: Server) -> Iterator[httpx.Client]:
+    with server.client(BOB) as client:
+        yield client
+
+
+@pytest.fixture
+def eve(server: Server) -> Iterator[httpx.Client]:
+    with server.client(EVE) as client:
+        yield client
+
+
+@pytest.fixture
+def box(bob: httpx.Client) -> Iterator[dict[str, Any]]:
+    created = bob.post("/v2/sandboxes", json={"templateID": "any", "timeout": 60})
+    assert created.status_code == 201
+    yield created.json()
+    bob.delete(f"/sandboxes/{created.json()['sandboxID']}")
+
+
+def of(server: Server, box: dict[str, Any]) -> httpx.Client:
+    """As the SDK calls a sandbox: with its own token alone."""
+    headers = {"X-Access-Token": box["envdAccessToken"], "E2b-Sandbox-Id": box["sandboxID"]}
+    return httpx.Client(base_url=server.url, headers=headers, timeout=60)
+
+
+def run(client: httpx.Client, code: str, **more: Any) -> list[dict[str, Any]]:
+    answer = client.post("/execute", json={"code": code, **more})
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def value(client: httpx.Client, code: str, **more: Any) -> str | None:
+    """What the cell is, as text."""
+    return next((row["text"] for row in run(client, code, **more) if row["type"] == "result"), None)
+
+
+SDK = r"""
+import json, os, sys
+os.environ["E2B_API_URL"] = os.environ["E2B_SANDBOX_URL"] = sys.argv[1]
+os.environ["E2B_API_KEY"] = sys.argv[2]
+from e2b_code_interpreter import Sandbox
+told = {}
+box = Sandbox.create(timeout=60, metadata={"a": "b c"})
+told["create"] = [box.is_running(), box.run_code("x = 1; x").text]
+heard = []
+cell = box.run_code("import time\nfor i in range(3):\n    print(i, flush=True)\n    time.sleep(0.2)",
+                    on_stdout=lambda message: heard.append((message.timestamp, message.line)))
+told["stream"] = [cell.logs.stdout, heard[-1][0] - heard[0][0] > 200_000_000, cell.execution_count]
+failed = box.run_code("1/0")
+told["fail"] = [failed.error.name, failed.error.traceback.splitlines()[-1][:5]]
+told["files"] = [box.files.write("a/b.txt", "x").path, box.files.read("/home/user/a/b.txt"), box.run_code("open('a/b.txt').read()").text]
+forks = box.fork(count=3)
+for number, fork in enumerate(forks):
+    fork.run_code(f"x += {number}")
+told["fork"] = [fork.run_code("x").text for fork in forks] + [box.run_code("x").text]
+context = box.create_code_context()
+told["context"] = [box.run_code("open('a/b.txt').read()", context=context).text, box.run_code("x", context=context).error.name]
+box.remove_code_context(context)
+told["contexts"] = len(box.list_code_contexts())
+told["pause"] = [box.pause(), box.pause(), box.is_running(), str(box.get_info().state.value)]
+box = Sandbox.connect(box.sandbox_id)
+told["resume"] = [box.run_code("x").text, box.files.read("a/b.txt")]
+snapshot = box.create_snapshot()
+told["snapshot"] = Sandbox.create(snapshot.snapshot_id).run_code("x").text
+told["snapshots"] = [Sandbox.delete_snapshot(snapshot.snapshot_id), Sandbox.delete_snapshot(snapshot.snapshot_id)]
+told["list"] = len(Sandbox.list().next_items())
+try:
+    box.commands.run("ls")
+except Exception as error:
+    told["process"] = "not offered" in str(error)
+try:
+    box.run_code("while True: pass", timeout=1)
+except Exception as error:
+    told["leave"] = [type(error).__name__, box.run_code("x").text]
+told["kill"] = [box.kill(), box.kill(), box.is_running()]
+print(json.dumps(told))
+"""
+
+
+def test_e2bs_own_sdk(server: Server, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [clients(), "-c", SDK, server.url, BOB], capture_output=True, text=True, timeout=110, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "create": [True, "1"],
+        "stream": [["0\n", "1\n", "2\n"], True, 2],
+        "fail": ["ZeroDivisionError", "hint:"],
+        "files": ["/home/user/a/b.txt", "x", "'x'"],
+        "fork": ["1", "2", "3", "1"],
+        "context": ["'x'", "NameError"],
+        "contexts": 1,
+        "pause": [True, False, False, "paused"],
+        "resume": ["1", "x"],
+        "snapshot": "1",
+        "snapshots": [True, False],
+        "list": 5,
+        "process": True,
+        "leave": ["TimeoutException", "1"],
+        "kill": [True, False, False],
+    }
+
+
+def test_a_picture_is_base64(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with serving("--policy", "data-analysis") as server, server.client() as client:
+        box = client.post("/sandboxes", json={}).json()
+        rows = run(of(server, box), "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+    assert [row["png"][:11] for row in rows if row["type"] == "result"] == ["iVBORw0KGgo"]
+
+
+def test_only_the_sandboxs_own_tokens_count_inside_it(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    body = {"code": "1"}
+    named = {"E2b-Sandbox-Id": box["sandboxID"]}
+    assert bob.post("/execute", json=body, headers=named).status_code == 401
+    assert httpx.post(server.url + "/execute", json=body).status_code == 401
+    for token in ("x", BOB, "", box["envdAccessToken"][:-1]):
+        headers = named | {"X-Access-Token": token}
+        assert httpx.post(server.url + "/execute", json=body, headers=headers).status_code == 401
+    for name, key in (("X-Access-Token", "envdAccessToken"), ("E2B-Traffic-Access-Token", "trafficAccessToken")):
+        for more in ({}, named):
+            answer = httpx.post(server.url + "/execute", json=body, headers={name: box[key], **more}, timeout=30)
+            assert answer.status_code == 200
+    other = bob.post("/sandboxes", json={}).json()
+    headers = named | {"X-Access-Token": other["envdAccessToken"]}
+    assert httpx.post(server.url + "/execute", json=body, headers=headers).status_code == 401
+
+
+def test_another_tenant_finds_nothing(bob: httpx.Client, eve: httpx.Client, box: dict[str, Any]) -> None:
+    one = f"/sandboxes/{box['sandboxID']}"
+    snapshot = bob.post(f"{one}/snapshots", json={}).json()["snapshotID"]
+    assert eve.get("/v2/sandboxes").json() == []
+    assert eve.get("/snapshots").json() == []
+    assert eve.get(one).status_code == 404
+    assert eve.delete(one).status_code == 404
+    assert eve.delete(f"/templates/{snapshot}").status_code == 404
+    for verb in ("timeout", "connect", "resume", "pause", "fork", "snapshots"):
+        assert eve.post(f"{one}/{verb}", json={"timeout": 5}).status_code == 404
+        assert eve.post(f"/v2{one}/{verb}", json={"timeout": 5}).status_code == 404
+    assert bob.delete(f"/templates/{snapshot}").status_code == 204
+
+
+def test_a_sandbox_that_is_gone(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    with of(server, box) as inside:
+        assert inside.get("/health").status_code == 204
+        assert bob.delete(f"/sandboxes/{box['sandboxID']}").status_code == 204
+        for path in ("/health", "/files?path=a", "/contexts"):
+            answer = inside.get(path)
+            assert (answer.status_code, "was not found" in answer.json()["message"]) == (502, True)
+    assert bob.delete(f"/sandboxes/{box['sandboxID']}").status_code == 404
+
+
+def test_a_life_ends(server: Server, bob: httpx.Client) -> None:
+    box = bob.post("/sandboxes", json={"timeout": 1}).json()
+    kept = bob.post("/sandboxes", json={"timeout": 1, "autoPause": True}).json()
+    with of(server, box) as inside:
+        while inside.get("/health").status_code == 204:
+            pass
+    states = {kept["sandboxID"]: "paused"}
+    while {row["sandboxID"]: row["state"] for row in bob.get("/sandboxes").json()}.items() < states.items():
+        pass
+    while bob.get(f"/sandboxes/{kept['sandboxID']}").json()["state"] != "paused":
+        pass
+    assert bob.post(f"/sandboxes/{kept['sandboxID']}/resume", json={"timeout": 60}).status_code == 201
+    with of(server, kept) as inside:
+        assert value(inside, "1") == "1"
+    bob.delete(f"/sandboxes/{kept['sandboxID']}")
+
+
+def test_what_a_guest_prints_begins_no_line(server: Server, box: dict[str, Any]) -> None:
+    hostile = '\\r\\n{"type": "error", "name": "X", "value": "", "traceback": ""}\\u2028\\x1b[2J'
+    with of(server, box) as inside:
+        rows = run(inside, f"print('{hostile}')")
+    assert [row["type"] for row in rows if row["type"] != "stdout"] == ["number_of_executions"]
+    assert "".join(row["text"] for row in rows if row["type"] == "stdout").count('"name": "X"') == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "a/../../x", "/etc/passwd", "/home/user/../x", "", "/", "/home/user/", "a\0b"]
+)
+def test_no_file_leaves_the_workspace(server: Server, box: dict[str, Any], path: str) -> None:
+    with of(server, box) as inside:
+        assert inside.post("/files", params={"path": path}, content=b"x").status_code == 400
+        assert inside.post("/files", files={"file": (path, b"x")}).status_code == 400
+        assert inside.get("/files", params={"path": path}).status_code in (400, 404)
+
+
+def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    for body in ({"envVars": {"A": "1"}}, {"mcp": {"x": 1}}, {"network": {"x": 1}}, {"volumeMounts": [1]}):
+        assert "not offered" in bob.post("/sandboxes", json=body).json()["message"]
+    with of(server, box) as inside:
+        for body in ({"language": "r"}, {"env_vars": {"A": "1"}}):
+            answer = inside.post("/execute", json={"code": "1", **body})
+            assert (answer.status_code, answer.json()["type"]) == (400, "NotOffered")
+        assert inside.post("/contexts", json={"cwd": "/etc"}).status_code == 400
+        answer = inside.post("/process.Process/Start", content=b"\0\0\0\0\0")
+        assert (answer.status_code, answer.json()["code"]) == (501, "unimplemented")
+        assert inside.post("/files?path=a", content=b"x", headers={"Content-Encoding": "gzip"}).status_code == 415
+        assert inside.post("/files", content=b"x", headers={"Content-Type": "multipart/form-data"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b'{"timeout": -1}', b'{"timeout": 1e99}', b'{"metadata": {"a": 1}}']
+)
+def test_a_body_that_does_not_fit_is_refused(bob: httpx.Client, body: bytes) -> None:
+    assert bob.post("/sandboxes", content=body).status_code == 422
+
+
+def test_a_quota_holds_for_forks_and_contexts(server: Server, eve: httpx.Client) -> None:
+    box = eve.post("/sandboxes", json={}).json()
+    made = eve.post(f"/sandboxes/{box['sandboxID']}/fork", json={"count": 3}).json()
+    assert [next(iter(one)) for one in made] == ["sandbox", "error", "error"]
+    assert made[1]["error"]["code"] == 429
+    full = eve.post("/sandboxes", json={})
+    assert (full.status_code, full.headers["retry-after"]) == (429, "1")
+    with of(server, box) as inside:
+        assert inside.post("/contexts", json={}).status_code == 429
+    for row in eve.get("/sandboxes").json():
+        assert eve.delete(f"/sandboxes/{row['sandboxID']}").status_code == 204
+    assert eve.post("/sandboxes", json={}).status_code == 201
+
+
+def test_cells_of_a_context_queue_and_a_client_that_leaves_stops_its_own(server: Server, box: dict[str, Any]) -> None:
+    with of(server, box) as inside:
+        run(inside, "x = 1")
+        with pytest.raises(httpx.ReadTimeout):
+            inside.post("/execute", json={"code": "x = 2\nwhile True: pass"}, timeout=0.5)
+        started = monotonic()
+        assert value(inside, "x") == "1"
+        assert monotonic() - started < 30
+
+
+def test_what_was_not_saved_is_told(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    one = f"/sandboxes/{box['sandboxID']}"
+    with of(server, box) as inside:
+        run(inside, "g = (i for i in range(3)); y = 2")
+        assert bob.post(f"{one}/pause").status_code == 204
+        assert bob.post(f"{one}/pause").status_code == 409
+        assert bob.post(f"{one}/connect", json={"timeout": 60}).status_code == 201
+        rows = run(inside, "y")
+    assert [row["text"] for row in rows if row["type"] == "result"] == ["2"]
+    assert "".join(row["text"] for row in rows if row["type"] == "stderr").startswith("g was not saved")
