@@ -245,11 +245,8 @@ class _Watched:
             return self._group.cpu_seconds() if self._group is not None else None
         return None
 
-    def overdue(self) -> Verdict | None:
-        return None  # whoever runs it sees to its deadline
-
-    def stray_fork(self) -> Verdict | None:
-        return None
+    def waits(self) -> Verdict | None:
+        return None  # it may fork, and whoever runs it sees to its deadline
 
     def beyond(self) -> Verdict | None:
         from safeexec.host.watch import unnamed

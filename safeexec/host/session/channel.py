@@ -18,8 +18,10 @@ from safeexec.errors import ProtocolError
 from safeexec.host.waiting import READ, Core, Wait
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import IDLE, STARTING, Conversation
+from safeexec.protocol.turns import ANSWERING, CALLING, IDLE, RUNNING, STARTING, Conversation
 
+AT_WORK = (RUNNING, CALLING, ANSWERING)
+"""States of a conversation in which the process owes an answer."""
 CHUNK = 32 << 10
 """Bytes per read. A buffer past 128 KiB would be mapped and unmapped by malloc at every message (12 us)."""
 SEND_SECONDS = 10.0
@@ -33,7 +35,7 @@ class Gone(Exception):
 class Channel:
     """The host's end of one process. Not thread-safe: the session's lock is."""
 
-    __slots__ = ("_inbox", "_poller", "_talk", "pid", "pidfd", "socket")
+    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         ours.setblocking(False)
@@ -43,6 +45,8 @@ class Channel:
         self.pidfd = -1
         self._talk = Conversation(state)
         self._inbox: list[m.FromChild] = []
+        self._reading = False
+        """Whether bytes have been taken from the socket that may not have been heard yet."""
         self._poller = select.poll()
         self._poller.register(ours, READ)
 
@@ -61,11 +65,19 @@ class Channel:
         """Whether the process waits for a request, and all that it has said has been taken in."""
         return self._talk.state == IDLE and not self._inbox
 
-    def has_news(self) -> bool:
-        """Whether something has arrived that nobody has read."""
+    @property
+    def at_work(self) -> bool:
+        """Whether the process owes an answer."""
+        return self._talk.state in AT_WORK
+
+    def heard(self) -> bool:
+        """Whether all that has arrived is known in `at_work`, which is to be asked afterwards. From any thread."""
         poller = select.poll()
-        poller.register(self.socket, READ)
-        return bool(self._inbox or poller.poll(0))
+        try:
+            poller.register(self.socket, READ)
+        except ValueError:  # closed meanwhile
+            return False
+        return not (poller.poll(0) or self._reading or self._inbox)
 
     def send(self, message: Struct, fds: Sequence[int] = ()) -> Core[None]:
         """Send one message. Raises `Gone`, or `ProtocolError` when the other end does not read."""
@@ -106,6 +118,7 @@ class Channel:
         return self._inbox.pop(0)
 
     def _read(self) -> None:
+        self._reading = True
         try:
             if self.pidfd < 0:
                 data = self._identify()
@@ -120,6 +133,7 @@ class Channel:
         if not data:
             raise Gone("the process closed its socket")
         self._inbox += self._talk.hear(data)
+        self._reading = False
 
     def _identify(self) -> bytes:
         """Read the first bytes together with the kernel's word on who sent them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -473,9 +473,12 @@ class Line:
         over = self.workspace.over(limits.workspace_mb << 20, limits.workspace_files)
         return Verdict("output", over) if over is not None else None
 
-    def stray_fork(self) -> Verdict | None:
+    def stray_fork(self, in_use: Callable[[], bool]) -> Verdict | None:
         """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
-        own, or only a parked copy, is ended instead.
+        own, or only a parked copy, is ended instead. From any thread.
+
+        The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
+        that fork as soon as the answer is read.
         """
         runner, gate = self.runner, self.sandbox.gate
         if runner is None:
@@ -484,13 +487,15 @@ class Line:
             if fork.process != runner.pid:
                 if fork.process not in runner.lineage.runners():
                     gate.kill(fork)
-            elif fork.thread != fork.process or not runner.channel.has_news():
-                # Otherwise it has ended its step meanwhile, and makes the checkpoint of it: that is read first.
+                continue
+            channel = runner.channel
+            stray = fork.thread != fork.process or (channel.heard() and (channel.at_work or not in_use()))
+            if stray and gate.waits(fork):
                 allowed = self.policy.limits.processes
                 rule = self.policy.origin("limits.processes")
                 return Verdict(
                     "violation",
-                    f"the step started {'a process' if not allowed else 'one process too many'}; "
+                    f"guest code started {'a process' if not allowed else 'one process too many'}; "
                     f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
                 )
         return None

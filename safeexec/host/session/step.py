@@ -182,7 +182,7 @@ class Step:
         """The first limit that the step is over, if any."""
         if not self._secured:
             yield from self.secure(0.0)
-        verdict = self._line.stray_fork() or self.watch.look()
+        verdict = self.watch.look()
         if verdict is None:
             return None
         if not self._secured and not self._fate and (yield from self.secure(FREEZE_SECONDS)):

@@ -70,12 +70,10 @@ class Subject(Protocol):
         """CPU seconds of all its processes by its control group, if it has one."""
         ...
 
-    def stray_fork(self) -> Verdict | None:
-        """The verdict on a fork at rest that waits for the host's word."""
-        ...
-
-    def overdue(self) -> Verdict | None:
-        """The verdict on a step past its deadline, while its caller is busy with what it listens to."""
+    def waits(self) -> Verdict | None:
+        """The verdict on a fork that waits for the host's word, and on a step past its deadline while its caller is
+        busy with what it listens to.
+        """
         ...
 
     def beyond(self) -> Verdict | None:
@@ -154,7 +152,7 @@ class Accountant:
         for leader, subjects in lineages.items():
             if leader in used or now >= self._next.get(leader, 0.0):
                 for subject in subjects:
-                    self._guarded(subject, subject.overdue if leader in used else subject.stray_fork)
+                    self._guarded(subject, subject.waits)
                 members = self._census.measure(leader)
                 ran = leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members)
                 self._calm[leader] = 0 if ran else self._calm.get(leader, 0) + 1

@@ -124,6 +124,10 @@ class ForkGate:
                 del self._waiting[fork.id]
             return [fork for fork in self._waiting.values() if fork.lineage == lineage]
 
+    def waits(self, fork: Fork) -> bool:
+        """Whether it still does: the host may have asked for it meanwhile."""
+        return fork.id in self._waiting
+
     def kill(self, fork: Fork) -> None:
         """End the process that wants to fork."""
         try:

@@ -95,15 +95,11 @@ class WatchedSession:
         except OSError:
             return None
 
-    def stray_fork(self) -> Verdict | None:
+    def waits(self) -> Verdict | None:
         session = self._session()
-        if session is None or session.closed or (verdict := session.line.stray_fork()) is None:
+        if session is None or session.closed:
             return None
-        return None if session.in_use else verdict  # whoever uses it by now may have asked for that fork
-
-    def overdue(self) -> Verdict | None:
-        session = self._session()
-        return None if session is None else session.overdue()
+        return session.line.stray_fork(self.in_use) or session.overdue()
 
     def beyond(self) -> Verdict | None:
         from safeexec.host.watch import unnamed

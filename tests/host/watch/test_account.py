@@ -50,10 +50,7 @@ class ScriptedSubject:
     def total_cpu(self) -> float | None:
         return self.machine.used[self.leader] if self.grouped else None
 
-    def overdue(self) -> Verdict | None:
-        return None
-
-    def stray_fork(self) -> Verdict | None:
+    def waits(self) -> Verdict | None:
         return self.fork
 
     def beyond(self) -> Verdict | None:
@@ -249,10 +246,10 @@ def test_a_session_that_has_long_been_calm_is_looked_at_once_a_second_until_it_r
     assert scene.outcome(REST_SECONDS) == "cpu"
 
 
-def test_a_fork_that_waits_at_rest_is_a_verdict_and_one_in_use_is_left_to_its_user(scene: Scene) -> None:
+@pytest.mark.parametrize("used", [True, False], ids=["in use", "at rest"])
+def test_a_fork_that_waits_is_a_verdict_at_any_time(scene: Scene, used: bool) -> None:
+    scene.session.used = used
     scene.session.fork = Verdict("violation", "started a process")
-    assert not scene.look()
-    scene.session.used = False
     assert scene.outcome(0.25) == "violation"
 
 

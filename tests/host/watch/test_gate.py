@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from time import monotonic
 
 import pytest
 
-from safeexec import Policy, Sandbox, Session
+from safeexec import Policy, Sandbox, SandboxError, Session
+from safeexec.host.session.runner import ANSWER_SECONDS
 from safeexec.host.waiting import drive
 from safeexec.linux import processes
 from safeexec.linux.probe import Answer, Probe
@@ -51,6 +54,14 @@ FORKS = {"itself": BY_ITSELF, "thread": BY_A_THREAD, "threads": BY_MANY_THREADS,
 
 def members(session: Session) -> list[int]:
     return [stat.pid for leader in session._core.line.leaders() for stat in processes.session_members(leader)]
+
+
+def parked(session: Session) -> int | None:
+    """The process of the newest checkpoint, as soon as there is one."""
+    deadline = monotonic() + SOON
+    while (pid := session._core.line.automatic[-1].pid()) is None and monotonic() < deadline:
+        pause()
+    return pid
 
 
 @pytest.mark.parametrize("source", FORKS.values(), ids=FORKS.keys())
@@ -110,19 +121,61 @@ def test_what_a_thread_forks_between_steps_ends_it(session: Session) -> None:
     assert len(members(session)) <= 4
 
 
+WHILE_IT_ANSWERS = """
+import os, threading, time
+import safeexec.child.process.serve as serve
+def late(*_, **__):
+    {}
+    time.sleep(3600)
+serve.encode = late
+x = 1
+"""
+
+
+@pytest.mark.parametrize("fork", ["os.fork()", "threading.Thread(target=os.fork, daemon=True).start()"])
+def test_a_fork_while_a_question_is_answered_is_a_verdict_at_once(session: Session, fork: str) -> None:
+    """The question could take ten seconds: the look sees the fork within 50 ms."""
+    session.run("y = 1").check()
+    session.run(WHILE_IT_ANSWERS.format(fork)).check()
+    assert parked(session), "the fork that the host has asked for is made"
+    began = monotonic()
+    with pytest.raises(SandboxError, match=r"started a process; limits\.processes is 0"):
+        session.get("x")
+    assert monotonic() - began < ANSWER_SECONDS
+    assert session.run("y").value == 1
+
+
+def test_a_fork_while_a_host_tool_runs_is_a_verdict_at_once() -> None:
+    ended: list[bool] = []
+
+    def wait_for_the_end() -> int:
+        """Have the guest's handler fork, and wait until its process has been ended."""
+        runner, deadline = session._core.line.runner_pid(), monotonic() + SOON
+        assert runner is not None
+        os.kill(runner, signal.SIGALRM)
+        while (alive := runner in members(session)) and monotonic() < deadline:
+            pause()
+        ended.append(not alive)
+        return 1
+
+    with Sandbox("confined-python", tools=[wait_for_the_end]) as sandbox, sandbox.session() as session:
+        session.run("x = 1").check()
+        result = session.run(
+            "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os.fork())\nwait_for_the_end()",
+            timeout=60,
+        )
+        assert ended == [True] and result.outcome == "violation" and result.state == "restored"
+        assert session.run("x").value == 1
+
+
 def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
     """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
     session.run("x = 1").check()
     session.checkpoint("honest")
     copy = session._core.line.automatic[-1]
     session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
-    deadline = monotonic() + SOON
-    while (pid := session._core.line.automatic[-1].pid()) is None and monotonic() < deadline:
-        pause()
+    pid = parked(session)
     assert pid is not None and copy is not session._core.line.automatic[-1]
-    import os
-    import signal
-
     os.kill(pid, signal.SIGALRM)
     result = session.run("import time; time.sleep(0.3); x")
     assert result.value == 1
