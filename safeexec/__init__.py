@@ -53,6 +53,7 @@ _HOME = {
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Opaque",
     "safeexec.results": "Display ErrorInfo Result",
+    "safeexec.servers.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _RENAMED = {"machine_protection": ("safeexec.host.startup.confinement", "describe")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -83,6 +83,12 @@ class Display(Mapping[str, "str | bytes"]):
     def __len__(self) -> int:
         return len(self._data)
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
+        """What a notebook may show of it: nothing that runs, loads or leads away."""
+        from safeexec.mimebundle import of_display
+
+        return of_display(self)
+
     def __repr__(self) -> str:
         return f"Display({', '.join(f'{mime}: {len(item)}' for mime, item in self._data.items())})"
 
@@ -149,6 +155,21 @@ class Variable(Struct, frozen=True):
     shape: str = ""
     size: int | None = None
     text: str = ""
+
+
+Row = TypeVar("Row", bound=Struct)
+
+
+class Rows(list[Row]):
+    """A list of records, which a notebook shows as a table."""
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
+        from msgspec.structs import asdict
+
+        from safeexec.mimebundle import of_rows
+
+        rows = [asdict(row) for row in self]
+        return of_rows([*rows[0]] if rows else ["nothing"], [[*row.values()] for row in rows])
 
 
 class ToolCallRecord(Struct, frozen=True):

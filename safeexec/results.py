@@ -13,6 +13,7 @@ from safeexec.outcomes import (
     ErrorInfo,
     FileChange,
     Outcome,
+    Rows,
     State,
     StepData,
     ToolCallRecord,
@@ -32,6 +33,7 @@ __all__ = [
     "FileChange",
     "Outcome",
     "Result",
+    "Rows",
     "State",
     "ToolCallRecord",
     "Usage",
@@ -58,6 +60,12 @@ class Result(StepData, frozen=True):
         from safeexec.observation import observe
 
         return observe(self, max_tokens, format)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """The step as a notebook shows it; nothing of the guest's runs in the page."""
+        from safeexec.mimebundle import of_result
+
+        return of_result(self, str(self.observation()))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as what `json.dumps` takes, whatever the value is; pictures are base64."""

@@ -19,6 +19,7 @@ PUBLIC_MODULES = {
     "results",
     "observation",
     "jsonable",
+    "mimebundle",
     "identity",
     "text",
     "toolkit",
@@ -77,7 +78,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
 }
 
-ON_TOP = {"policy/model.py": {"reports"}}
+ON_TOP = {"policy/model.py": {"reports", "mimebundle"}}
 """The one module that is above its own folder: `Policy` offers what the reports tell of it, and nobody below imports
 it."""
 

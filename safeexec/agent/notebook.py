@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from safeexec.agent.report import answer_of
+from safeexec.mimebundle import inert
 from safeexec.text import printable
 from safeexec.untrusted.markup import fenced, plain_markdown, plain_tables, prose
 from safeexec.untrusted.saving import is_picture
@@ -106,9 +107,7 @@ def _data(display: Display) -> dict[str, Any]:
     if display.png and is_picture("image/png", display.png):
         data["image/png"] = base64.b64encode(display.png).decode()
     elif display.html:
-        # The classes keep MathJax out, whose \\href may name a script.
-        shown = f'<div class="tex2jax_ignore mathjax_ignore">{plain_tables(display.html)}</div>'
-        data["text/html"] = _lines(shown)
+        data["text/html"] = _lines(inert(plain_tables(display.html)))
     return data
 
 

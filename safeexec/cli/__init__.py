@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "serve", "mcp", "bench")
+COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "serve", "mcp", "jupyter", "bench")
 EXIT_USAGE = 2
 EXIT_READER_GONE = 128 + signal.SIGPIPE
 """What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""

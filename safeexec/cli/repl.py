@@ -23,6 +23,8 @@ HELP = """\
 
 COMPOUND = {"if", "for", "while", "try", "with", "def", "class", "async", "@"}
 """What a block begins with; it ends with a blank line. `match` does by its colon."""
+FIRST, MORE = ">>> ", "... "
+"""How the first line of a step is asked for, and each further one."""
 MAX_LINES = 200_000
 """Lines of one step; a policy's `limits.step_source_kb` is reached before."""
 
@@ -64,7 +66,7 @@ def read_step(ask: Callable[[str], str]) -> str:
     that would be quadratic, and deep nesting would end the process. Whatever is no Python goes on as it is; the session
     says so.
     """
-    lines = [ask(">>> ")]
+    lines = [ask(FIRST)]
     if lines[0].startswith(":"):
         return lines[0]
     unread = iter([f"{lines[0]}\n"])
@@ -75,7 +77,7 @@ def read_step(ask: Callable[[str], str]) -> str:
         if len(lines) >= MAX_LINES:
             return ""
         try:
-            lines.append(ask("... "))
+            lines.append(ask(MORE))
         except EOFError:
             return ""
         return f"{lines[-1]}\n"

@@ -114,6 +114,11 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
         return needs(self, source)
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from safeexec.mimebundle import of_text
+
+        return of_text(self.card())
+
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
         """What guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""
         from safeexec.reports.card import card

@@ -106,17 +106,28 @@ def _keep(tag: re.Match[str], parts: list[str], stack: list[str]) -> None:
         parts.append(f"</{name}>")
 
 
+def frame(markup: str, height: str) -> str:
+    """`markup` in a frame without origin, scripts, forms and requests, for any page; `height` is a length of CSS."""
+    # The policy stands before all that is the stranger's: a later one can only forbid more.
+    guarded = f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">{markup}'
+    style = f"border: 0; width: 100%; height: {height}; background: white; color-scheme: light"
+    return f'<iframe sandbox="" style="{style}" srcdoc="{html.escape(guarded)}"></iframe>'
+
+
+def picture(drawing: str) -> str:
+    """An SVG as a picture, for any page: as one it runs no script and loads nothing."""
+    data = base64.b64encode(drawing.encode("utf-8", "replace")).decode()
+    return f'<img alt="Picture" src="data:image/svg+xml;base64,{data}">'
+
+
 def framed_html(markup: str) -> str:
-    """A page that shows `markup` in a frame without origin, scripts, forms and requests."""
-    body = f'<iframe sandbox="" style="border: 0; width: 100%; height: 95vh" srcdoc="{html.escape(markup)}"></iframe>'
-    return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=body)
+    """A page that shows `markup` in a frame, which can do nothing."""
+    return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=frame(markup, "95vh"))
 
 
 def framed_svg(drawing: str) -> str:
-    """A page that shows an SVG as a picture: as one it runs no script and loads nothing."""
-    data = base64.b64encode(drawing.encode("utf-8", "replace")).decode()
-    body = f'<img alt="Picture" src="data:image/svg+xml;base64,{data}">'
-    return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=body)
+    """A page that shows an SVG as a picture."""
+    return _FRAME.format(policy=CONTENT_SECURITY_POLICY, body=picture(drawing))
 
 
 # Markdown

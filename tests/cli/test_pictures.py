@@ -60,7 +60,7 @@ def test_every_form_that_is_worth_a_file_is_written(tmp_path: Path, capsys: pyte
     written = {path.name: path.read_bytes() for path in (tmp_path / "new").iterdir()}
     assert sorted(written) == ["display-1.png", "display-2.html"]
     assert written["display-1.png"] == PNG
-    assert b'srcdoc="&lt;b&gt;"' in written["display-2.html"]
+    assert b'&gt;&lt;b&gt;"></iframe>' in written["display-2.html"]
     told = capsys.readouterr()
     assert (told.out, told.err.count("display-")) == ("", 2)
 

@@ -22,6 +22,7 @@ from safeexec.untrusted import frames, markup
 from safeexec.untrusted.calls import code_of
 from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_text import loads
+from safeexec.untrusted.latex import plain_latex
 from safeexec.untrusted.saving import is_picture
 from safeexec.untrusted.source_text import encoding_of, has_long_name
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
@@ -54,8 +55,11 @@ READERS: dict[str, Callable[[str], object]] = {
         for name in (
             *("unescape", "escape", "plain_tables", "framed_html", "framed_svg", "fenced", "prose", "plain_markdown"),
             "markdown_table",
+            "picture",
         )
     },
+    "markup.frame": lambda text: markup.frame(text, "20em"),
+    "latex.plain_latex": plain_latex,
     "calls.code_of": code_of,
     "forms.files_of": lambda text: _files(b"--b\r\nContent-Disposition: x; filename=a\r\n\r\n", text, b"\r\n--b--"),
     "forms.files_of of parts": lambda text: _files(b"", text, b"\r\n--b--"),

@@ -51,7 +51,7 @@ from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism
 from safeexec.protocol.values import encode
-from safeexec.results import ErrorInfo, FileChange, Result, ToolCallRecord, Variable
+from safeexec.results import ErrorInfo, FileChange, Result, Rows, ToolCallRecord, Variable
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -917,7 +917,7 @@ class SessionCore:
         return branch
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
-        return self.line.rows()
+        return Rows(self.line.rows())
 
     def drop(self, name: str) -> None:
         """Give up a named checkpoint."""
@@ -1035,7 +1035,7 @@ class SessionCore:
 
     def variables(self) -> Core[list[Variable]]:
         described = yield from self._ask(m.Describe(), m.Described)
-        return [Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in described.variables]
+        return Rows(Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in described.variables)
 
     def self_test(self) -> Core[list[Mechanism]]:
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was

@@ -1,0 +1,161 @@
+"""What a notebook says of code that is being written: is it complete, what could come next, what is this name.
+
+Names are looked up in a branch of the session, which is thrown away: whatever a guest's `__getattr__` or `__dir__` does
+happens there, under the policy and its limits. Nothing here compiles or evaluates.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from safeexec import Opaque, SandboxError
+from safeexec.cli.repl import MORE, read_step
+from safeexec.text import printable
+
+if TYPE_CHECKING:
+    from safeexec import Result, Session
+
+LOOK_SECONDS = 2.0
+"""For what a guest's object says of itself."""
+BEHIND = 2000
+"""Characters before the cursor that are looked at."""
+MAX_MATCHES = 1000
+TEXT_CHARACTERS = 4000
+MAX_SOURCE = 200_000
+_DOTTED = re.compile(r"[^\W\d]\w{0,100}(?:\.[^\W\d]\w{0,100}){0,10}\Z")
+_IMPORT = re.compile(r"\s*(?:import|from)\s+([\w.]{0,200})\Z")
+_FROM = re.compile(r"\s*from\s+([\w.]{1,200})\s+import\s+(?:[\w ,]{0,500},\s*)?(\w{0,100})\Z")
+_FACTS = (
+    ("Signature", "import inspect; {0}.__name__ + str(inspect.signature({0}))"),
+    ("Type", "type({0}).__name__"),
+    ("Text", "repr({0})[:2000]"),
+    ("Docstring", "{0}.__doc__"),
+)
+"""What is told of a name, and the code that finds it out; what is refused or fails is left out."""
+
+
+def complete(session: Session, code: str, cursor: int, magics: Iterable[str]) -> tuple[list[str], int]:
+    """What could stand at the cursor, and where that begins."""
+    line = code[max(0, cursor - BEHIND) : cursor].rpartition("\n")[2]
+    if line.startswith("%"):
+        prefix = line[1:]
+        matches: Iterable[str] = magics
+    elif found := _FROM.match(line):
+        prefix, matches = found[2], _look(session, f"import {found[1]}", f"dir({found[1]})")
+    elif found := _IMPORT.match(line):
+        prefix, matches = found[1], session.policy.imports or sorted(sys.stdlib_module_names)
+    else:
+        owner, dot, prefix = _path_before(line).rpartition(".")
+        matches = _names(session) if not dot else _look(session, f"dir({owner})") if _DOTTED.match(owner) else ()
+    fitting = (name for name in matches if name.startswith(prefix) and (prefix or not name.startswith("_")))
+    return sorted({*fitting}, key=lambda name: (name.startswith("_"), name))[:MAX_MATCHES], cursor - len(prefix)
+
+
+def _names(session: Session) -> Iterator[str]:
+    yield from (variable.name for variable in session.variables())
+    yield from session.policy.builtins
+    yield from keyword.kwlist
+
+
+def _path_before(line: str) -> str:
+    """The letters, digits, underscores and dots that `line` ends with."""
+    start = len(line)
+    while start > 0 and (line[start - 1].isalnum() or line[start - 1] in "._"):
+        start -= 1
+    return line[start:]
+
+
+def _look(session: Session, *steps: str) -> list[str]:
+    """The names that the last of `steps` amounts to."""
+    for value in _answers(session, steps):
+        answer = value
+    return [name for name in answer if type(name) is str and name.isidentifier()] if type(answer) is list else []
+
+
+def _answers(session: Session, steps: Iterable[str]) -> Iterator[Any]:
+    """The value of each step in a branch of the session; None for one that fails."""
+    for result in _results(session, steps):
+        yield None if result is None or isinstance(result.value, Opaque) else result.value
+
+
+def _results(session: Session, steps: Iterable[str]) -> Iterator[Result | None]:
+    """The result of each step in a branch of the session; None for one that is not ok."""
+    try:
+        (branch,) = session.branch()
+    except SandboxError:  # a thread of the guest's lives, or there are as many branches as may be
+        yield from (None for _ in steps)
+        return
+    with branch:
+        for step in steps:
+            result = branch.run(step, timeout=LOOK_SECONDS)
+            yield result if result.ok else None
+
+
+def evaluate(session: Session, expressions: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What a front end asks for after a cell: each name's expression as text, by the messaging protocol's words."""
+    results = _results(session, expressions.values()) if expressions else ()
+    failed = {"status": "error", "ename": "Failed", "evalue": "", "traceback": []}
+    return {
+        name: failed
+        if result is None
+        else {"status": "ok", "data": {"text/plain": printable(result.text)}, "metadata": {}}
+        for name, result in zip(expressions, results, strict=bool(expressions))
+    }
+
+
+def inspect(session: Session, code: str, cursor: int) -> str | None:
+    """What there is to say of the name at the cursor, or of the function whose call it is in."""
+    name = _name_at(code, cursor)
+    if not name:
+        return None
+    facts = _answers(session, [step.format(name) for _, step in _FACTS])
+    told = [
+        (title, printable(fact[:TEXT_CHARACTERS]))
+        for (title, _), fact in zip(_FACTS, facts, strict=True)
+        if type(fact) is str
+    ]
+    return "\n".join(f"{title}: {text}" if "\n" not in text else f"{title}:\n{text}" for title, text in told) or None
+
+
+def _name_at(code: str, cursor: int) -> str:
+    end = cursor
+    while end < min(len(code), cursor + 100) and (code[end].isalnum() or code[end] == "_"):
+        end += 1
+    before = code[max(0, cursor - BEHIND) : end]
+    path = _path_before(before).rstrip(".")
+    depth = 0
+    while not path and before and depth >= 0:
+        depth += (before[-1] == ")") - (before[-1] == "(")
+        before = before[:-1]
+        path = _path_before(before) if depth < 0 else ""
+    return path if _DOTTED.match(path) else ""
+
+
+def is_complete(code: str) -> tuple[str, str]:
+    """``complete``, ``incomplete`` or ``unknown``, and the indent of the next line. What is no Python is complete: the
+    session says what is wrong with it.
+    """
+    if len(code) > MAX_SOURCE:
+        return "unknown", ""
+    lines = iter(code.split("\n"))
+    wanted = ""
+
+    def ask(prompt: str) -> str:
+        nonlocal wanted
+        for line in lines:
+            return line
+        wanted = wanted or prompt
+        raise EOFError
+
+    with suppress(EOFError):
+        while not wanted:
+            read_step(ask)
+    if wanted != MORE:
+        return "complete", ""
+    last = code.rstrip().rpartition("\n")[2]
+    return "incomplete", last[: len(last) - len(last.lstrip())] + "    " * last.endswith(":")

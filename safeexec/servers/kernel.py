@@ -1,0 +1,199 @@
+"""The kernel of ipykernel, with a sandbox where that has IPython: cells of a front end run as steps of a session.
+
+This process is the host: it holds the connection and the sandbox, and runs no code of a cell. A cell is stopped by the
+front end's message (`interrupt_mode: message`), which cancels the step; a child that dies is a failed cell.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from ipykernel.kernelapp import IPKernelApp
+from ipykernel.kernelbase import Kernel
+
+from safeexec import SandboxError, __version__
+from safeexec.servers import introspection
+from safeexec.servers.notebook import MAGICS, Notebook
+
+T = TypeVar("T")
+POLL_MILLISECONDS = 50
+"""How often a question to the person looks whether it was given up."""
+HISTORY = 10_000
+"""Cells that are remembered, of this kernel's life."""
+_LANGUAGE = {
+    "name": "python",
+    "version": platform.python_version(),
+    "mimetype": "text/x-python",
+    "file_extension": ".py",
+    "pygments_lexer": "ipython3",
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "nbconvert_exporter": "python",
+}
+
+
+class SafeexecKernel(Kernel):
+    """Answers the requests of a front end, one after the other; interrupt and shutdown in a thread of their own. It is
+    the page that its notebook shows on: messages about the request that runs.
+    """
+
+    implementation = "safeexec"
+    implementation_version = __version__
+    language_info = _LANGUAGE
+    _execute_sleep = 0.0  # waits for streams of ipykernel's, which nothing is printed to
+    banner = "Python in a sandbox of safeexec. %card says what may be used, %rollback undoes a cell."
+    control_msg_types = [*Kernel.msg_types, "usage_request"]
+
+    notebook: Notebook
+    """What its cells run in: set before it starts."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._cells: list[tuple[int, str]] = []
+        self._quiet = False
+
+    @property
+    def kernel_info(self) -> dict[str, Any]:
+        return {**super().kernel_info, "supported_features": []}
+
+    def pre_handler_hook(self) -> None:
+        """No signal interrupts a handler: interrupts are messages."""
+
+    post_handler_hook = pre_handler_hook
+
+    async def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: dict[str, str] | None = None,
+        allow_stdin: bool = False,
+        *,
+        cell_meta: object = None,
+        cell_id: object = None,
+    ) -> dict[str, Any]:
+        if store_history and code.strip():
+            self._cells = [*self._cells[1 - HISTORY :], (self.execution_count, code)]
+        self._quiet, self._allow_stdin = silent, allow_stdin
+        failure = self.notebook.run(code, self)
+        reply = {"execution_count": self.execution_count, "payload": [], "user_expressions": {}}
+        if failure is None:
+            if user_expressions:
+                nothing: dict[str, Any] = {}
+                look = partial(introspection.evaluate, self.notebook.session, user_expressions)
+                reply["user_expressions"] = _tried(look, nothing)
+            return {"status": "ok", **reply}
+        content = {"ename": failure.name, "evalue": failure.message, "traceback": failure.lines}
+        self._publish("error", content)
+        return {"status": "error", **reply, **content}
+
+    async def do_complete(self, code: str, cursor_pos: int) -> dict[str, Any]:
+        nothing: tuple[list[str], int] = ([], cursor_pos)
+        matches, start = _tried(
+            lambda: introspection.complete(self.notebook.session, code, cursor_pos, MAGICS), nothing
+        )
+        return {
+            "status": "ok",
+            "matches": matches,
+            "cursor_start": start,
+            "cursor_end": cursor_pos,
+            "metadata": {},
+        }
+
+    async def do_inspect(
+        self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: object = ()
+    ) -> dict[str, Any]:
+        text = _tried(lambda: introspection.inspect(self.notebook.session, code, cursor_pos), None)
+        data = {"text/plain": text} if text else {}
+        return {"status": "ok", "found": text is not None, "data": data, "metadata": {}}
+
+    async def do_is_complete(self, code: str) -> dict[str, Any]:
+        status, indent = introspection.is_complete(code)
+        return {"status": status, "indent": indent} if status == "incomplete" else {"status": status}
+
+    async def do_history(
+        self,
+        hist_access_type: str,
+        output: bool,
+        raw: bool,
+        session: int | None = None,
+        start: int | None = None,
+        stop: int | None = None,
+        n: int | None = None,
+        pattern: str | None = None,
+        unique: bool = False,
+    ) -> dict[str, Any]:
+        cells = self._cells
+        if hist_access_type == "range":
+            cells = [cell for cell in cells if (start or 0) <= cell[0] < (stop or sys.maxsize)]
+        elif hist_access_type == "search":
+            cells = [cell for cell in cells if fnmatch.fnmatchcase(cell[1], pattern or "*")]
+            cells = [*{code: (count, code) for count, code in cells}.values()] if unique else cells
+        if hist_access_type != "range" and n is not None:
+            cells = cells[-n:] if n > 0 else []
+        rows = [(0, count, (code, None) if output else code) for count, code in cells]
+        return {"status": "ok", "history": rows}
+
+    async def interrupt_request(self, stream: Any, ident: Any, parent: Any) -> None:
+        self.notebook.cancel()
+        self.session.send(stream, "interrupt_reply", {"status": "ok"}, parent, ident=ident)
+
+    async def do_shutdown(self, restart: bool) -> dict[str, Any]:
+        self.notebook.close()
+        return {"status": "ok", "restart": restart}
+
+    # As a page
+
+    def _publish(self, kind: str, content: dict[str, Any]) -> None:
+        if not self._quiet:
+            self.send_response(self.iopub_socket, kind, content)
+
+    def stream(self, name: str, text: str) -> None:
+        self._publish("stream", {"name": name, "text": text})
+
+    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+        transient = {"display_id": display_id} if display_id else {}
+        kind = "update_display_data" if update else "display_data"
+        self._publish(kind, {"data": data, "metadata": {}, "transient": transient})
+
+    def value(self, data: Mapping[str, str]) -> None:
+        count = self.execution_count
+        self._publish("execute_result", {"data": data, "metadata": {}, "execution_count": count})
+
+    def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
+        """`Kernel.raw_input`, but for an end: that one waits for the answer, or a signal, and nothing else."""
+        if not self._allow_stdin:
+            raise EOFError("nobody can be asked for input here")
+        ident, parent = self._get_shell_context_var(self._shell_parent_ident), self.get_parent("shell")
+        while self.stdin_socket.poll(0):
+            self.stdin_socket.recv_multipart()  # an answer to a question that was given up
+        content = {"prompt": prompt, "password": False}
+        self.session.send(self.stdin_socket, "input_request", content, parent, ident=ident)
+        while not given_up():
+            if self.stdin_socket.poll(POLL_MILLISECONDS):
+                with suppress(ValueError):  # of somebody who has not our key
+                    _, reply = self.session.recv(self.stdin_socket)
+                    return str(reply["content"]["value"])
+        raise EOFError("the question was given up")
+
+
+class SafeexecKernelApp(IPKernelApp):
+    """ipykernel's application with our kernel: no module of the notebook's directory is ever imported here, and
+    what this process prints is its log.
+    """
+
+    def init_path(self) -> None:
+        """The notebook's directory stays out of the path."""
+
+
+def _tried(look: Callable[[], T], otherwise: T) -> T:
+    """What `look` finds; `otherwise` where the session cannot be asked."""
+    try:
+        return look()
+    except SandboxError:
+        return otherwise

@@ -1,0 +1,317 @@
+"""A session behind the cells of a notebook: cells, magics and what they show, whichever page it is on.
+
+The page is told with what is safe to show (`safeexec.mimebundle`). Guest code runs in the session alone, also when a
+name is completed or explained.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
+from safeexec.mimebundle import failure, inert, of_display, of_text
+from safeexec.results import Rows
+from safeexec.text import one_line, printable
+from safeexec.untrusted.markup import escape
+
+if TYPE_CHECKING:
+    from safeexec import Display, Result, Session
+    from safeexec.mimebundle import Bundle
+
+MAIN = "main"
+"""The branch that there is from the start."""
+INPUT_SECONDS = 86_400.0
+"""How long a person may take to answer `input()`."""
+CANCEL_SECONDS = 2.0
+"""How long an interrupt waits for the step of a cell that has just begun."""
+MAX_BARS = 50
+_BAR_WIDTH = 20
+_MAGIC = re.compile(r"(%%?|!)[ \t]*(\S*)[ \t]*(.*)")
+_INSTEAD = {
+    "pip": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
+    "conda": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
+    "matplotlib": "",
+}
+"""Magics of others. An empty text: what it asks for is so anyway."""
+
+
+class CellFailure(NamedTuple):
+    """Why a cell did not end well, as a notebook shows it."""
+
+    name: str
+    message: str
+    lines: list[str]
+
+
+class Page(Protocol):
+    """Where a notebook shows what its cells do."""
+
+    def stream(self, name: str, text: str) -> None:
+        """Text of `stdout` or `stderr`."""
+
+    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+        """A display, or another one in the place of those with its id."""
+
+    def value(self, data: Mapping[str, str]) -> None:
+        """What a cell amounts to."""
+
+    def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
+        """A line of the person's. Raises EOFError where there is nobody, or when it is given up."""
+
+
+class Notebook:
+    """One sandbox with a session per branch; cells run in the branch that is current."""
+
+    def __init__(self, policy: str | os.PathLike[str]) -> None:
+        self.page: Page
+        self.branches: dict[str, Session] = {}
+        self.current = MAIN
+        self._policy = policy
+        self._sandbox: Sandbox | None = None
+        self._running = False
+        self._interrupted = threading.Event()
+        self._opening = threading.Thread(target=self._try_to_open, name="safeexec-notebook")
+        self._opening.start()
+
+    def _try_to_open(self) -> None:
+        """Open while the page gets ready. What is wrong with it the first cell tells."""
+        with suppress(SandboxError):
+            self._open()
+
+    def _open(self) -> None:
+        policy = Policy.load(self._policy).replace(tools={"timeout_seconds": INPUT_SECONDS})
+        try:
+            self._sandbox = Sandbox(policy, tools={"input": self._input})
+        except ToolError:  # the policy lists its tools, and this one is not among them
+            self._sandbox = Sandbox(policy)
+        self._begin(self._sandbox.open())
+
+    def _begin(self, sandbox: Sandbox) -> None:
+        self.current = MAIN
+        self.branches = {MAIN: sandbox.session()}
+
+    def close(self) -> None:
+        """End every process. From any thread."""
+        self._opening.join()
+        if self._sandbox is not None:
+            self._sandbox.close()
+
+    @property
+    def session(self) -> Session:
+        """That of the current branch. Raises `SandboxError` where the sandbox cannot be started."""
+        self._opening.join()
+        if not self.branches:
+            self._open()
+        return self.branches[self.current]
+
+    def _input(self, prompt: str = "") -> str:
+        """Ask the person at the notebook for one line."""
+        return self.page.ask(printable(prompt), self._interrupted.is_set)
+
+    # Cells
+
+    def run(self, cell: str, page: Page) -> CellFailure | None:
+        """Run the magics that a cell begins with, then its code, and show on `page`. None when all went well."""
+        self.page = page
+        self._interrupted.clear()
+        self._running = True
+        try:
+            magics, source = split(cell)
+            for line in magics:
+                if failed := self._magic(line):
+                    return failed
+            if self._interrupted.is_set():
+                return refused("the cell was interrupted before its code ran", "Nothing has changed: run it again.")
+            return self._step(source) if source.strip() else None
+        except (SessionClosed, SandboxClosed) as error:
+            assert self._sandbox is not None
+            self._begin(self._sandbox.reopen())
+            hint = "state: lost; an empty session has begun, run the cells that it needs again"
+            return CellFailure(type(error).__name__, str(error), [f"{type(error).__name__}: {error}", hint])
+        except SandboxError as error:
+            return CellFailure(type(error).__name__, str(error), [printable(f"{type(error).__name__}: {error}")])
+        finally:
+            self._running = False
+
+    def cancel(self) -> None:
+        """Stop the running cell, from another thread; the state before its step is restored."""
+        self._interrupted.set()
+        deadline = monotonic() + CANCEL_SECONDS
+        # A cell that has begun comes to its step in a moment.
+        while self._running and monotonic() < deadline:
+            session = self.branches.get(self.current)
+            if session is not None and session.cancel():
+                return
+            threading.Event().wait(0.01)
+
+    def _step(self, source: str) -> CellFailure | None:
+        shown = _StepOutput(self.page)
+        result = self.session.run(
+            source,
+            timeout=self.session.policy.limits.max_wall_seconds,
+            on_stdout=lambda text: self.page.stream("stdout", printable(text)),
+            on_stderr=lambda text: self.page.stream("stderr", printable(text)),
+            on_display=shown.display,
+            on_progress=shown.progress,
+        )
+        self._show_value(result, shown)
+        if not result.ok:
+            error = result.error
+            name, message = (error.type, error.message) if error is not None else (result.outcome, "")
+            return CellFailure(printable(name), printable(message), failure(result))
+        for note in result.notes:
+            self.page.stream("stderr", f"note: {printable(note)}\n")
+        return None
+
+    def _show_value(self, result: Result, shown: _StepOutput) -> None:
+        """What has not been told yet: the value, and that displays were left out."""
+        rest = result.displays[shown.count :]
+        rich = next((display for display in rest if len(display) > 1), None)
+        for display in rest:
+            if display is not rich:
+                self.page.show(of_display(display))
+        if rich is not None:
+            self.page.value(of_display(rich))
+        elif result.text and not any(display.text == result.text for display in result.displays):
+            self.page.value({"text/plain": printable(result.text)})
+
+    # Magics
+
+    def _magic(self, line: str) -> CellFailure | None:
+        kind, name, argument = _parts(line)
+        if kind == "!":
+            return refused(f"{line.strip()!r} is refused", "There is no shell here: write it in Python.")
+        if kind == "%" and name in MAGICS:
+            MAGICS[name](self, argument)
+            return None
+        advice = _INSTEAD.get(name, f"There are {', '.join(f'%{known}' for known in MAGICS)}.")
+        return refused(f"the magic {one_line(kind + name)} is refused", advice) if advice else None
+
+    def _say(self, text: str) -> None:
+        self.page.stream("stdout", printable(text) + "\n")
+
+    def _checkpoint(self, name: str) -> None:
+        self.session.checkpoint(name)
+        self._say(f"checkpoint {one_line(name)}: %rollback {one_line(name)} goes back to it")
+
+    def _rollback(self, name: str) -> None:
+        calls = [call for call in self.session.rollback(name or None) if call.tool != "input"]
+        self._say(f"back to {one_line(name)}" if name else "back to before the last step")
+        if calls:
+            self._say(f"{len(calls)} calls of host tools since then cannot be undone")
+
+    def _branch(self, name: str) -> None:
+        """A new name: a branch that begins here. Cells go on in the one that is named; without a name in this one."""
+        if name and name not in self.branches:
+            (self.branches[name],) = self.session.branch()
+        self.current = name or self.current
+        for branch in self.branches:
+            self._say(f"{'*' if branch == self.current else ' '} {one_line(branch)}")
+
+    def _checkpoints(self, _: str) -> None:
+        self.page.show(Rows(self.session.checkpoints())._repr_mimebundle_())
+
+    def _variables(self, _: str) -> None:
+        self.page.show(Rows(self.session.variables())._repr_mimebundle_())
+
+    def _policy_text(self, _: str) -> None:
+        policy = Policy.load(self._policy)
+        self.page.show(of_text(f"# {policy.name}, from {', which extends '.join(policy.files)}\n{policy.to_yaml()}"))
+
+    def _why(self, name: str) -> None:
+        self._say(
+            str(Policy.load(self._policy).why(name)) if name else "%why NAME: a module, attribute, builtin or call"
+        )
+
+    def _card(self, _: str) -> None:
+        self._say(self.session.card())
+
+    def _files(self, _: str) -> None:
+        self._say("\n".join(one_line(name) for name in self.session.list_files()) or "no files")
+
+
+MAGICS: dict[str, Callable[[Notebook, str], None]] = {
+    "checkpoint": Notebook._checkpoint,
+    "rollback": Notebook._rollback,
+    "branch": Notebook._branch,
+    "checkpoints": Notebook._checkpoints,
+    "vars": Notebook._variables,
+    "policy": Notebook._policy_text,
+    "why": Notebook._why,
+    "card": Notebook._card,
+    "files": Notebook._files,
+}
+
+
+class _StepOutput:
+    """What one step has shown so far."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._ids: set[str | None] = set()
+        self._bars: dict[str, tuple[str, float]] = {}
+        """Description of a bar → the id of its display, and how far it was."""
+        self.count = 0
+        """Displays of the step's result that have been shown."""
+
+    def display(self, display: Display) -> None:
+        if not (display.update and display.display_id in self._ids):
+            self.count += 1
+        self._ids.add(display.display_id)
+        self._page.show(of_display(display), display.display_id, display.update)
+
+    def progress(self, description: str, done: float, total: float | None) -> None:
+        """Draw a bar, or move the one that is there."""
+        name, before = self._bars.get(description, ("", math.inf))
+        update = before <= done
+        if not update:
+            if len(self._bars) >= MAX_BARS and description not in self._bars:
+                return
+            name = os.urandom(16).hex()
+        self._bars[description] = (name, done)
+        self._page.show(_bar(description, done, total), name, update)
+
+
+def _bar(description: str, done: float, total: float | None) -> Bundle:
+    label = f"{one_line(description)}: " if description else ""
+    if total is None or not (math.isfinite(done) and math.isfinite(total) and total > 0):
+        return {"text/plain": f"{label}{done:g}"}
+    share = min(max(done / total, 0.0), 1.0)
+    full = int(share * _BAR_WIDTH)
+    told = f"{done:g}/{total:g}"
+    meter = f'<progress max="1" value="{share:.4f}"></progress>'
+    return {
+        "text/plain": f"{label}{share:4.0%}|{'█' * full}{' ' * (_BAR_WIDTH - full)}| {told}",
+        "text/html": inert(f"{escape(label)}{meter} {escape(f'{share:.0%} {told}')}"),
+    }
+
+
+def refused(message: str, hint: str) -> CellFailure:
+    """A cell that asks for what is not here."""
+    return CellFailure("Refused", message, [f"Refused: {message}", f"hint: {hint}"])
+
+
+def _parts(line: str) -> tuple[str, str, str]:
+    found = _MAGIC.match(line)
+    assert found is not None
+    return found[1], found[2], found[3].strip()
+
+
+def split(cell: str) -> tuple[list[str], str]:
+    """The magics that a cell begins with, and its code, with blank lines in their place; no code for comments alone."""
+    lines = cell.split("\n")
+    magics: list[str] = []
+    for number, line in enumerate(lines):
+        if line.startswith(("%", "!")):
+            magics.append(line)
+            lines[number] = ""
+        elif line.strip() and not line.startswith("#"):
+            return magics, "\n".join(lines)
+    return magics, ""

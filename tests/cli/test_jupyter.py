@@ -1,0 +1,45 @@
+"""`safeexec jupyter`: the kernel is where Jupyter looks, and goes again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+
+pytestmark = pytest.mark.modules("ipykernel", "jupyter_client")
+
+
+def test_install_list_and_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--prefix", str(tmp_path)]
+    assert main(["jupyter", "install", *where]) == 0
+    spec = json.loads((tmp_path / "share/jupyter/kernels/safeexec/kernel.json").read_text())
+    assert spec["interrupt_mode"] == "message"
+    assert os.path.isabs(spec["argv"][0]) and spec["argv"][1] == "-P"
+    capsys.readouterr()
+    assert main(["jupyter", "list", *where]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["safeexec", "data-analysis"]
+    assert main(["jupyter", "remove", *where]) == 0
+    assert main(["jupyter", "list", *where]) == 0
+    assert "data-analysis" not in capsys.readouterr().out
+
+
+def test_a_policy_of_ones_own_is_named_by_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text("extends: calculator\n")
+    assert main(["jupyter", "install", "-p", "mine.yaml", "--name", "mine", "--prefix", str(tmp_path)]) == 0
+    spec = json.loads((tmp_path / "share/jupyter/kernels/mine/kernel.json").read_text())
+    assert spec["argv"][5] == str(tmp_path / "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["install", "--policy", "no-such"], ["install", "--name", "../x"], ["remove", "never"], ["remove", "python3"]],
+)
+def test_mistakes_are_one_line(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["jupyter", *arguments, "--prefix", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("safeexec: ")
+    assert not list(tmp_path.iterdir())

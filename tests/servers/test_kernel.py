@@ -1,0 +1,264 @@
+"""The Jupyter kernel as real clients meet it: jupyter_client message by message, nbclient with whole notebooks."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from safeexec.cli import main
+
+pytestmark = [pytest.mark.modules("ipykernel", "jupyter_client"), pytest.mark.timeout(600)]
+PATIENCE = 240.0
+"""Seconds for a kernel to start and for a cell: machines may be busy."""
+
+
+class Front:
+    """A front end with one kernel."""
+
+    def __init__(self, prefix: Path, policy: str = "standard") -> None:
+        from jupyter_client.kernelspec import KernelSpecManager
+        from jupyter_client.manager import KernelManager
+
+        assert main(["jupyter", "install", "--prefix", str(prefix), "--policy", policy]) == 0
+        specs = KernelSpecManager(kernel_dirs=[str(prefix / "share/jupyter/kernels")])
+        self.manager = KernelManager(kernel_name="safeexec", kernel_spec_manager=specs)
+        self.manager.start_kernel(cwd=str(prefix))
+        self.connect()
+
+    def connect(self) -> None:
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=PATIENCE)
+
+    def run(self, code: str, **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The reply of a cell, and the messages it published, each with its `msg_type`."""
+        said: list[dict[str, Any]] = []
+        reply = self.client.execute_interactive(
+            code,
+            timeout=PATIENCE,
+            output_hook=lambda m: said.append({"msg_type": m["msg_type"], **m["content"]}),
+            **options,
+        )
+        return reply["content"], [row for row in said if row["msg_type"] not in ("status", "execute_input")]
+
+    def ask(self, send: Callable[[], object]) -> dict[str, Any]:
+        send()
+        return dict(self.client.get_shell_msg(timeout=PATIENCE)["content"])
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel()
+        del self.client, self.manager
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_of_the_client_is_left() -> Iterator[None]:
+    """jupyter_client keeps an event loop per thread, pyzmq a thread that frees the large messages it has sent."""
+    yield
+    pytest.importorskip("jupyter_core.utils").ensure_event_loop().close()
+    frees = pytest.importorskip("zmq.utils.garbage").gc
+    frees.stop()
+    frees.context.term()
+    gc.collect()
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    made = Front(tmp_path_factory.mktemp("jupyter"))
+    yield made
+    made.close()
+
+
+def of_kind(said: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [row for row in said if row["msg_type"] == kind]
+
+
+def test_it_says_who_it_is(front: Front) -> None:
+    told = front.ask(front.client.kernel_info)
+    assert (told["implementation"], told["language_info"]["name"]) == ("safeexec", "python")
+    assert told["supported_features"] == []
+
+
+def test_output_and_value(front: Front) -> None:
+    reply, said = front.run("import sys\nprint('a')\nprint('b', file=sys.stderr)\n6 * 7")
+    assert reply["status"] == "ok"
+    assert sorted((row["name"], row["text"]) for row in of_kind(said, "stream")) == [
+        ("stderr", "b\n"),
+        ("stdout", "a\n"),
+    ]
+    (value,) = of_kind(said, "execute_result")
+    assert (value["data"], value["execution_count"]) == ({"text/plain": "42"}, reply["execution_count"])
+
+
+def test_output_comes_while_the_cell_runs(front: Front) -> None:
+    front.client.execute("print('early')\nimport time\ntime.sleep(3600)")
+    while (message := front.client.get_iopub_msg(timeout=PATIENCE))["msg_type"] != "stream":
+        pass
+    assert message["content"]["text"] == "early\n"
+    front.manager.interrupt_kernel()
+    assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
+
+
+def test_an_update_of_a_display(front: Front) -> None:
+    _, said = front.run("handle = display(1, display_id=True)\nhandle.update(2)")
+    (shown,), (update,) = of_kind(said, "display_data"), of_kind(said, "update_display_data")
+    assert shown["transient"] == update["transient"] != {}
+    assert update["data"] == {"text/plain": "2"}
+
+
+def test_an_error_and_what_follows_it(front: Front) -> None:
+    reply, said = front.run("value = [1]\nvalue[2]")
+    assert reply["status"] == "error" and reply["ename"] == "IndexError"
+    (error,) = of_kind(said, "error")
+    assert error["traceback"][-1].startswith("hint: ") and any("^" in line for line in error["traceback"])
+    assert front.run("value")[0]["status"] == "ok"
+
+
+def test_input_of_the_person(front: Front) -> None:
+    asked = []
+
+    def answer(message: dict[str, Any]) -> None:
+        asked.append(message["content"]["prompt"])
+        front.client.input("Ada")
+
+    _, said = front.run("input('name? ') + '!'", allow_stdin=True, stdin_hook=answer)
+    assert (asked, of_kind(said, "execute_result")[0]["data"]["text/plain"]) == (["name? "], "'Ada!'")
+    assert front.run("input()", allow_stdin=False)[0]["ename"] == "EOFError"
+
+
+def test_an_interrupt_undoes_the_cell(front: Front) -> None:
+    front.run("x = 1")
+    front.client.execute("x = 2\nprint('begun')\nwhile True: pass")
+    while front.client.get_iopub_msg(timeout=PATIENCE)["msg_type"] != "stream":
+        pass
+    front.manager.interrupt_kernel()
+    assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
+    _, said = front.run("x")
+    assert of_kind(said, "execute_result")[0]["data"]["text/plain"] == "1"
+
+
+def test_an_interrupt_gives_up_a_question(front: Front) -> None:
+    front.client.execute("input('never answered')", allow_stdin=True)
+    front.client.get_stdin_msg(timeout=PATIENCE)
+    front.manager.interrupt_kernel()
+    assert front.client.get_shell_msg(timeout=PATIENCE)["content"]["status"] == "error"
+    assert front.run("1")[0]["status"] == "ok"
+
+
+def test_completion_inspection_and_history(front: Front) -> None:
+    front.run("import math\nvariable_of_mine = 1")
+    assert front.ask(lambda: front.client.complete("math.sqr", 8))["matches"] == ["sqrt"]
+    assert front.ask(lambda: front.client.complete("variable_o"))["matches"] == ["variable_of_mine"]
+    told = front.ask(lambda: front.client.inspect("math.sqrt(", 10))
+    assert told["found"] and "square root" in told["data"]["text/plain"]
+    assert front.ask(lambda: front.client.is_complete("if x:")) == {"status": "incomplete", "indent": "    "}
+    newest = front.ask(lambda: front.client.history(hist_access_type="tail", n=1))["history"]
+    assert newest[0][2] == "import math\nvariable_of_mine = 1"
+    found = front.ask(lambda: front.client.history(hist_access_type="search", pattern="*of_mine*", n=5))["history"]
+    assert newest[0] in found
+    everything = front.ask(lambda: front.client.history(hist_access_type="range", start=0, stop=10_000))["history"]
+    assert len(everything) >= len(found)
+
+
+def test_expressions_beside_a_cell(front: Front) -> None:
+    reply, _ = front.run("x = 4", user_expressions={"double": "x * 2", "wrong": "y_"})
+    assert reply["user_expressions"]["double"]["data"]["text/plain"] == "8"
+    assert reply["user_expressions"]["wrong"]["status"] == "error"
+
+
+def test_a_silent_cell_says_nothing(front: Front) -> None:
+    reply, said = front.run("print('x')\n1", silent=True)
+    assert (reply["status"], said) == ("ok", [])
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["a\0b", "print('\\ud800\\x1b[2J')\n'\\ud800'", "for n in range(100_000): print(n)", "x = '" + "y" * 10_000_000],
+)
+def test_strange_cells_have_replies(front: Front, code: str) -> None:
+    reply, said = front.run(code)
+    assert reply["status"] in ("ok", "error")
+    assert not any("safeexec/" in line for row in said for line in row.get("traceback", ()))
+    assert front.run("1")[0]["status"] == "ok"
+
+
+def test_a_thousand_displays(front: Front) -> None:
+    _, said = front.run("for n in range(1000): display(n)")
+    assert "950 more displays" in of_kind(said, "display_data")[-1]["data"]["text/plain"]
+
+
+def test_messages_that_mean_nothing_change_nothing(front: Front) -> None:
+    session, channel = front.client.session, front.client.shell_channel
+    for kind, content in (
+        ("execute_request", {}), ("execute_request", {"code": 7}), ("complete_request", {"code": 7}), ("unknown", {}),
+        ("inspect_request", {}), ("history_request", {"hist_access_type": []}), ("is_complete_request", {"code": None}),
+    ):  # fmt: skip
+        channel.send(session.msg(kind, content))
+    front.client.control_channel.send(session.msg("create_subshell_request", {}))
+    assert front.run("6 * 7")[0]["status"] == "ok"
+
+
+@pytest.mark.modules("numpy", "pandas", "matplotlib", "tqdm")
+def test_tables_pictures_and_bars(tmp_path: Path) -> None:
+    front = Front(tmp_path, "data-analysis")
+    try:
+        _, said = front.run("import pandas as pd\npd.DataFrame({'a': [1]})")
+        assert "<table>" in of_kind(said, "execute_result")[0]["data"]["text/html"]
+        _, said = front.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+        assert "image/png" in of_kind(said, "display_data")[0]["data"]
+        _, said = front.run("from tqdm.auto import tqdm\nfor _ in tqdm(range(3), desc='work'): pass")
+        assert "work: 100%" in of_kind(said, "update_display_data")[-1]["data"]["text/plain"]
+        front.run("with open('a.txt', 'w') as file: file.write('x')")
+        assert "a.txt" in of_kind(front.run("%files")[1], "stream")[0]["text"]
+    finally:
+        front.close()
+
+
+def test_a_restart_forgets_and_a_death_is_survived(tmp_path: Path) -> None:
+    front = Front(tmp_path, "confined-python")
+    try:
+        front.run("x = 1")
+        reply, _ = front.run("import os\nos._exit(1)")
+        assert reply["status"] == "error" and "state: restored to what it was before this step" in reply["traceback"]
+        assert front.run("x")[0]["status"] == "ok"
+        front.client.stop_channels()
+        front.manager.restart_kernel()
+        front.connect()
+        assert front.run("x")[0]["ename"] == "NameError"
+    finally:
+        front.close()
+
+
+@pytest.mark.parametrize("how", ["kill", "terminate"])
+def test_a_kernel_that_is_killed_leaves_nothing(tmp_path: Path, how: str) -> None:
+    front = Front(tmp_path)
+    try:
+        front.client.execute("print('begun')\nwhile True: pass")
+        while front.client.get_iopub_msg(timeout=PATIENCE)["msg_type"] != "stream":
+            pass
+        kernel = psutil.Process(front.manager.provisioner.process.pid)
+        family = [kernel, *kernel.children(recursive=True)]
+        assert len(family) > 2
+        getattr(kernel, how)()
+        _, left = psutil.wait_procs(family, timeout=PATIENCE)
+        assert not left
+    finally:
+        front.client.stop_channels()
+        front.manager.shutdown_kernel(now=True)
+
+
+def test_a_module_of_the_notebooks_directory_is_not_imported(tmp_path: Path) -> None:
+    for name in ("yaml", "tqdm", "psutil", "fnmatch"):
+        (tmp_path / f"{name}.py").write_text("open('was-imported', 'w')")
+    front = Front(tmp_path)
+    try:
+        front.run("%policy")
+        assert front.run("1")[0]["status"] == "ok"
+    finally:
+        front.close()
+    assert not (tmp_path / "was-imported").exists()

@@ -1,0 +1,223 @@
+"""A session behind cells: what they show, their magics, and what is refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from time import monotonic
+
+import pytest
+
+from safeexec.servers.notebook import Notebook, split
+from tests.footprint import pause
+
+
+class Recorded:
+    """A page that remembers what is shown on it."""
+
+    def __init__(self) -> None:
+        self.streams: dict[str, str] = {"stdout": "", "stderr": ""}
+        self.shown: list[tuple[str, str | None, bool]] = []
+        self.values: list[str] = []
+        self.asked: list[str] = []
+        self.answer: Callable[[Callable[[], bool]], str] = lambda given_up: "an answer"
+
+    def stream(self, name: str, text: str) -> None:
+        self.streams[name] += text
+
+    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+        self.shown.append((data["text/plain"], display_id, update))
+
+    def value(self, data: Mapping[str, str]) -> None:
+        self.values.append(data["text/plain"])
+
+    def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
+        self.asked.append(prompt)
+        return self.answer(given_up)
+
+
+@pytest.fixture
+def notebook() -> Iterator[Notebook]:
+    made = Notebook("standard")
+    yield made
+    made.close()
+
+
+def run(notebook: Notebook, cell: str) -> tuple[Recorded, list[str]]:
+    """What the cell showed, and why it failed in lines."""
+    page = Recorded()
+    failure = notebook.run(cell, page)
+    return page, failure.lines if failure else []
+
+
+def test_streams_values_and_displays(notebook: Notebook) -> None:
+    page, failed = run(notebook, "import sys\nprint('a')\nprint('b', file=sys.stderr)\ndisplay(1)\n6 * 7")
+    assert not failed
+    assert page.streams == {"stdout": "a\n", "stderr": "b\n"}
+    assert (page.shown, page.values) == ([("1", None, False)], ["42"])
+    assert run(notebook, "None")[0].values == []
+
+
+def test_a_value_with_a_richer_form_is_shown_once(notebook: Notebook) -> None:
+    page, _ = run(notebook, "class Rich:\n    def _repr_html_(self): return '<b>'\ndisplay(Rich())\nRich()")
+    assert len(page.shown) == len(page.values) == 1
+
+
+def test_an_update_names_the_display_that_it_replaces(notebook: Notebook) -> None:
+    page, _ = run(notebook, "handle = display(1, display_id=True)\nhandle.update(2)")
+    (first, name, _), (second, again, update) = page.shown
+    assert (first, second, name == again, update) == ("1", "2", True, True)
+
+
+def test_too_many_displays_are_told(notebook: Notebook) -> None:
+    page, _ = run(notebook, "for n in range(1000): display(n)")
+    assert len(page.shown) == 51
+    assert "950 more displays were left out" in page.shown[-1][0]
+
+
+def test_an_error_has_carets_and_a_hint_and_keeps_the_state(notebook: Notebook) -> None:
+    page, failed = run(notebook, "x = 1\ny = [x][3]")
+    assert not page.values
+    assert any("^" in line for line in failed)
+    assert failed[-1].startswith("hint: ")
+    assert run(notebook, "x")[0].values == ["1"]
+
+
+def test_a_refusal_names_its_rule(notebook: Notebook) -> None:
+    _, failed = run(notebook, "import socket")
+    assert [line for line in failed if line.startswith("rule: standard.yaml:")]
+
+
+def test_checkpoints_rollbacks_and_variables(notebook: Notebook) -> None:
+    run(notebook, "x = 1")
+    assert "checkpoint one" in run(notebook, "%checkpoint one")[0].streams["stdout"]
+    run(notebook, "x = 2")
+    run(notebook, "x = 3")
+    run(notebook, "%rollback")
+    assert run(notebook, "x")[0].values == ["2"]
+    run(notebook, "%rollback one")
+    assert run(notebook, "x")[0].values == ["1"]
+    assert "one" in run(notebook, "%checkpoints")[0].shown[0][0]
+    assert run(notebook, "%vars")[0].shown[0][0].splitlines()[1].split()[:2] == ["x", "int"]
+    assert "CheckpointError" in run(notebook, "%rollback nowhere")[1][0]
+
+
+def test_branches_are_independent_and_come_back(notebook: Notebook) -> None:
+    run(notebook, "x = 1")
+    assert run(notebook, "%branch other")[0].streams["stdout"] == "  main\n* other\n"
+    run(notebook, "x = 2")
+    run(notebook, "%branch main")
+    assert run(notebook, "x")[0].values == ["1"]
+    run(notebook, "%branch other")
+    assert run(notebook, "x")[0].values == ["2"]
+
+
+def test_what_the_policy_says(notebook: Notebook) -> None:
+    assert "standard.yaml" in run(notebook, "%policy")[0].shown[0][0]
+    assert "refused by" in run(notebook, "%why socket")[0].streams["stdout"]
+    assert "input(prompt" in run(notebook, "%card")[0].streams["stdout"]
+    assert "WorkspaceError" in run(notebook, "%files")[1][0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("!ls -l", "no shell"), ("%pip install numpy", "Nothing can be installed"), ("%%html\n<b>", "%checkpoint"),
+        ("%run x.py", "%checkpoint"), ("x = 1\n!ls", "no shell"), ("x = 1\n%pip install y", "Nothing can be installed"),
+    ],
+)  # fmt: skip
+def test_what_is_no_python_is_refused_with_a_hint(notebook: Notebook, cell: str, hint: str) -> None:
+    _, failed = run(notebook, cell)
+    assert hint in failed[-1]
+
+
+def test_code_after_magics_runs_with_its_own_line_numbers(notebook: Notebook) -> None:
+    _, failed = run(notebook, "%matplotlib inline\n\n1 / 0")
+    assert any("line 3" in line for line in failed)
+    assert split("%vars\n# and\nx = 1\n%vars") == (["%vars"], "\n# and\nx = 1\n%vars")
+    assert split("# first\nx") == ([], "# first\nx")
+    assert split("# only\n%vars\n") == (["%vars"], "")
+
+
+def test_a_question_reaches_the_page(notebook: Notebook) -> None:
+    page, _ = run(notebook, "input('name? ')")
+    assert (page.asked, page.values) == (["name? "], ["'an answer'"])
+
+
+def interrupt_when(notebook: Notebook, ready: threading.Event) -> threading.Thread:
+    thread = threading.Thread(target=lambda: (ready.wait(30), notebook.cancel()))
+    thread.start()
+    return thread
+
+
+def test_an_interrupt_restores_the_state(notebook: Notebook) -> None:
+    run(notebook, "x = 1")
+    page, began = Recorded(), threading.Event()
+    page.stream = lambda name, text: began.set()  # type: ignore[method-assign]
+    thread = interrupt_when(notebook, began)
+    failure = notebook.run("x = 2\nprint('begun')\nwhile True: pass", page)
+    thread.join()
+    assert failure is not None and "state: restored" in failure.lines[-1]
+    assert run(notebook, "x")[0].values == ["1"]
+
+
+def test_an_interrupt_gives_a_question_up(notebook: Notebook) -> None:
+    page, asked = Recorded(), threading.Event()
+
+    def never(given_up: Callable[[], bool]) -> str:
+        asked.set()
+        deadline = monotonic() + 30
+        while not given_up() and monotonic() < deadline:
+            pause()
+        raise EOFError
+
+    page.answer = never
+    thread = interrupt_when(notebook, asked)
+    failure = notebook.run("input()", page)
+    thread.join()
+    assert failure is not None and failure.name == "CancelledError"
+
+
+def test_a_child_that_dies_is_a_cell_that_failed() -> None:
+    notebook = Notebook("confined-python")
+    try:
+        run(notebook, "x = 1")
+        _, failed = run(notebook, "import os\nos.kill(os.getpid(), 9)")
+        assert failed
+        _, failed = run(notebook, "import os\nos._exit(3)")
+        assert any("state: restored" in line for line in failed)
+        assert run(notebook, "x")[0].values == ["1"]
+    finally:
+        notebook.close()
+
+
+def test_a_sandbox_that_is_gone_begins_anew(notebook: Notebook) -> None:
+    run(notebook, "x = 1")
+    notebook.close()
+    _, failed = run(notebook, "x")
+    assert "state: lost" in failed[-1]
+    assert run(notebook, "6 * 7")[0].values == ["42"]
+
+
+def test_a_policy_that_is_none_is_told_by_each_cell() -> None:
+    notebook = Notebook("no-such-policy")
+    assert "no-such-policy" in run(notebook, "1")[1][0]
+    assert "no-such-policy" in run(notebook, "%vars")[1][0]
+    notebook.close()
+
+
+@pytest.mark.parametrize(
+    "cell", ["a\0b", "'\ud800'", "%\ud800", "%checkpoint \ud800", "%why \ud800\0", "\ud800 = 1", "(" * 5000]
+)
+def test_strange_cells_have_defined_answers(notebook: Notebook, cell: str) -> None:
+    page, failed = run(notebook, cell)
+    for text in (*page.values, *page.streams.values(), *failed):
+        text.encode()
+    assert run(notebook, "6 * 7")[0].values == ["42"]
+
+
+def test_a_hundred_thousand_lines_end_or_are_bounded(notebook: Notebook) -> None:
+    page, failed = run(notebook, "for n in range(100_000): print(n)")
+    assert failed or page.streams["stdout"].count("\n") == 100_000
+    assert len(page.streams["stdout"]) < 32 << 20
+    assert run(notebook, "6 * 7")[0].values == ["42"]
