@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from safeexec.compiler.rules import Finding, Rules
 from safeexec.text import blank, columns
+
+if TYPE_CHECKING:
+    from asttokens import ASTText
 
 MESSAGES: Final = {
     "module": "import of {!r} is refused",
@@ -59,14 +62,15 @@ class Rejection(Exception):
         super().__init__(f"line {first.line}: {first.message}{more}")
 
 
-def explain(findings: Sequence[Finding], source: str, rules: Rules) -> list[Diagnostic]:
-    """Build the diagnostics of `findings`, sorted by place, one for each place and name."""
-    from asttokens.line_numbers import LineNumbers  # only a refused program pays for it
+def explain(findings: Sequence[Finding], source: str, rules: Rules, trees: Sequence[ast.AST]) -> list[Diagnostic]:
+    """Build the diagnostics of `findings` in `trees`, sorted by place, one for each place and name."""
+    from asttokens import ASTText  # only a refused program pays for it
 
-    lines = LineNumbers(source)
+    program = ast.Module(list(trees), [])  # type: ignore[arg-type]  # one root for what was split
+    text = ASTText(source, program)
     found = {}
     for finding in findings:
-        diagnostic = _explain(finding, source, lines, rules)
+        diagnostic = _explain(finding, source, text, rules)
         found[(diagnostic.line, diagnostic.column, diagnostic.end_column, diagnostic.name)] = diagnostic
     return [found[place] for place in sorted(found)]
 
@@ -78,10 +82,13 @@ def hint_of(kind: str, name: str, rules: Rules) -> str | None:
     return hint_for(kind, name, rules.plan)
 
 
-def _explain(finding: Finding, source: str, lines: object, rules: Rules) -> Diagnostic:
-    start, end = _place(finding, source, lines)
-    line, column = lines.offset_to_line(start)  # type: ignore[attr-defined]
-    end_line, end_column = lines.offset_to_line(end)  # type: ignore[attr-defined]
+def _explain(finding: Finding, source: str, text: ASTText, rules: Rules) -> Diagnostic:
+    node = _placed(finding.node, text)
+    (line, column), (end_line, end_column) = text.get_text_positions(node, padded=False)
+    start, end = text.get_text_range(node, padded=False)
+    leaf = finding.name.rpartition(".")[2]
+    if isinstance(node, ast.Attribute) and source[end - len(leaf) : end] == leaf:
+        line, column, start = end_line, end_column - len(leaf), end - len(leaf)  # the name behind the last dot
     return Diagnostic(
         line=line,
         column=column + 1,
@@ -99,18 +106,13 @@ def _explain(finding: Finding, source: str, lines: object, rules: Rules) -> Diag
     )
 
 
-def _place(finding: Finding, source: str, lines: object) -> tuple[int, int]:
-    """Character offsets of a finding; of an attribute read, those of the name behind the last dot."""
-    node = finding.node
-    first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-    column = lines.from_utf8_col(first, getattr(node, "col_offset", 0))  # type: ignore[attr-defined]
-    end_column = lines.from_utf8_col(last, getattr(node, "end_col_offset", 0))  # type: ignore[attr-defined]
-    start: int = lines.line_to_offset(first, column)  # type: ignore[attr-defined]
-    end: int = lines.line_to_offset(last, end_column)  # type: ignore[attr-defined]
-    leaf = finding.name.rpartition(".")[2]
-    if isinstance(node, ast.Attribute) and source[end - len(leaf) : end] == leaf:
-        start = end - len(leaf)
-    return start, end
+def _placed(node: ast.AST, text: ASTText) -> ast.AST:
+    """The node that asttokens knows the place of: before 3.12 that may be the f-string which holds this one."""
+    if text.get_text_range(node, padded=False) != (0, 0):
+        return node
+    around = [outer for outer in ast.walk(text.tree) if type(outer) is ast.JoinedStr and node in ast.walk(outer)]
+    known = [outer for outer in around if text.get_text_range(outer, padded=False) != (0, 0)]
+    return known[-1] if known else node  # the innermost: `walk` goes from outside to inside
 
 
 def _caret(source: str, start: int, end: int) -> str:

@@ -24,7 +24,7 @@ CONSTRUCTS: Final[dict[str, tuple[str, ...]]] = {
     "comprehension": ("ListComp", "SetComp", "DictComp", "GeneratorExp"),
     "decorator": (),
     "delete": ("Delete",),
-    "f-string": ("JoinedStr",),
+    "f-string": ("JoinedStr", "TemplateStr"),
     "for": ("For", "AsyncFor"),
     "function": ("FunctionDef", "AsyncFunctionDef"),
     "global": ("Global",),
@@ -43,88 +43,6 @@ CONSTRUCTS: Final[dict[str, tuple[str, ...]]] = {
     "yield": ("Yield", "YieldFrom"),
 }
 """Language construct, as a policy names it → the syntax nodes that are it (two are recognised inside other nodes)."""
-
-CHILDREN: Final[dict[str, tuple[str, ...]]] = {
-    # statements
-    "Module": ("body",),
-    "Expression": ("body",),
-    "Expr": ("value",),
-    "Assign": ("targets", "value"),
-    "AugAssign": ("target", "value"),
-    "AnnAssign": ("target", "annotation", "value"),
-    "Delete": ("targets",),
-    "Return": ("value",),
-    "Pass": (),
-    "Break": (),
-    "Continue": (),
-    "Global": (),
-    "Nonlocal": (),
-    "Assert": ("test", "msg"),
-    "Raise": ("exc", "cause"),
-    "If": ("test", "body", "orelse"),
-    "For": ("target", "iter", "body", "orelse"),
-    "AsyncFor": ("target", "iter", "body", "orelse"),
-    "While": ("test", "body", "orelse"),
-    "With": ("items", "body"),
-    "AsyncWith": ("items", "body"),
-    "withitem": ("context_expr", "optional_vars"),
-    "Try": ("body", "handlers", "orelse", "finalbody"),
-    "TryStar": ("body", "handlers", "orelse", "finalbody"),
-    "ExceptHandler": ("type", "body"),
-    "Import": (),
-    "ImportFrom": (),
-    "FunctionDef": ("decorator_list", "args", "returns", "type_params", "body"),
-    "AsyncFunctionDef": ("decorator_list", "args", "returns", "type_params", "body"),
-    "arguments": ("posonlyargs", "args", "vararg", "kwonlyargs", "kw_defaults", "kwarg", "defaults"),
-    "arg": ("annotation",),
-    "ClassDef": ("decorator_list", "bases", "keywords", "type_params", "body"),
-    "TypeAlias": ("name", "type_params", "value"),
-    "TypeVar": ("bound", "default_value"),
-    "ParamSpec": ("default_value",),
-    "TypeVarTuple": ("default_value",),
-    # match
-    "Match": ("subject", "cases"),
-    "match_case": ("pattern", "guard", "body"),
-    "MatchValue": ("value",),
-    "MatchSingleton": (),
-    "MatchSequence": ("patterns",),
-    "MatchMapping": ("keys", "patterns"),
-    "MatchClass": ("cls", "patterns", "kwd_patterns"),
-    "MatchStar": (),
-    "MatchAs": ("pattern",),
-    "MatchOr": ("patterns",),
-    # expressions
-    "Constant": (),
-    "Name": (),
-    "Attribute": ("value",),
-    "Subscript": ("value", "slice"),
-    "Slice": ("lower", "upper", "step"),
-    "Starred": ("value",),
-    "Call": ("func", "args", "keywords"),
-    "keyword": ("value",),
-    "BinOp": ("left", "right"),
-    "UnaryOp": ("operand",),
-    "BoolOp": ("values",),
-    "Compare": ("left", "comparators"),
-    "IfExp": ("test", "body", "orelse"),
-    "NamedExpr": ("target", "value"),
-    "Lambda": ("args", "body"),
-    "List": ("elts",),
-    "Tuple": ("elts",),
-    "Set": ("elts",),
-    "Dict": ("keys", "values"),
-    "ListComp": ("generators", "elt"),
-    "SetComp": ("generators", "elt"),
-    "GeneratorExp": ("generators", "elt"),
-    "DictComp": ("generators", "key", "value"),
-    "comprehension": ("target", "iter", "ifs"),
-    "Await": ("value",),
-    "Yield": ("value",),
-    "YieldFrom": ("value",),
-    "JoinedStr": ("values",),
-    "FormattedValue": ("value", "format_spec"),
-}
-"""Every node kind of the language → its fields that hold further nodes (operators and contexts hold nothing)."""
 
 _FRAME = (
     "f_back f_builtins f_code f_generator f_globals f_lasti f_lineno f_locals f_trace f_trace_lines f_trace_opcodes"
@@ -240,47 +158,47 @@ FORMAT_FIELD_DUNDERS: Final = frozenset({"__class__", "__name__", "__qualname__"
 DEFINABLE: Final = frozenset({"__reduce__", "__reduce_ex__"})
 """Refused as attributes, but a class may define them: what `copy` and `pickle` then call is the program's own."""
 
-RESERVED: Final = frozenset(
-    [
-        "__builtins__",
-        "__import__",
-        "__build_class__",
-        "__loader__",
-        "__spec__",
-        "__globals__",
-        "__code__",
-        "__lazy_import__",
-        "_getattr_",
-        "_getitem_",
-        "_getiter_",
-        "_write_",
-        "_print_",
-        "_inplacevar_",
-        "_unpack_sequence_",
-        "_iter_unpack_sequence_",
-        "_apply_",
-    ]
-)
-"""Identifiers that no program reads or binds: the interpreter's own, and the guards of RestrictedPython's dialect."""
-
-# Run-time guards, as the compiled code names them: not identifiers, so that no source can spell, shadow or rebind them.
-GUARD_ATTRIBUTE: Final = "<guard attribute>"
-GUARD_FORMAT: Final = "<guard format>"
-GUARD_FORMAT_MAP: Final = "<guard format_map>"
-GUARD_MATCH: Final = "<guard match>"
-GUARD_GROUP: Final = "<guard group>"
-GUARD_TARGET: Final = "<guard target>"
+# Run-time guards, spelt as RestrictedPython spells its own; those that it does not have are spelt in the same way.
+GUARD_ATTRIBUTE: Final = "_getattr_"
+GUARD_TARGET: Final = "_write_"
+GUARD_FORMAT: Final = "_format_"
+GUARD_FORMAT_MAP: Final = "_format_map_"
+GUARD_MATCH: Final = "_match_class_"
+GUARD_GROUP: Final = "_except_group_"
 GUARD_NAMES: Final = frozenset(
-    {GUARD_ATTRIBUTE, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP, GUARD_TARGET}
+    {GUARD_ATTRIBUTE, GUARD_TARGET, GUARD_FORMAT, GUARD_FORMAT_MAP, GUARD_MATCH, GUARD_GROUP}
 )
 
-MATCHED_CLASS: Final = "<class {}>"
-"""The names of what stands for the classes of a match statement; see `StepTransformer.visit_Match`."""
+RESERVED: Final = GUARD_NAMES | {
+    "__builtins__",
+    "__import__",
+    "__build_class__",
+    "__loader__",
+    "__spec__",
+    "__globals__",
+    "__code__",
+    "__lazy_import__",
+    # the guards of RestrictedPython that none of ours stands for
+    "_getitem_",
+    "_getiter_",
+    "_print_",
+    "_inplacevar_",
+    "_unpack_sequence_",
+    "_iter_unpack_sequence_",
+    "_apply_",
+}
+"""Identifiers that no program reads or binds: the interpreter's own, and the guards."""
+
+TEMPORARY: Final = "<class {}>"
+"""The names of what stands for the classes of a match statement; no source can spell them."""
 
 
 def is_internal(name: str) -> bool:
-    """Tell whether compiled code made this name: a guard, or what a match statement matches with."""
-    return name[:1] == "<"
+    """Tell whether only compiled code may look this name up: a guard, or what a match statement matches with.
+
+    Guards are looked up as builtins are: whoever puts a name into a namespace for a program asks this first.
+    """
+    return name in GUARD_NAMES or name[:1] == "<"
 
 
 TEXT_RUNNERS: Final = frozenset({"eval", "exec"})

@@ -166,7 +166,7 @@ def _check(source: str, rules: Rules, known_names: Container[str], *trees: ast.A
     transformer = StepTransformer(rules, known_names)
     transformer.check(*trees)
     if transformer.findings:
-        raise Rejection(explain(transformer.findings, source, rules))
+        raise Rejection(explain(transformer.findings, source, rules, trees))
     return transformer.rewritten
 
 

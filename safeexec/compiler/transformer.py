@@ -1,14 +1,18 @@
 """`StepTransformer`: what a step's syntax tree may hold, and the few places where a run-time guard goes in.
 
-RestrictedPython's transformer rewrites every attribute, item and loop into a guard call. Here every name that is
-written in the source is judged while compiling, and the code that runs is CPython's own; a guard goes in only where the
-object decides (`names.GUARDED`), in class patterns with positional parts, and before `except*`. From RestrictedPython
-stays its best property: a node kind that nobody has judged is refused (`generic_visit`).
+RestrictedPython's transformer decides about each node: by its own ``visit_…``, or by one of ours, whose first line
+says why it differs. Most differ for speed: RestrictedPython turns every attribute, item and loop into a call of a
+guard. Here every name that is written in the source is judged while compiling, and the code that runs is CPython's own;
+a guard goes in only where the object decides (`names.GUARDED`), in class patterns with positional parts, before
+`except*`, and where a library's class is written to. A node kind that neither knows is refused (`generic_visit`).
+
+The tree is judged first and rewritten only when nothing in it is refused: diagnostics read what the program says.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Container, Mapping
 from typing import Any, Final
 
@@ -31,16 +35,18 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self.known_names = known_names
         self.findings: list[Finding] = []
         self.guards: set[str] = set()
-        self._pending: list[ast.AST] = []
+        self._rewrites: list[Callable[[], None]] = []
+        self._pending: list[Any] = []
         self._denied: list[ast.Name] = []
         self._bound: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._imported: set[str] = set()
         self._members: list[tuple[ast.expr, str, ast.AST]] = []
         self._targets: list[ast.Attribute] = []
+        self._formatted: set[ast.AST] = set()
         self._excused: set[ast.AST] = set()
         self._classes: list[ast.ClassDef] = []
-        self._class_patterns: list[tuple[ast.Match, list[ast.MatchClass]]] = []
+        self._matched: list[str] = []
         self._texts: list[tuple[ast.Name, ast.expr]] = []
 
     @property
@@ -49,81 +55,100 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return bool(self.guards)
 
     def check(self, *trees: ast.AST) -> None:
-        """Visit the trees of one program (its body and its last expression)."""
+        """Visit the trees of one program (its body and its last expression), and rewrite them if they may run."""
         for tree in trees:
             self.visit(tree)
         self._check_builtins(trees)
         self._check_texts(trees)
         self._check_members()
         self._check_targets()
-        internal = sorted(self.guards) + self._snapshot_classes()
+        if not self.findings:
+            self._rewrite()
+
+    def _rewrite(self) -> None:
+        for rewrite in self._rewrites:
+            rewrite()
+        internal = sorted(self.guards) + self._matched
         for node in self._classes if internal else ():
             _declare_guards(node, internal)
 
+    # How RestrictedPython walks and speaks
+
     def visit(self, tree: ast.AST) -> ast.AST:
-        """Visit `tree` through the table, without recursion: no nesting exhausts the stack."""
+        """Nodes wait in a list where the base class recurses, so that no nesting exhausts the stack."""
         pending = self._pending
         pending.append(tree)
         constructs = self.rules.constructs
         while pending:
             node = pending.pop()
+            if node is None:  # an item of a list: the missing key of ``{**x}``
+                continue
             kind = type(node)
             if kind in constructs:
                 self.refuse("construct", constructs[kind], node)
-            check = CHECKS.get(kind)
-            if check is not None:
-                check(self, node)
-                kind = type(node)  # a check may have turned the node into a guard call
-            fields = FIELDS.get(kind)
-            if fields is None:
-                self.generic_visit(node)
-                continue
-            for field in fields:
-                child = getattr(node, field, None)
-                if child is None:
-                    continue
-                if type(child) is list:
-                    pending.extend([item for item in child if item is not None])
-                else:
-                    pending.append(child)
+            ANSWERS[kind](self, node)
         return tree
 
-    # What RestrictedPython's generic_visit calls for a node kind that is not in the table.
-
-    def warn(self, node: ast.AST, info: str) -> None:
-        """Nothing is merely doubtful here: `not_allowed` follows."""
-
-    def not_allowed(self, node: ast.AST) -> None:
-        """Refuse a node kind that nobody has judged."""
-        self.refuse("construct", type(node).__name__, node)
+    def node_contents_visit(self, node: Any) -> Any:
+        """The contents wait for `visit`; no node is replaced by another: a guard is written into the node itself."""
+        pending = self._pending
+        for field in NODES_IN[type(node)]:
+            child = getattr(node, field, None)
+            if type(child) is list:
+                pending.extend(child)
+            elif child is not None:
+                pending.append(child)
+        return node
 
     def error(self, node: ast.AST, info: str) -> None:
-        """Refuse what RestrictedPython itself objects to."""
-        self.refuse("construct", info, node)
+        """What the base class objects to is a finding like ours: with place, rule and hint."""
+        self.refuse("construct", type(node).__name__, node, info)
 
     def refuse(self, kind: str, name: str, node: ast.AST, message: str = "") -> None:
         """Record one violation."""
         self.findings.append(Finding(kind, name, node, message))
 
+    def gen_tmp_name(self) -> str:
+        """No program can spell it: ``_tmp0`` is a name that programs here may use."""
+        self._tmp_idx += 1
+        return names.TEMPORARY.format(self._tmp_idx)
+
     # Names
 
-    def check_identifier(self, node: ast.AST, name: str | None) -> None:
-        """Refuse to read or bind an identifier that belongs to the interpreter."""
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
+        """Names with an underscore are the program's own; refused are the interpreter's and those of the guards."""
         if name in names.RESERVED:
             self.refuse("builtin" if name[:2] == "__" else "attribute", name, node)
 
-    def check_identifiers(self, node: ast.AST, group: list[str]) -> None:
-        """The same for the names of `global`, `nonlocal` and type parameters."""
+    def check_names(self, node: ast.AST, group: list[str]) -> None:
+        """The same for several names."""
         for name in group:
-            self.check_identifier(node, name)
+            self.check_name(node, name)
 
-    def visit_Name(self, node: ast.Name) -> None:
-        """Judge an identifier; a builtin that the policy leaves out may still be a name of the program."""
+    def check_function_argument_names(self, node: Any) -> None:
+        """Each parameter is judged where it is written, by `visit_arg`."""
+
+    def check_import_names(self, node: Any) -> Any:
+        """A policy decides about ``*``, and a name is refused where it is written."""
+        if getattr(node, "is_lazy", 0):
+            self.error(node, "Lazy import statements are not allowed.")
+        for alias in node.names:
+            self.check_name(alias, alias.name)
+            self.check_name(alias, alias.asname)
+        return self.node_contents_visit(node)
+
+    def guard_iter(self, node: Any) -> Any:
+        """Speed: what iterates is the object's own `__iter__`; its items are judged when they are used."""
+        return self.node_contents_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """A builtin that the policy leaves out may be a name of the program; `print` prints, nothing is collected."""
         name = node.id
         if name in self.rules.denied_builtins and type(node.ctx) is ast.Load:
             self._denied.append(node)
-        elif name in names.RESERVED:
-            self.check_identifier(node, name)
+        else:
+            self.check_name(node, name)
+        return self.node_contents_visit(node)
 
     def _check_builtins(self, trees: tuple[ast.AST, ...]) -> None:
         if not self._denied:
@@ -146,46 +171,65 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     # Attributes
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Judge an attribute name: nothing to do, a diagnostic, or a guard around the read."""
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """Speed: a name that leads nowhere is read without a guard; `_getattr_` goes in where the object decides."""
         name = node.attr
         if type(node.ctx) is not ast.Load:
             self._targets.append(node)
         elif self.rules.watched and type(node.value) is ast.Name:
-            self._members.append((node.value, name, node))  # a guard may take the node apart
+            self._members.append((node.value, name, node))
         verdict = self.rules.attribute(name)
-        if verdict == PLAIN:
-            return
         if verdict == REFUSED:
             self.refuse("attribute", name, node)
-        elif type(node.ctx) is not ast.Load:
+        elif verdict == GUARDED:
+            self._judge_guarded(node, name)
+        return self.node_contents_visit(node)
+
+    def _judge_guarded(self, node: ast.Attribute, name: str) -> None:
+        if type(node.ctx) is not ast.Load:
             if name in names.UNASSIGNABLE:
                 self.refuse("attribute", name, node)
         elif name == "__subclasses__" and type(node.value) is not ast.Name:
             # a plugin registry asks its own base class by name; what walks up to `object` does not
             self.refuse("attribute", name, node)
-        elif not (name in ("format", "format_map") and self._is_safe_template(node)):
-            self._guard(node, names.GUARD_ATTRIBUTE, [node.value, _constant(name, node)])
+        elif node not in self._formatted and not (name in ("format", "format_map") and self._is_safe_template(node)):
+            self._guard(node, names.GUARD_ATTRIBUTE, lambda: [node.value, _constant(name, node)])
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """An augmented assignment hands the old value to the other operand's method: no guard could stand between."""
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """Allowed on attributes and items, without `_inplacevar_`; not on guarded names, where no guard could stand."""
         target = node.target
         if type(target) is ast.Attribute and self.rules.attribute(target.attr) == GUARDED:
             self.refuse("attribute", target.attr, target)
+        return self.node_contents_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> None:
-        """Turn ``template.format(...)`` into a call of the guard, unless the template is written out and harmless."""
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Speed: no `_apply_`. `eval` and `exec` are guards themselves; ``template.format(...)`` becomes `_format_`."""
         function = node.func
         if type(function) is ast.Name and function.id in self.rules.text_runners and node.args:
             self._texts.append((function, node.args[0]))
-        if type(function) is not ast.Attribute or function.attr not in ("format", "format_map"):
-            return
-        if self.rules.attribute(function.attr) != GUARDED or self._is_safe_template(function):
-            return
+        elif (
+            type(function) is ast.Attribute
+            and function.attr in ("format", "format_map")
+            and self.rules.attribute(function.attr) == GUARDED
+        ):
+            self._formatted.add(function)
+            if not self._is_safe_template(function):
+                self._guard_format(node, function)
+        return self.node_contents_visit(node)
+
+    def _guard_format(self, node: ast.Call, function: ast.Attribute) -> None:
         guard = names.GUARD_FORMAT if function.attr == "format" else names.GUARD_FORMAT_MAP
         self.guards.add(guard)
-        node.args.insert(0, function.value)
-        node.func = ast.copy_location(ast.Name(guard, ast.Load()), function)
+
+        def rewrite() -> None:
+            node.args.insert(0, function.value)
+            node.func = ast.copy_location(ast.Name(guard, ast.Load()), function)
+
+        self._rewrites.append(rewrite)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        """Speed: an item is what the object's own methods give and take; no attribute can be spelt as one."""
+        return self.node_contents_visit(node)
 
     def _is_safe_template(self, node: ast.Attribute) -> bool:
         template = node.value
@@ -216,10 +260,18 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             while type(root) is ast.Attribute:
                 root = root.value
             if type(root) is ast.Name and (root.id in self._imported or self._module_of(root) is not None):
-                self.guards.add(names.GUARD_TARGET)
-                function = ast.copy_location(ast.Name(names.GUARD_TARGET, ast.Load()), node.value)
-                call = ast.Call(function, [node.value, _constant(node.attr, node.value)], [])
-                node.value = ast.copy_location(call, node.value)
+                self._guard_target(node)
+
+    def _guard_target(self, node: ast.Attribute) -> None:
+        """``x.name = …`` becomes ``_write_(x, 'name').name = …``."""
+        self.guards.add(names.GUARD_TARGET)
+
+        def rewrite() -> None:
+            function = ast.copy_location(ast.Name(names.GUARD_TARGET, ast.Load()), node.value)
+            call = ast.Call(function, [node.value, _constant(node.attr, node.value)], [])
+            node.value = ast.copy_location(call, node.value)
+
+        self._rewrites.append(rewrite)
 
     def _module_of(self, value: ast.expr) -> str | None:
         """The module that a name stands for, by an import of this step or of an earlier one."""
@@ -232,35 +284,40 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         value = self.known_names.get(alias) if isinstance(self.known_names, Mapping) else None
         return facade_name(value)
 
-    def _guard(self, node: ast.AST, guard: str, arguments: list[ast.expr]) -> None:
+    def _guard(self, node: ast.AST, guard: str, arguments: Callable[[], list[ast.expr]]) -> None:
         """Turn `node` itself into a call of `guard`: its parent need not know."""
         self.guards.add(guard)
-        function = ast.copy_location(ast.Name(guard, ast.Load()), node)
-        for field in node._fields:
-            delattr(node, field)
-        node.__class__ = ast.Call
-        node.func, node.args, node.keywords = function, arguments, []  # type: ignore[attr-defined]
+
+        def rewrite() -> None:
+            given = arguments()
+            function = ast.copy_location(ast.Name(guard, ast.Load()), node)
+            for field in node._fields:
+                delattr(node, field)
+            node.__class__ = ast.Call
+            node.func, node.args, node.keywords = function, given, []  # type: ignore[attr-defined]
+
+        self._rewrites.append(rewrite)
 
     # Imports
 
-    def visit_Import(self, node: ast.Import) -> None:
+    def visit_Import(self, node: ast.Import) -> Any:
         """Every module named must be in the policy."""
         for alias in node.names:
-            self.check_identifier(alias, alias.asname or alias.name)
             self._check_module(alias, alias.name, node)
-            self._aliases[alias.asname or alias.name.partition(".")[0]] = (
-                alias.name if alias.asname else alias.name.partition(".")[0]
-            )
+            top = alias.name.partition(".")[0]
+            self._aliases[alias.asname or top] = alias.name if alias.asname else top
+        return self.check_import_names(node)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
         """As `visit_Import`, and no name that the policy takes away from the module."""
         module = node.module or ""
-        for alias in node.names:
-            self.check_identifier(alias, alias.asname or alias.name)
-            if alias.name == "*" and not self.rules.star_imports:
-                self.refuse("construct", "star-import", node)
-        if node.level or not self._check_module(node, module, node):
-            return
+        if not self.rules.star_imports and any(alias.name == "*" for alias in node.names):
+            self.refuse("construct", "star-import", node)
+        if not node.level and self._check_module(node, module, node):
+            self._import_names(node, module)
+        return self.check_import_names(node)
+
+    def _import_names(self, node: ast.ImportFrom, module: str) -> None:
         for alias in node.names:
             name = alias.name
             dotted = f"{module}.{name}"
@@ -285,43 +342,89 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self.refuse("module", module, node)
         return False
 
-    # Statements with names of their own
+    # Statements
 
-    def visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
-        """The name of a function or class is bound like any other."""
-        self.check_identifier(node, node.name)
-        if type(node) is ast.ClassDef:
-            self._classes.append(node)
+    def visit_FunctionDef(self, node: Any) -> Any:
+        """As the base class, and decorators are refused where the policy says so."""
+        self._check_decorators(node)
+        return super().visit_FunctionDef(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
+        """Allowed like any function: what a coroutine leads to (`cr_frame` …) is refused by name."""
+        return self.visit_FunctionDef(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        """Classes are CPython's own, with any metaclass: `__metaclass__` would have no one to ask."""
+        self.check_name(node, node.name)
+        self._check_decorators(node)
+        self._classes.append(node)
+        return self.node_contents_visit(node)
+
+    def _check_decorators(self, node: Any) -> None:
         if node.decorator_list and not self.rules.decorators:
             self.refuse("construct", "decorator", node.decorator_list[0])
 
-    def visit_keyword(self, node: ast.keyword) -> None:
+    def visit_arg(self, node: ast.arg) -> Any:
+        """A parameter is a name that is bound: every kind of parameter comes by here."""
+        self.check_name(node, node.arg)
+        return self.node_contents_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> Any:
         """A keyword may become an attribute of the object that is made with it."""
         if node.arg is not None and node.arg not in names.DEFINABLE and self.rules.attribute(node.arg) == REFUSED:
             self.refuse("attribute", node.arg, node)
+        return self.node_contents_visit(node)
 
-    def visit_Try(self, node: ast.Try) -> None:
+    def visit_Global(self, node: ast.Global) -> Any:
+        """The names that it declares are bound."""
+        self.check_names(node, node.names)
+        return self.node_contents_visit(node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        """Allowed: a closure is the program's own; its names are bound as those of `global` are."""
+        self.check_names(node, node.names)
+        return self.node_contents_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        """Speed: no `_unpack_sequence_`, as there is no `_getiter_`."""
+        return self.node_contents_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Unknown to the base class: a target like any other, and an annotation, which is an expression."""
+        return self.node_contents_visit(node)
+
+    def visit_With(self, node: ast.With) -> Any:
+        """Speed: no `_unpack_sequence_`, as there is no `_getiter_`."""
+        return self.node_contents_visit(node)
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> Any:
+        """Allowed as `with` is."""
+        return self.visit_With(node)  # type: ignore[arg-type]
+
+    def visit_AsyncFor(self, node: ast.AsyncFor) -> Any:
+        """Allowed as `for` is."""
+        return self.visit_For(node)
+
+    def visit_Await(self, node: ast.Await) -> Any:
+        """Allowed: it runs what the program holds."""
+        return self.node_contents_visit(node)
+
+    def visit_Try(self, node: ast.Try) -> Any:
         """An import whose failure the program expects is refused when it runs, so that its fallback can run."""
         if any(_catches_import_errors(handler) for handler in node.handlers):
             self._excused.update(item for item in node.body if isinstance(item, ast.Import | ast.ImportFrom))
+        return super().visit_Try(node)
 
-    def visit_TryStar(self, node: ast.AST) -> None:
-        """Look at a group before `except*` splits it: CPython trusts an overridden `split` (CVE-2025-22153)."""
-        if ast.TryStar in self.rules.constructs:
-            return
+    def visit_TryStar(self, node: Any) -> Any:
+        """Allowed: `_except_group_` looks at a group first, as CPython trusts its `split` (CVE-2025-22153)."""
         self.guards.add(names.GUARD_GROUP)
-        body: list[ast.stmt] = node.body  # type: ignore[attr-defined]
-        call = ast.Call(ast.Name(names.GUARD_GROUP, ast.Load()), [], [])
-        handler = ast.ExceptHandler(call, None, [ast.Pass()])
-        # the guard is the handler's type: it looks at the exception in flight, raises, or matches nothing
-        inner = ast.copy_location(ast.Try(body, [handler], [], []), body[0])
-        inner.end_lineno, inner.end_col_offset = body[-1].end_lineno, body[-1].end_col_offset
-        for new in (call, call.func, handler, handler.body[0]):
-            ast.copy_location(new, body[0])
-        node.body = [inner]  # type: ignore[attr-defined]
+        self._rewrites.append(lambda: _guard_group(node))
+        return self.node_contents_visit(node)
 
-    def visit_Match(self, node: ast.Match) -> None:
-        """Class patterns with positional parts look up the names in `__match_args__`: see `_snapshot_classes`."""
+    # Patterns and type parameters, which RestrictedPython does not know
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        """Unknown to the base class: class patterns with positional parts match with what `_match_class_` makes."""
         patterns = [
             pattern
             for case in node.cases
@@ -330,73 +433,134 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         ]
         if patterns:
             self.guards.add(names.GUARD_MATCH)
-            self._class_patterns.append((node, patterns))
+            self._rewrites.append(lambda: self._snapshot_classes(node, patterns))
+        return self.node_contents_visit(node)
 
-    def _snapshot_classes(self) -> list[str]:
+    def _snapshot_classes(self, node: ast.Match, patterns: list[ast.MatchClass]) -> None:
         """Match with what the guard makes of each class: the names in `__match_args__` as they were when it read them.
 
         ``match s: case C(x)`` becomes ``match (s, c := guard(C))[0]: case c(x)``. Between a look at the class and the
         match itself a program may run: descriptors, `__instancecheck__`, `__eq__`, a property `__class__`, a thread.
-        Returns the names bound.
         """
-        bound: list[str] = []
-        for node, patterns in self._class_patterns:
-            place = node.subject
-            parts: list[ast.expr] = [node.subject]
-            for pattern in patterns:
-                bound.append(names.MATCHED_CLASS.format(len(bound) + 1))
-                call = ast.Call(ast.Name(names.GUARD_MATCH, ast.Load()), [pattern.cls], [])
-                parts.append(ast.NamedExpr(ast.Name(bound[-1], ast.Store()), call))
-                for new in (call, call.func, parts[-1], parts[-1].target):  # type: ignore[attr-defined]
-                    ast.copy_location(new, pattern.cls)
-                pattern.cls = ast.copy_location(ast.Name(bound[-1], ast.Load()), pattern.cls)
-            both = ast.copy_location(ast.Tuple(parts, ast.Load()), place)
-            zero = ast.copy_location(ast.Constant(0), place)
-            node.subject = ast.copy_location(ast.Subscript(both, zero, ast.Load()), place)
-        return bound
+        place = node.subject
+        parts: list[ast.expr] = [node.subject]
+        for pattern in patterns:
+            name = self.gen_tmp_name()
+            self._matched.append(name)
+            call = ast.Call(ast.Name(names.GUARD_MATCH, ast.Load()), [pattern.cls], [])
+            parts.append(ast.NamedExpr(ast.Name(name, ast.Store()), call))
+            for new in (call, call.func, parts[-1], parts[-1].target):  # type: ignore[attr-defined]
+                ast.copy_location(new, pattern.cls)
+            pattern.cls = ast.copy_location(ast.Name(name, ast.Load()), pattern.cls)
+        both = ast.copy_location(ast.Tuple(parts, ast.Load()), place)
+        zero = ast.copy_location(ast.Constant(0), place)
+        node.subject = ast.copy_location(ast.Subscript(both, zero, ast.Load()), place)
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> None:
-        """The keywords of a class pattern are attribute reads."""
+    def visit_match_case(self, node: ast.match_case) -> Any:
+        """Unknown to the base class: a pattern, a condition and statements."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> Any:
+        """Unknown to the base class: an expression that is compared."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchSingleton(self, node: ast.MatchSingleton) -> Any:
+        """Unknown to the base class: None, True or False."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchSequence(self, node: ast.MatchSequence) -> Any:
+        """Unknown to the base class: it unpacks, as an assignment does."""
+        return self.node_contents_visit(node)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
+        """Unknown to the base class: ``**rest`` is bound."""
+        self.check_name(node, node.rest)
+        return self.node_contents_visit(node)
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> Any:
+        """Unknown to the base class: its keywords are attribute reads, and no guard could stand before one."""
         for name in node.kwd_attrs:
             if self.rules.attribute(name) != PLAIN:
                 self.refuse("attribute", name, node)
+        return self.node_contents_visit(node)
+
+    def visit_MatchStar(self, node: ast.MatchStar) -> Any:
+        """Unknown to the base class: ``*name`` is bound."""
+        self.check_name(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_MatchAs(self, node: ast.MatchAs) -> Any:
+        """Unknown to the base class: the name is bound."""
+        self.check_name(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_MatchOr(self, node: ast.MatchOr) -> Any:
+        """Unknown to the base class: patterns."""
+        return self.node_contents_visit(node)
+
+    def visit_TypeAlias(self, node: Any) -> Any:
+        """Unknown to the base class: its name is a target, its value an expression."""
+        return self.node_contents_visit(node)
+
+    def visit_TypeVar(self, node: Any) -> Any:
+        """Unknown to the base class: the name is bound."""
+        self.check_name(node, node.name)
+        return self.node_contents_visit(node)
+
+    def visit_ParamSpec(self, node: Any) -> Any:
+        """Unknown to the base class: the name is bound."""
+        return self.visit_TypeVar(node)
+
+    def visit_TypeVarTuple(self, node: Any) -> Any:
+        """Unknown to the base class: the name is bound."""
+        return self.visit_TypeVar(node)
 
 
-Check = Callable[[StepTransformer, Any], None]
+class _Answers(dict[type, Callable[[StepTransformer, Any], Any]]):
+    """Node kind → the method that decides about it, found at its first use."""
 
-CHECKS: Final[dict[type[ast.AST], Check]] = {
-    ast.Name: StepTransformer.visit_Name,
-    ast.Attribute: StepTransformer.visit_Attribute,
-    ast.AugAssign: StepTransformer.visit_AugAssign,
-    ast.Call: StepTransformer.visit_Call,
-    ast.Import: StepTransformer.visit_Import,
-    ast.ImportFrom: StepTransformer.visit_ImportFrom,
-    ast.FunctionDef: StepTransformer.visit_function,
-    ast.AsyncFunctionDef: StepTransformer.visit_function,
-    ast.ClassDef: StepTransformer.visit_function,
-    ast.keyword: StepTransformer.visit_keyword,
-    ast.Try: StepTransformer.visit_Try,
-    ast.TryStar: StepTransformer.visit_TryStar,
-    ast.Match: StepTransformer.visit_Match,
-    ast.MatchClass: StepTransformer.visit_MatchClass,
-    ast.arg: lambda self, node: self.check_identifier(node, node.arg),
-    ast.ExceptHandler: lambda self, node: self.check_identifier(node, node.name),
-    ast.MatchAs: lambda self, node: self.check_identifier(node, node.name),
-    ast.MatchStar: lambda self, node: self.check_identifier(node, node.name),
-    ast.MatchMapping: lambda self, node: self.check_identifier(node, node.rest),
-    ast.Global: lambda self, node: self.check_identifiers(node, node.names),
-    ast.Nonlocal: lambda self, node: self.check_identifiers(node, node.names),
-}
-"""Node kind → what there is to check about it."""
+    def __missing__(self, kind: type) -> Callable[[StepTransformer, Any], Any]:
+        answer: Any = getattr(StepTransformer, f"visit_{kind.__name__}", StepTransformer.generic_visit)
+        if _only_visits_contents(answer):
+            answer = StepTransformer.node_contents_visit
+        self[kind] = answer
+        return answer  # type: ignore[no-any-return]
 
-for _label in ("TypeVar", "ParamSpec", "TypeVarTuple"):
-    if hasattr(ast, _label):
-        CHECKS[getattr(ast, _label)] = lambda self, node: self.check_identifier(node, node.name)
 
-FIELDS: Final[dict[type[ast.AST], tuple[str, ...]]] = {
-    getattr(ast, label): fields for label, fields in names.CHILDREN.items() if hasattr(ast, label)
-}
-"""Node kind → the fields to visit; a kind that is missing here is refused."""
+def _only_visits_contents(method: Any) -> bool:
+    """Tell whether this is all that a method does: then the contents are visited without calling it (a call less)."""
+    code, plain = method.__code__, RestrictingNodeTransformer.visit_Pass.__code__
+    return (code.co_code, code.co_names) == (plain.co_code, plain.co_names)
+
+
+class _NodesIn(dict[type, tuple[str, ...]]):
+    """Node kind → its fields that hold nodes, as CPython's own grammar says: ``For(expr target, expr iter, …)``."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        fields = kind._fields  # type: ignore[attr-defined]
+        of_text = {field for what, field in _FIELD.findall(kind.__doc__ or "") if what in _TEXT}
+        self[kind] = found = tuple(field for field in fields if field not in of_text)
+        return found
+
+
+_FIELD: Final = re.compile(r"(\w+)[*?]? (\w+)[,)]")
+_TEXT: Final = frozenset({"identifier", "string", "constant", "int"})
+"""What a field of the grammar may hold that is no node."""
+
+ANSWERS: Final = _Answers()
+NODES_IN: Final = _NodesIn()
+
+
+def _guard_group(node: Any) -> None:
+    """The guard becomes the type of a handler: it looks at the exception in flight, raises, or matches nothing."""
+    body: list[ast.stmt] = node.body
+    call = ast.Call(ast.Name(names.GUARD_GROUP, ast.Load()), [], [])
+    handler = ast.ExceptHandler(call, None, [ast.Pass()])
+    inner = ast.copy_location(ast.Try(body, [handler], [], []), body[0])
+    inner.end_lineno, inner.end_col_offset = body[-1].end_lineno, body[-1].end_col_offset
+    for new in (call, call.func, handler, handler.body[0]):
+        ast.copy_location(new, body[0])
+    node.body = [inner]
 
 
 def _constant(value: str, node: ast.AST) -> ast.expr:

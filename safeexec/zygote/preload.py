@@ -75,7 +75,7 @@ LATE = (
     "safeexec.hints.syntax",
     "safeexec.hints.limits",
     "safeexec.compiler.diagnostics",
-    "asttokens.line_numbers",
+    "asttokens",
     "cloudpickle",
 )
 """What only some steps need: imported between requests, so that the first result waits for none of it (20 ms)."""

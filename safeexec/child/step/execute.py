@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.child.language.native import builtin
 from safeexec.child.step.progress import Progress
 from safeexec.child.step.standard_input import NO_ARGUMENTS, StandardInput
-from safeexec.compiler.names import is_internal
+from safeexec.compiler.names import GUARD_NAMES, is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
 from safeexec.text import short_repr
@@ -78,7 +78,7 @@ class Guest:
         self.namespace: dict[str, Any] = self.module.__dict__
         sys.modules["__main__"] = self.module
         language.install(self.namespace)
-        self.namespace.update(tools)
+        self.namespace.update((name, tool) for name, tool in tools.items() if not is_internal(name))
         language.builtins.setdefault("display", displays.display)
         if "print" in language.builtins:
             language.builtins["print"] = builtin(streams.print, "print")
@@ -86,8 +86,8 @@ class Guest:
         self.input = StandardInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":
             streams.watch_descriptors()
-        self.hidden = frozenset(self.namespace)
-        """Names that the guest did not bind: the module's own and what the sandbox put there."""
+        self.hidden = frozenset(self.namespace) | GUARD_NAMES
+        """Names that the guest does not bind: the module's own, what the sandbox put there, and those of guards."""
 
     def step(self, request: m.Execute) -> m.StepDone:
         """Run one step. Whatever the guest raises is reported, never raised."""

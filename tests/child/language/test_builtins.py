@@ -44,7 +44,7 @@ def test_globals_is_a_copy_whose_writes_arrive(guest: Run) -> None:
     assert guest("'__builtins__' in globals() or '__loader__' in globals()") is False
 
 
-@pytest.mark.parametrize("key", ["__builtins__", "<guard attribute>", "__spec__"])
+@pytest.mark.parametrize("key", ["__builtins__", "_getattr_", "__spec__"])
 def test_globals_takes_no_write_to_the_interpreters_entries(key: str, guest: Run) -> None:
     with pytest.raises(KeyError):
         guest(f"globals()[{key!r}] = {{}}")
@@ -124,20 +124,20 @@ match function:
 LIAR = """
 class Name(str):
     asked = 0
-    def __hash__(self): return hash('<guard match>')
+    def __hash__(self): return hash('_match_class_')
     def __eq__(self, other):
         Name.asked += 1
         return Name.asked > 2
 class Mapping(dict):
-    def items(self): return [('<guard match>', lambda subject, *classes: subject)]
+    def items(self): return [('_match_class_', lambda subject, *classes: subject)]
 """
 
 
 @pytest.mark.parametrize(
     "namespaces",
     [
-        "{'<guard match>': lambda subject, *classes: subject}",
-        "{}, {'<guard match>': lambda subject, *classes: subject}",
+        "{'_match_class_': lambda subject, *classes: subject}",
+        "{}, {'_match_class_': lambda subject, *classes: subject}",
         "{Name(): lambda subject, *classes: subject}",
         "{}, {Name(): lambda subject, *classes: subject}",
         "Mapping()",

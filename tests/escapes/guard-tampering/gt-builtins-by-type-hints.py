@@ -9,7 +9,7 @@
 import json, typing
 def f(x: "__builtins__"):
     pass
-typing.get_type_hints(f)["x"]["<guard match>"] = lambda subject, *classes: subject
+typing.get_type_hints(f)["x"]["_match_class_"] = lambda subject, *classes: subject
 # --- step ---
 class Any(type):
     def __instancecheck__(cls, value):

@@ -10,8 +10,8 @@ import json
 json.__all__.append("__dict__")
 # --- step ---
 from json import *
-__dict__["<guard match>"] = lambda subject, *classes: subject
-json.__all__.append("<guard match>")
+__dict__["_match_class_"] = lambda subject, *classes: subject
+json.__all__.append("_match_class_")
 # --- step ---
 from json import *
 class Any(type):
