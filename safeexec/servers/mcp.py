@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
@@ -211,6 +212,10 @@ class RunningStep:
         self.told = printable(text[-MAX_TOLD:])
         self.news.set()
 
+    def moved(self, what: str, done: float, of: float | None) -> None:
+        """A progress bar has moved."""
+        self.tell(" ".join(filter(None, (what, f"{done:g}" if of is None else f"{done:g} of {of:g}"))))
+
     async def ask(self, message: str) -> ElicitResult:
         """Have the request end with a question, and wait for one that brings the answer."""
         self._answer = asyncio.get_running_loop().create_future()
@@ -257,9 +262,9 @@ def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitR
 async def _cancel_when_gone(ctx: Context, step: RunningStep) -> None:
     """Over HTTP a client that goes away says nothing in the protocol; its connection ends."""
     request = ctx.request_context.request
-    while request is not None and (await request.receive())["type"] != "http.disconnect":
-        pass
     if request is not None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
         step.task.cancel()
 
 
@@ -281,7 +286,11 @@ class Door:
         self._sandbox = AsyncSandbox(policy, tools=tools, approval=_approve, idle_seconds=IDLE_SECONDS)
         self._open: dict[str, SharedSession] = {}
         """By handle, in the order of their last use."""
+        self._minting = asyncio.Lock()
+        """Held while sessions are made, so that they are counted."""
         self._gone: dict[str, str] = {}
+        self._steps: dict[asyncio.Task[CallToolResult], str] = {}
+        """Those that run or wait for their turn, with the handle that they were given."""
         self._asked: dict[str, RunningStep] = {}
         """Steps that wait for a request with the answer to their question."""
         self._policy = self._sandbox.policy
@@ -310,8 +319,10 @@ class Door:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.opening.cancel()
-        await asyncio.gather(self.opening, return_exceptions=True)
+        ending = [self.opening, *self._steps]
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
         await self._sandbox.close()
 
     # Tools
@@ -322,6 +333,8 @@ class Door:
         if ctx.request_state is None:
             options = {"timeout": timeout, "stdin": stdin or None}
             step = RunningStep(partial(self._run, ctx, session_id, code, options))
+            self._steps[step.task] = session_id
+            step.task.add_done_callback(self._steps.pop)
         elif (waiting := self._asked.pop(ctx.request_state, None)) is not None:
             step = waiting
             step.answered((ctx.input_responses or {}).get("approval"))
@@ -339,9 +352,7 @@ class Door:
         _ASK.set(_asker(ctx, step))
         if "progress_token" in (ctx.request_context.meta or {}):
             options["on_output"] = step.tell
-            options["on_progress"] = lambda what, done, of: step.tell(
-                f"{what}: {done:g}" if of is None else f"{what}: {done:g}/{of:g}"
-            )
+            options["on_progress"] = step.moved
         async with self._session(session_id) as (handle, session):
             return _of_step(handle, await session.run(code, **options))
 
@@ -361,7 +372,7 @@ class Door:
         finally:
             watch.cancel()
         if step.task.cancelled():
-            raise ToolError("the step was stopped and undone, for its client was gone")
+            raise ToolError("the step was stopped and undone: its session was closed, or its client was gone")
         return step.task.result()
 
     def _question(self, step: RunningStep) -> InputRequiredResult:
@@ -397,8 +408,9 @@ class Door:
     ) -> Annotated[CallToolResult, BranchesAnswer]:
         """Make n new sessions that go on from the state of this one, to try alternatives. Gives their session_ids."""
         async with self._session(session_id) as (handle, session):
-            await self._make_room(n)
-            branches = [self._mint(branch) for branch in await session.branch(n)]
+            async with self._minting:
+                await self._make_room(n)
+                branches = [self._mint(branch) for branch in await session.branch(n)]
             return _answer({"session_id": handle, "session_ids": branches})
 
     async def files(
@@ -435,13 +447,17 @@ class Door:
         """What code may do here: modules, builtins, files, tools, limits."""
         return self._card
 
-    async def file(self, session_id: str, path: str) -> bytes:
-        """A file of a session's workspace."""
+    async def file(self, session_id: str, path: str) -> str | bytes:
+        """A file of a session's workspace: as text where it is UTF-8."""
         try:
             async with self._session(session_id) as (_, session):
-                return _read(session, path)
+                data = _read(session, path)
         except ToolError as error:
             raise ResourceNotFoundError(str(error)) from None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data
 
     # Sessions
 
@@ -452,8 +468,10 @@ class Door:
         try:
             if fresh:
                 await asyncio.shield(self.opening)
-                await self._make_room(1)
-                handle = self._mint(await self._sandbox.session())
+                async with self._minting:
+                    await self._sandbox.open()  # anew, if it has died
+                    await self._make_room(1)
+                    handle = self._mint(await self._sandbox.session())
             shared = self._find(handle)
             try:
                 async with shared.lock:
@@ -484,20 +502,23 @@ class Door:
         return shared
 
     async def _end(self, handle: str, shared: SharedSession, why: str) -> None:
+        """Close a session, and stop the steps that use it or wait for it."""
         self._open.pop(handle, None)
         self._gone.setdefault(handle, why)
         while len(self._gone) > REMEMBERED:
             del self._gone[next(iter(self._gone))]
+        for task in [task for task, of in self._steps.items() if of == handle and task is not asyncio.current_task()]:
+            task.cancel()
         await shared.session.close()
 
     async def _make_room(self, wanted: int) -> None:
         """Close the sessions that were not used for longest where that is needed. Raises `SandboxBusy`."""
         over = len(self._open) + wanted - MAX_SESSIONS
-        idle = [handle for handle, shared in self._open.items() if not shared.lock.locked()]
+        idle = [entry for entry in self._open.items() if not entry[1].lock.locked()]
         if over > len(idle):
             raise SandboxBusy(f"{len(self._open)} sessions are open and in use, {MAX_SESSIONS} at most: close some")
-        for handle in idle[: max(0, over)]:
-            await self._end(handle, self._open[handle], f"{MAX_SESSIONS} others were used since")
+        for handle, shared in idle[: max(0, over)]:
+            await self._end(handle, shared, f"{MAX_SESSIONS} others were used since")
 
 
 def _read(session: AsyncSession, path: str) -> bytes:
@@ -511,8 +532,16 @@ def _read(session: AsyncSession, path: str) -> bytes:
 
 
 async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
-    """Serve one client over the standard streams, until its end of input."""
+    """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
     async with Door(policy, tools) as door:
+
+        async def leave() -> None:
+            await door.__aexit__()
+            os._exit(0)  # a thread that reads standard input cannot be interrupted
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, lambda: loop.create_task(leave()))
         await door.server.run_stdio_async()
 
 

@@ -224,9 +224,17 @@ def test_programs_read_what_they_are_given(server: Server) -> None:
     run(test, connected(server))
 
 
-@pytest.mark.modules("matplotlib")
-def test_plots_are_images(home: Path) -> None:
+@pytest.mark.modules("matplotlib", "tqdm")
+def test_plots_are_images_and_progress_bars_are_progress(home: Path) -> None:
     async def test(client: Client) -> None:
+        heard: list[str | None] = []
+
+        async def progress(_: float, of: float | None, message: str | None) -> None:
+            heard.append(message)
+
+        code = "from tqdm import tqdm\nfor _ in tqdm('abc', 'load', mininterval=0): pass"
+        await client.call_tool("run_python", {"code": code}, progress_callback=progress)
+        assert heard[-1] == "load 3 of 3"
         code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
         text, image = (await client.call_tool("run_python", {"code": code})).content
         assert isinstance(image, ImageContent) and image.mime_type == "image/png"
@@ -301,7 +309,9 @@ def test_files_by_tool_and_as_resources(server: Server) -> None:
         assert (await files("read", path="raw"))["encoding"] == "base64"
         uri = f"safeexec://sessions/{session}/files/"
         (content,) = (await client.read_resource(uri + "some%20data.csv")).contents
-        assert base64.b64decode(content.blob).decode() == "a,b\n1,é\n"
+        assert content.text == "a,b\n1,é\n"
+        (content,) = (await client.read_resource(uri + "raw")).contents
+        assert base64.b64decode(content.blob) == b"\0\xff"
         for path in ("../raw", "/etc/passwd", "nothing", "", "a\0b"):
             await refused(client, "files", session_id=session, op="read", path=path)
         await refused(client, "files", session_id=session, op="write", path="../x", content="")
@@ -332,24 +342,19 @@ def test_the_policy_is_a_resource(server: Server) -> None:
 @both
 def test_progress_is_told_while_the_step_runs(server: Server, mode: str) -> None:
     async def test(client: Client) -> None:
-        heard: list[tuple[float, str]] = []
+        heard: list[tuple[float, str | None]] = []
         first = asyncio.Event()
 
         async def progress(done: float, of: float | None, message: str | None) -> None:
-            heard.append((done, message or ""))
+            heard.append((done, message))
             first.set()
 
-        code = "import time\nprint('begun')\nwhile not stop(): time.sleep(0.01)\nprint('done')".replace(
-            "not stop()", "'stop' not in os.listdir()"
-        )
-        session = (await step(client, "import os"))["session_id"]
-        arguments = {"code": code, "session_id": session, "timeout": 30}
+        arguments = {"code": "print('begun')\nwhile True: pass", "timeout": 60}
         call = asyncio.create_task(client.call_tool("run_python", arguments, progress_callback=progress))
         await first.wait()
         assert not call.done() and heard == [(1.0, "begun\n")]
         call.cancel()
         await asyncio.wait({call})
-        assert (await step(client, "'time' in globals()", session))["value"] is False
 
     run(test, connected(server, mode))
 
@@ -362,9 +367,7 @@ def test_a_cancelled_call_stops_the_step_and_undoes_it(server: Server, mode: str
         await began
         call.cancel()
         await asyncio.wait({call})
-        started = monotonic()
         assert (await step(client, "x", session))["value"] == 1
-        assert monotonic() - started < 30, "the step went on"
 
     run(test, connected(server, mode))
 
@@ -419,6 +422,31 @@ def message(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
+def test_a_client_that_does_not_read_holds_up_nobody(server: Server) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        body = {"code": "x = 2\nfor _ in range(2000): print('o' * 100)", "session_id": session}
+        async with raw_call(server, "auto", body):
+            assert (await step(client, "x", session))["value"] == 2
+
+    run(test, connected(server))
+
+
+def test_a_client_that_floods_gets_an_answer_to_each_call(server: Server) -> None:
+    async def test(client: Client) -> None:
+        calls = [client.call_tool("run_python", {"code": str(number)}) for number in range(100)]
+        answers = await asyncio.gather(*calls)
+        for number, answer in enumerate(answers):
+            if answer.is_error:
+                assert "32 at most" in answer.content[0].text
+            else:
+                assert answer.structured_content["value"] == number
+        assert sum(answer.is_error for answer in answers) < 100
+        assert (await step(client, "1"))["value"] == 1
+
+    run(test, connected(server))
+
+
 def test_two_clients_on_one_session_take_turns(server: Server) -> None:
     async def test(client: Client) -> None:
         session = (await step(client, "import time\nx = 0"))["session_id"]
@@ -430,7 +458,7 @@ def test_two_clients_on_one_session_take_turns(server: Server) -> None:
             waiting = asyncio.create_task(refused(other, "run_python", session_id=session, code="x"))
             await began
             assert not (await client.call_tool("close", {"session_id": session})).is_error
-            assert "closed while this step ran" in (await running).content[0].text
+            assert "session was closed" in (await running).content[0].text
             assert "closed" in await waiting
 
     run(test, connected(server))
@@ -439,8 +467,8 @@ def test_two_clients_on_one_session_take_turns(server: Server) -> None:
 # Approval
 
 
-def asked(answers: list[str]) -> tuple[list[str], Any]:
-    """A client's callback that gives these answers in turn, and the questions that it was asked."""
+def person(answers: list[str]) -> tuple[list[str], Any]:
+    """The questions that a person was asked, and a client's callback by which they give these answers in turn."""
     questions: list[str] = []
 
     async def callback(_: Any, params: Any) -> ElicitResult:
@@ -452,7 +480,7 @@ def asked(answers: list[str]) -> tuple[list[str], Any]:
 
 @both
 def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) -> None:
-    questions, callback = asked(["accept", "decline", "cancel"])
+    questions, callback = person(["accept", "decline", "cancel"])
 
     async def test(client: Client) -> None:
         code = "print('before')\nprice('pear'), order('pear')"
@@ -470,7 +498,7 @@ def test_a_person_is_asked_before_a_tool_is_called(server: Server, mode: str) ->
 
 @both
 def test_several_questions_of_one_step(server: Server, mode: str) -> None:
-    questions, callback = asked(["accept", "decline", "accept"])
+    questions, callback = person(["accept", "decline", "accept"])
 
     async def test(client: Client) -> None:
         code = (
@@ -481,6 +509,26 @@ def test_several_questions_of_one_step(server: Server, mode: str) -> None:
 
     run(test, connected(server, mode, elicitation_callback=callback))
     assert len(questions) == 3
+
+
+@both
+def test_a_session_can_be_closed_while_a_person_is_asked(server: Server, mode: str) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "pass"))["session_id"]
+        call = asyncio.create_task(step(client, "order('pear')", session))
+        await asked.wait()
+        assert not (await client.call_tool("close", {"session_id": session})).is_error
+        call.cancel()
+        await asyncio.wait({call})
+        assert "it was closed" in await refused(client, "run_python", session_id=session, code="1")
+
+    async def callback(*_: Any) -> ElicitResult:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    asked = asyncio.Event()
+    run(test, connected(server, mode, elicitation_callback=callback))
 
 
 @both
@@ -507,7 +555,7 @@ def test_a_question_that_nobody_answers_undoes_the_step(server: Server) -> None:
         with pytest.raises(MCPError, match="requestState"):
             await client.session.call_tool("run_python", arguments, request_state="v1.guessed")
 
-    _, callback = asked([])
+    _, callback = person([])
     run(test, connected(server, elicitation_callback=callback))
 
 
@@ -683,7 +731,7 @@ def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: s
             await began
             children.extend(psutil.Process(server.process.pid).children(recursive=True))
             server.process.send_signal(number)
-            assert "closed while this step ran" in (await call).content[0].text
+            assert "stopped" in (await call).content[0].text
 
         run(test, connected(server))
         assert server.process.wait(15) == 0
@@ -693,12 +741,26 @@ def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: s
     assert (home / "stderr").read_text() == ""
 
 
+def test_a_sandbox_that_died_is_opened_anew(home: Path) -> None:
+    async def test(client: Client) -> None:
+        session = (await step(client, "x = 1"))["session_id"]
+        dead = psutil.Process(server.process.pid).children(recursive=True)
+        for process in dead:
+            process.kill()
+        psutil.wait_procs(dead, timeout=15)
+        assert "Traceback" not in await refused(client, "run_python", session_id=session, code="x")
+        assert (await step(client, "1"))["value"] == 1
+
+    with started(home) as server:
+        run(test, connected(server))
+
+
 # The standard streams
 
 
 @both
 def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None:
-    questions, callback = asked(["accept"])
+    questions, callback = person(["accept"])
 
     async def test(client: Client) -> None:
         session = (await step(client, "x = price('pear')"))["session_id"]
@@ -713,7 +775,7 @@ def test_the_same_over_the_standard_streams(home: Path, mode: str) -> None:
     assert len(questions) == 1
 
 
-@pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how: Any) -> None:
     process = subprocess.Popen(
         command(), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -738,7 +800,7 @@ def test_a_server_that_ends_with_steps_running_leaves_no_process(home: Path, how
         process.send_signal(how)
     status = process.wait(15)
     assert psutil.wait_procs(children, timeout=15)[1] == []
-    if how == "end of input":
+    if how != signal.SIGKILL:
         assert status == 0
         assert process.stderr.read() == ""
     for stream in (process.stdin, process.stdout, process.stderr):
