@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Opaque
+    from safeexec.remote.connect import async_connect, connect
     from safeexec.results import Display, ErrorInfo, Result
 
 _HOME = {
@@ -52,6 +53,7 @@ _HOME = {
     "safeexec.policy.model": "Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Opaque",
+    "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": "Display ErrorInfo Result",
     "safeexec.servers.ipython": "load_ipython_extension",
 }
@@ -86,7 +88,9 @@ __all__ = [
     "StepFailed",
     "ToolError",
     "WorkspaceError",
+    "async_connect",
     "compile_expression",
+    "connect",
     "evaluate",
     "machine_protection",
 ]

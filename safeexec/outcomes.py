@@ -129,8 +129,13 @@ class Display(Mapping[str, "str | bytes"]):
         return next((item for item in texts if isinstance(item, str)), None)
 
 
+def is_text(mime: str) -> bool:
+    """Whether a display of that type is text, and no bytes."""
+    return mime.startswith("text/") or mime.endswith(("json", "xml"))
+
+
 def _as_text(mime: str, item: str | bytes) -> str | bytes:
-    if isinstance(item, str) or not (mime.startswith("text/") or mime.endswith(("json", "xml"))):
+    if isinstance(item, str) or not is_text(mime):
         return item
     try:
         return item.decode("utf-8", "surrogatepass")

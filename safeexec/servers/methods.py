@@ -105,6 +105,38 @@ class CheckpointRow(Struct, frozen=True):
     memory_mb: float
 
 
+class OutputEvent(Struct, frozen=True):
+    """A step has printed whole lines."""
+
+    text: str
+    stream: Literal["stdout", "stderr"]
+    session: str
+
+
+class DisplayEvent(Struct, frozen=True):
+    """A step has displayed something: MIME types, each with text or base64."""
+
+    data: dict[str, str]
+    truncated: bool = False
+    session: str = ""
+
+
+class ProgressEvent(Struct, frozen=True):
+    """A progress bar of a step has moved. Nobody may know of how much (`total`)."""
+
+    description: str
+    done: float
+    total: float | None
+    session: str
+
+
+EVENTS: dict[str, type[Struct]] = {
+    "session.output": OutputEvent,
+    "session.display": DisplayEvent,
+    "session.progress": ProgressEvent,
+}
+"""What is told of a step that runs with `stream`, under these names."""
+
 METHODS = {
     row.name: row
     for row in (

@@ -13,6 +13,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
@@ -33,9 +34,7 @@ from safeexec.servers.methods import (
 )
 
 Tell = Callable[[str, dict[str, Any]], object]
-"""Hears of a step that runs: ``session.output`` {session, stream, text}, ``session.display`` {session, data,
-truncated}, ``session.progress`` {session, description, done, total}.
-"""
+"""Hears of a step that runs: a name and parameters of `methods.EVENTS`."""
 Answer = dict[str, Any]
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
@@ -294,10 +293,9 @@ def _listeners(at: Session, tell: Tell) -> dict[str, Any]:
         tell("session.display", session | display_to_dict(display))
 
     def moved(description: str, done: float, total: float | None) -> None:
-        tell(
-            "session.progress",
-            {**session, "description": description, "done": jsonable(done), "total": jsonable(total)},
-        )
+        known = total if total is not None and isfinite(total) else None
+        numbers = {"done": done if isfinite(done) else 0.0, "total": known}
+        tell("session.progress", {**session, "description": description, **numbers})
 
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 

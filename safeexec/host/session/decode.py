@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from safeexec.errors import ProtocolError
 from safeexec.protocol import messages as m
-from safeexec.protocol.values import decode
+from safeexec.protocol.values import decode, encode
 from safeexec.protocol.values import format as form
 from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
 
@@ -44,6 +44,20 @@ def text(data: bytes, cap: int = MESSAGE_BYTES) -> str:
 def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, arrays: bool = False) -> Any:
     """One value of the child, within the policy's bounds."""
     return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
+
+
+def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
+    """A value of the host that becomes the variable `name`. Raises ValueError for a name that is none, and TypeError
+    for a value that cannot cross.
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"{name!r} is not a variable name")
+    payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
+    if payload.opaque:
+        limit = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+        reason = limit if payload.truncated else "it is, or holds, an object that is no value"
+        raise TypeError(f"the {type(value).__name__} for {name!r} cannot cross into the sandbox: {reason}")
+    return payload.data
 
 
 def decode_file(limits: Limits, fd: int, size: int, *, arrays: bool = False) -> Any:

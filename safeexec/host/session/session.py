@@ -31,7 +31,15 @@ from safeexec.errors import (
 )
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo
-from safeexec.host.session.decode import Told, build_killed, build_result, decode_payload, restored, text
+from safeexec.host.session.decode import (
+    Told,
+    build_killed,
+    build_result,
+    decode_payload,
+    encode_payload,
+    restored,
+    text,
+)
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
@@ -975,15 +983,7 @@ class SessionCore:
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"{name!r} is not a variable name")
-        limits = self.policy.limits
-        payload = encode(value, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth, arrays=True)
-        if payload.opaque:
-            limit = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
-            reason = limit if payload.truncated else "it is, or holds, an object that is no value"
-            raise TypeError(f"the {type(value).__name__} for {name!r} cannot cross into the sandbox: {reason}")
-        yield from self._change(m.Assign(name, payload.data))
+        yield from self._change(m.Assign(name, encode_payload(self.policy.limits, name, value)))
 
     def remove(self, name: str) -> Core[None]:
         """Unbind a variable. Raises KeyError."""

@@ -37,7 +37,7 @@ class StandardInput:
         if isinstance(given, bytes | bytearray | memoryview):
             self.fd = self._keep(given)
         else:
-            pieces = _pieces(given)
+            pieces = pieces_of(given)
             self.fd, write = os.pipe()
             self._feeder = _Feeder(pieces, write)
 
@@ -145,7 +145,7 @@ def checked_arguments(argv: Sequence[str]) -> list[str]:
     return arguments
 
 
-def _pieces(given: Any) -> Iterator[bytes]:
+def pieces_of(given: Any) -> Iterator[bytes]:
     """The bytes of a file, or of lines. Raises TypeError at once for anything else."""
     if hasattr(given, "read"):
         return _of_file(given)

@@ -1,0 +1,1 @@
+"""A sandbox elsewhere that looks like one here: `connect` and `async_connect`."""

@@ -1,0 +1,124 @@
+"""A call that is under way at a server, as the core waits for it: a descriptor that becomes readable, then an answer.
+
+What carries calls (`pipe`, `http`) has a thread that reads; it never touches what a caller holds, but through here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from typing import Any, Protocol
+
+from safeexec import errors
+from safeexec.errors import ProtocolError, SandboxError
+from safeexec.text import one_line
+from safeexec.untrusted.json_text import loads
+
+MAX_TEXT = 20_000
+"""Characters of a server's message."""
+MAX_UNREAD = 256 << 20
+"""Bytes of output that a listener may leave waiting."""
+_ERRORS: dict[str, type[Exception]] = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, SandboxError) and kind is not errors.StepFailed
+}
+_ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeError, "UnicodeEncodeError": ValueError}
+
+
+class Asked:
+    """One call. `fd` is readable when something came: `events`, or, once it is `over`, the answer."""
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.over = False
+        self._events: deque[tuple[str, Any, int]] = deque()
+        self._unread = 0
+        self._answer: Any = None
+        self._error: Exception | None = None
+        self._lock = threading.Lock()
+
+    def tell(self, name: str, params: Any, size: int) -> None:
+        """Something of `size` bytes came on the way."""
+        self._events.append((name, params, size))
+        self._unread += size
+        if self._unread > MAX_UNREAD:
+            self.fail(ProtocolError(f"more than {MAX_UNREAD} bytes of output came that the listener has not taken"))
+        self._wake()
+
+    def finish(self, answer: Any) -> None:
+        if not self.over:
+            self._answer, self.over = answer, True
+            self._wake()
+
+    def fail(self, error: Exception) -> None:
+        if not self.over:
+            self._error, self.over = error, True
+            self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
+            if self.fd >= 0:
+                os.eventfd_write(self.fd, 1)
+
+    def events(self) -> list[tuple[str, Any]]:
+        """What came since the last time."""
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+        events = [self._events.popleft() for _ in range(len(self._events))]
+        self._unread -= sum(size for _, _, size in events)
+        return [(name, params) for name, params, _ in events]
+
+    def answer(self) -> Any:
+        """What the server answered. Raises what it raised."""
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+    def close(self) -> None:
+        """Nobody waits any more."""
+        with self._lock:
+            fd, self.fd = self.fd, -1
+        os.close(fd)
+
+
+class Wire(Protocol):
+    """What carries calls to a server."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether calls may still be answered."""
+        ...
+
+    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+        """Begin a call. Raises `SandboxClosed`; TypeError for parameters that are no JSON."""
+        ...
+
+    def lose(self, error: Exception) -> None:
+        """The server cannot be relied on any more: every call fails with `error`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the server. It may take a moment."""
+        ...
+
+
+def raised(kind: object, message: object) -> Exception:
+    """The exception that a server tells of, as its class; one that is not known is a `SandboxError`."""
+    text = message[:MAX_TEXT] if isinstance(message, str) else "the server gives no reason"
+    known = _ERRORS.get(kind) if isinstance(kind, str) else None
+    return known(text) if known is not None else SandboxError(text)
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """An object that a server sent. Raises `ProtocolError` for anything else."""
+    try:
+        message = loads(line.decode())
+    except ValueError:
+        message = None
+    if not isinstance(message, dict):
+        raise ProtocolError(f"what the server sent is no answer: {one_line(line[:100].decode('utf-8', 'replace'))}")
+    return message

@@ -1,0 +1,118 @@
+"""`connect` and `async_connect`: the faces of a sandbox and its sessions, driving the cores of one elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, NoReturn, cast
+
+from safeexec.errors import SandboxError
+from safeexec.host.faces import aio, blocking
+from safeexec.host.faces.loops import drive as drive_on_loop
+from safeexec.host.sandbox import SandboxCore
+from safeexec.host.waiting import drive
+from safeexec.policy.model import Policy
+from safeexec.remote.calls import Wire
+from safeexec.remote.core import RemoteSandboxCore
+from safeexec.remote.http import HttpWire
+from safeexec.remote.pipe import PipeWire
+
+
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    policy: str | None = None,
+) -> RemoteSandbox:
+    """A `Sandbox` of a server: what it runs, runs there.
+
+        with connect("http://127.0.0.1:8000", token) as sandbox: ...
+        with connect(command=["ssh", "host", "safeexec", "serve", "--stdio"]) as sandbox: ...
+
+    Give the `url` of `safeexec serve` and its `token`, or a `command` that runs `safeexec serve --stdio`, which is
+    started here and ended by `close()`. `policy` is one that the server offers; the default is the server's.
+
+    Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
+    and `write_file`. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be reached,
+    refuses the token, or is no safeexec.
+    """
+    return RemoteSandbox(_Reach(url, token, command, policy)).open()
+
+
+def async_connect(
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    command: Sequence[str] | None = None,
+    policy: str | None = None,
+) -> AsyncRemoteSandbox:
+    """As `connect`, for event loops: ``async with async_connect(url, token) as sandbox``, or await it."""
+    return AsyncRemoteSandbox(_Reach(url, token, command, policy))
+
+
+class _Reach:
+    """How a server is reached."""
+
+    def __init__(self, url: str | None, token: str | None, command: Sequence[str] | None, policy: str | None) -> None:
+        if (url is None) is (command is None):
+            raise TypeError("connect takes the url of a server, or command=[…] that runs one")
+        self._url, self._token, self._command, self._policy = url, token, command, policy
+
+    def __call__(self) -> RemoteSandboxCore:
+        wire: Wire = HttpWire(self._url, self._token) if self._url is not None else PipeWire(self._command or ())
+        return RemoteSandboxCore(wire, self._policy)
+
+
+class RemoteSandbox(blocking.Sandbox):
+    """A sandbox of a server; `connect` makes it."""
+
+    def __init__(self, reach: _Reach) -> None:
+        self._reach = reach
+        self._opened: SandboxCore | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """The server's policy."""
+        return self._core.policy
+
+    def open(self) -> RemoteSandbox:
+        """Connect. Harmless when that was done. Raises `SandboxError`."""
+        if self._opened is None or not self._opened.alive:
+            core = self._reach()
+            drive(core.open())
+            self._opened = cast(SandboxCore, core)
+        return self
+
+    def plugin(self, *_: Any, **__: Any) -> NoReturn:
+        _not_offered()
+
+
+class AsyncRemoteSandbox(aio.AsyncSandbox):
+    """A sandbox of a server, for event loops; `async_connect` makes it."""
+
+    def __init__(self, reach: _Reach) -> None:
+        self._reach = reach
+        self._opened: SandboxCore | None = None
+
+    def __await__(self) -> Generator[Any, Any, AsyncRemoteSandbox]:
+        return self.open().__await__()
+
+    @property
+    def policy(self) -> Policy:
+        """The server's policy."""
+        return self._core.policy
+
+    async def open(self) -> AsyncRemoteSandbox:
+        """Connect. Harmless when that was done. Raises `SandboxError`."""
+        if self._opened is None or not self._opened.alive:
+            core = self._reach()
+            await drive_on_loop(core.open())
+            self._opened = cast(SandboxCore, core)
+        return self
+
+    async def plugin(self, *_: Any, **__: Any) -> NoReturn:
+        _not_offered()
+
+
+def _not_offered() -> NoReturn:
+    raise SandboxError("plugins are not offered over a connection")

@@ -1,0 +1,397 @@
+"""The cores of a sandbox and of sessions elsewhere: generators like those of `host`, which the same faces drive.
+
+Each method is one call of the server's table. What comes back is checked against the table's shape; a server that
+answers anything else is a `ProtocolError`.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any, Literal
+
+import msgspec
+
+from safeexec.errors import ProtocolError, SandboxClosed, SandboxError, SessionClosed
+from safeexec.host.commands import CommandResult
+from safeexec.host.session.checkpoints import CheckpointInfo
+from safeexec.host.session.decode import encode_payload
+from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listeners_of
+from safeexec.host.session.standard_input import Given, pieces_of
+from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.jsonable import from_jsonable
+from safeexec.outcomes import is_text
+from safeexec.policy.model import Policy
+from safeexec.protocol.confinement import Mechanism
+from safeexec.remote.calls import Asked, Wire
+from safeexec.results import Display, Result, ToolCallRecord, Variable
+from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, DisplayEvent, OutputEvent, ProgressEvent
+
+PATIENCE_SECONDS = 120.0
+"""How much longer than a step may take a server may take to answer."""
+STOP_SECONDS = 0.05
+"""How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
+MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
+"""Bytes of a file, of an input or of a state that fit into one message."""
+
+
+class RemoteSandboxCore:
+    """One policy of a server."""
+
+    def __init__(self, wire: Wire, policy: str | None) -> None:
+        self._wire = wire
+        self._which = {} if policy is None else {"policy": policy}
+        self.policy = Policy()
+        self.protection: list[Mechanism] = []
+
+    @property
+    def alive(self) -> bool:
+        return self._wire.alive
+
+    def open(self) -> Core[None]:
+        """Ask what the server's policy says, and what holds its sessions."""
+        try:
+            self.policy = _policy((yield from self.ask("sandbox.policy", self._which)))
+            self.protection = _mechanisms((yield from self.ask("sandbox.protection", self._which)))
+        except BaseException:
+            yield from self.close()
+            raise
+
+    def close(self) -> Core[None]:
+        yield Work(self._wire.close)
+
+    def new_session(self, **tightened: Any) -> Core[RemoteSessionCore]:
+        given = {name: value for name, value in tightened.items() if value is not None}
+        seconds = given.get("queue_seconds", 0.0)
+        return (yield from self._opened("sandbox.session", self._which | given, seconds))
+
+    def restore(self, path: str | os.PathLike[str], trust: str) -> Core[RemoteSessionCore]:
+        data = yield Work(partial(_read_file, path))
+        return (yield from self._opened("sandbox.restore", {**self._which, "state": _marked(data), "trust": trust}))
+
+    def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
+        def undo(answer: Any) -> Core[None]:
+            yield from RemoteSessionCore(self, answer.session).close()
+
+        answer = yield from self.ask(method, params, seconds=seconds, undo=undo)
+        return RemoteSessionCore(self, answer.session)
+
+    def command(self, argv: object, directory: object, timeout: object) -> Core[CommandResult]:
+        yield from ()
+        raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
+
+    def check(self, source: str) -> Core[Result]:
+        return _result((yield from self.ask("sandbox.check", {**self._which, "source": source})))
+
+    def ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        *,
+        told: Listeners = NOBODY,
+        seconds: float = 0.0,
+        stop: Callable[[], Core[object]] | None = None,
+        undo: Callable[[Any], Core[None]] | None = None,
+    ) -> Core[Any]:
+        """The answer of the server to one call, in the shape that the table says; for a step the plain dict.
+
+        It may take `seconds` longer than any step. When the caller is interrupted the server finishes: `stop` is done
+        until it has, and `undo` with what it answered.
+        """
+        asked = self._wire.ask(method, params)
+        longest = self.policy.limits.max_wall_seconds + seconds + PATIENCE_SECONDS
+        try:
+            try:
+                yield from self._until_over(asked, monotonic() + longest, told)
+            except BaseException as problem:
+                ending = self._given_up(asked, stop, undo, method)
+                if isinstance(problem, GeneratorExit):
+                    drive(ending)
+                else:
+                    yield from ending
+                raise
+            return _shaped(method, asked.answer())
+        finally:
+            asked.close()
+
+    def _until_over(self, asked: Asked, deadline: float, told: Listeners) -> Core[None]:
+        while True:
+            over = asked.over
+            for name, params in asked.events():
+                _tell(told, name, params)
+            if over:
+                return
+            if not (yield Wait((asked.fd,), deadline)):
+                self._wire.lose(SandboxClosed("the server has not answered in time"))
+
+    def _given_up(
+        self,
+        asked: Asked,
+        stop: Callable[[], Core[object]] | None,
+        undo: Callable[[Any], Core[None]] | None,
+        method: str,
+    ) -> Core[None]:
+        deadline = monotonic() + PATIENCE_SECONDS
+        while not asked.over and monotonic() < deadline and self.alive:
+            if stop is not None:
+                yield from stop()
+            yield Wait((asked.fd,), monotonic() + STOP_SECONDS)
+            asked.events()
+        if undo is not None and asked.over:
+            try:
+                answer = _shaped(method, asked.answer())
+            except Exception:
+                return
+            yield from undo(answer)
+
+
+class RemoteSessionCore:
+    """A session of a server."""
+
+    workspace = None
+    """Its files are the server's: `read_file`, `write_file` and `list_files` reach them."""
+
+    def __init__(self, sandbox: RemoteSandboxCore, identity: str) -> None:
+        self._sandbox = sandbox
+        self._id = identity
+
+    def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
+        return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
+
+    def close(self) -> Core[None]:
+        if self._sandbox.alive:
+            try:
+                yield from self._ask("close")
+            except (SessionClosed, SandboxClosed):
+                pass
+
+    # Steps
+
+    def run(
+        self,
+        source: str,
+        *,
+        timeout: float | None,
+        atomic: bool,
+        told: Callbacks,
+        stdin: Given | None = None,
+        argv: Sequence[str] | None = None,
+    ) -> Core[Result]:
+        if not isinstance(source, str):
+            raise TypeError(f"source must be str, not {type(source).__name__}")
+        if isinstance(argv, str):
+            raise TypeError("argv must be a list of str, the program's name first, not a str")
+        listeners = listeners_of(told)
+        params = {
+            "session": self._id,
+            "source": source,
+            "timeout": timeout,
+            "atomic": atomic,
+            "stdin": _input(stdin),
+            "argv": None if argv is None else list(argv),
+            "stream": listeners is not NOBODY,
+            "exact": True,
+        }
+        answer = yield from self._sandbox.ask("session.run", params, told=listeners, stop=self._stop)
+        return _result(answer)
+
+    def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
+        params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
+        return _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop)))
+
+    def check(self, source: str) -> Core[Result]:
+        return (yield from self._sandbox.check(source))
+
+    def _stop(self) -> Core[bool]:
+        try:
+            return bool((yield from self._ask("cancel")).cancelled)
+        except (SessionClosed, SandboxClosed):
+            return False
+
+    def cancel(self) -> bool:
+        return drive(self._stop())
+
+    # State
+
+    @property
+    def policy(self) -> Policy:
+        return _policy(drive(self._ask("policy")))
+
+    def card(self, format: Literal["text", "markdown", "json"]) -> str:
+        return self.policy.card(format)
+
+    def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
+        answer = yield from self._ask("get", name=name, exact=True)
+        return answer.found, _value(answer.value)
+
+    def assign(self, name: str, value: Any) -> Core[None]:
+        data = encode_payload(self._sandbox.policy.limits, name, value)
+        yield from self._ask("set", name=name, value=_marked(data, "encoded"))
+
+    def remove(self, name: str) -> Core[None]:
+        yield from self._ask("remove", name=name)
+
+    def names(self) -> Core[list[str]]:
+        return list((yield from self._ask("names")).names)
+
+    def variables(self) -> Core[list[Variable]]:
+        return list((yield from self._ask("variables")).variables)
+
+    # Checkpoints
+
+    def checkpoint(self, name: str) -> Core[None]:
+        yield from self._ask("checkpoint", name=name)
+
+    def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
+        return list((yield from self._ask("rollback", name=name)).tool_calls)
+
+    def checkpoint_rows(self) -> list[CheckpointInfo]:
+        rows = drive(self._ask("checkpoints")).checkpoints
+        return [CheckpointInfo(**msgspec.structs.asdict(row)) for row in rows]
+
+    def drop(self, name: str) -> None:
+        drive(self._ask("drop", name=name))
+
+    def branch(self, count: int) -> Core[list[RemoteSessionCore]]:
+        def undo(answer: Any) -> Core[None]:
+            for identity in answer.sessions:
+                yield from RemoteSessionCore(self._sandbox, identity).close()
+
+        params = {"session": self._id, "n": count}
+        answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
+        return [RemoteSessionCore(self._sandbox, identity) for identity in answer.sessions]
+
+    def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
+        answer = yield from self._ask("save")
+        yield Work(partial(_write_file, path, answer.state.base64))
+        return dict(answer.unsaved)
+
+    # Files and protection
+
+    def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
+        answer = yield from self._ask("command", argv=list(argv), cwd=directory, timeout=timeout)
+        result: CommandResult = _converted(answer.result, CommandResult)
+        return result
+
+    def read_file(self, name: str) -> bytes:
+        return bytes(drive(self._ask("read_file", name=name)).data.base64)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        drive(self._ask("write_file", name=name, data=_marked(_fitting(bytes(data)))))
+
+    def list_files(self) -> list[str]:
+        return list(drive(self._ask("list_files")).files)
+
+    @property
+    def trust(self) -> str:
+        return str(drive(self._ask("trust")).trust)
+
+    @property
+    def protection(self) -> list[Mechanism]:
+        return _mechanisms(drive(self._ask("protection")))
+
+    def self_test(self) -> Core[list[Mechanism]]:
+        """The server has tried what can be tried."""
+        yield from ()
+        return []
+
+
+# What goes
+
+
+def _marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
+    return {"type": kind, "base64": base64.b64encode(data).decode("ascii")}
+
+
+def _fitting(data: bytes) -> bytes:
+    if len(data) > MAX_FILE:
+        raise SandboxError(f"{len(data)} bytes are more than the {MAX_FILE} that fit into one message")
+    return data
+
+
+def _input(given: Given | None) -> dict[str, str] | str | None:
+    """Standard input as a whole: over a connection it is sent before the step begins."""
+    if given is None or isinstance(given, str):
+        return given
+    if isinstance(given, bytes | bytearray | memoryview):
+        return _marked(_fitting(bytes(given)))
+    pieces, size = [], 0
+    for piece in pieces_of(given):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_FILE:
+            break
+    return _marked(_fitting(b"".join(pieces)))
+
+
+def _read_file(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        return _fitting(file.read(MAX_FILE + 1))
+
+
+def _write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(data)
+
+
+# What comes back
+
+
+def _shaped(method: str, answer: Any) -> Any:
+    shape = METHODS[method].answer
+    return answer if shape is Result else _converted(answer, shape)
+
+
+def _converted(answer: Any, shape: Any) -> Any:
+    try:
+        return msgspec.convert(answer, shape, dec_hook=_display)
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        raise ProtocolError(f"the server's answer has not the shape that was agreed: {error}") from None
+
+
+def _result(answer: Any) -> Result:
+    value = answer.pop("value", None) if isinstance(answer, dict) else None
+    result: Result = _converted(answer, Result)
+    return msgspec.structs.replace(result, value=_value(value))
+
+
+def _value(value: Any) -> Any:
+    try:
+        return from_jsonable(value)
+    except ValueError as error:
+        raise ProtocolError(f"a value cannot be read: {error}") from None
+
+
+def _display(kind: type, given: Any) -> Any:
+    if kind is not Display:
+        raise TypeError(f"no {kind.__name__} comes from a server")
+    shown = msgspec.convert(given, DisplayEvent)
+    items = {
+        mime: data if is_text(mime) else base64.b64decode(data, validate=True) for mime, data in shown.data.items()
+    }
+    return Display(items, shown.truncated)
+
+
+def _policy(answer: Any) -> Policy:
+    policy: Policy = _converted(answer.policy, Policy)
+    return policy
+
+
+def _mechanisms(answer: Any) -> list[Mechanism]:
+    return [Mechanism(row.name, row.active, row.detail) for row in answer.protection]
+
+
+def _tell(told: Listeners, name: str, params: Any) -> None:
+    """Let the caller's functions hear what came on the way, in the caller's own thread."""
+    event = _converted(params, EVENTS[name]) if name in EVENTS else None
+    if isinstance(event, OutputEvent):
+        for hear in (told.stdout if event.stream == "stdout" else told.stderr, told.output):
+            if hear is not None:
+                hear(event.text)
+    elif isinstance(event, DisplayEvent) and told.display is not None:
+        told.display(_display(Display, params))
+    elif isinstance(event, ProgressEvent) and told.progress is not None:
+        told.progress(event.description, event.done, event.total)

@@ -1,0 +1,160 @@
+"""Calls over HTTP to a `safeexec serve`: one thread and one connection per call that is under way."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from time import monotonic
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from safeexec.errors import ProtocolError, SandboxClosed, SandboxError
+from safeexec.remote.calls import Asked, parsed, raised
+from safeexec.servers.methods import MAX_MESSAGE, METHODS
+
+CONNECT_SECONDS = 30.0
+ANSWER_SECONDS = 600.0
+"""How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
+IDLE_SECONDS = 3.0
+"""How long a connection is kept for the next call: servers close theirs after five."""
+
+
+class HttpWire:
+    """One server, by its address and a token."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        """Raises ValueError for what is no address of a server. Nothing is sent yet."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is no address like http://127.0.0.1:8000")
+        self._make = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._headers = {"Content-Type": "application/json"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._told = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self._lost: Exception | None = None
+        self._idle: list[tuple[float, HTTPConnection]] = []
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+
+    @property
+    def alive(self) -> bool:
+        return self._lost is None and os.getpid() == self._owner
+
+    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+        given = dict(params)
+        path = self._base + METHODS[method].path
+        if "{session}" in path:
+            path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
+        body = json.dumps(given, allow_nan=False).encode()
+        if self._lost is not None:
+            raise self._lost
+        asked = Asked()
+        thread = threading.Thread(target=self._call, args=(asked, path, body), name="safeexec-wire", daemon=True)
+        thread.start()
+        return asked
+
+    def _call(self, asked: Asked, path: str, body: bytes) -> None:
+        connection = self._connection()
+        try:
+            connection.request("POST", path, body, self._headers)
+            response = connection.getresponse()
+            if response.headers.get_content_type() == "text/event-stream":
+                _follow(response, asked)
+            else:
+                _take(response, asked)
+            self._keep(connection)
+        except (SandboxError, ValueError) as error:
+            connection.close()
+            asked.fail(error)
+        except (OSError, HTTPException) as error:
+            connection.close()
+            asked.fail(SandboxClosed(f"{self._told} does not answer: {error or type(error).__name__}"))
+
+    def _connection(self) -> HTTPConnection:
+        """One that was kept and that the server has not closed meanwhile, or a new one."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            found = None
+            for since, connection in idle:
+                if found is None and monotonic() - since < IDLE_SECONDS and not _has_ended(connection):
+                    found = connection
+                elif monotonic() - since < IDLE_SECONDS:
+                    self._idle.append((since, connection))
+                else:
+                    connection.close()
+        return found or self._make(self._host, self._port, timeout=ANSWER_SECONDS)
+
+    def _keep(self, connection: HTTPConnection) -> None:
+        with self._lock:
+            if self._lost is None and connection.sock is not None:
+                self._idle.append((monotonic(), connection))
+                return
+        connection.close()
+
+    def lose(self, error: Exception) -> None:
+        with self._lock:
+            self._lost = self._lost or error
+            idle, self._idle = self._idle, []
+        for _, connection in idle:
+            connection.close()
+
+    def close(self) -> None:
+        self.lose(SandboxClosed("the connection is closed"))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_idle"):
+            self.close()
+
+
+def _has_ended(connection: HTTPConnection) -> bool:
+    """Whether the server has closed it: between two calls it has nothing to say."""
+    return connection.sock is None or bool(select.select([connection.sock], [], [], 0)[0])
+
+
+def _take(response: HTTPResponse, asked: Asked) -> None:
+    body = response.read(MAX_MESSAGE + 1)
+    if len(body) > MAX_MESSAGE:
+        raise ProtocolError(f"the server sent more than {MAX_MESSAGE} bytes at once")
+    if response.status == 200:
+        asked.finish(parsed(body))
+        return
+    try:
+        told = parsed(body)
+    except ProtocolError:
+        told = {"message": f"the server answered {response.status} {response.reason}"[:200]}
+    asked.fail(raised(told.get("type"), told.get("message")))
+
+
+def _follow(response: HTTPResponse, asked: Asked) -> None:
+    """Server-sent events, each one line of data, until the result is among them."""
+    for name, data in _events(response):
+        message = parsed(data)
+        if name == "result":
+            asked.finish(message)
+        elif name == "error":
+            asked.fail(raised(message.get("type"), message.get("message")))
+        else:
+            asked.tell(name, message, len(data))
+    if not asked.over:
+        raise SandboxClosed("the server's answer ended early")
+
+
+def _events(response: HTTPResponse) -> Iterator[tuple[str, bytes]]:
+    name, data = "", b""
+    while line := response.readline(MAX_MESSAGE + 1):
+        field, _, text = line.rstrip(b"\r\n").partition(b":")
+        if not line.endswith(b"\n") or len(data) + len(text) > MAX_MESSAGE:
+            raise ProtocolError("an event of the server is too long, or ended early")
+        if field == b"event":
+            name = text.strip().decode("utf-8", "replace")
+        elif field == b"data":
+            data += text
+        elif not field and data:
+            yield name, data
+            name, data = "", b""

@@ -1,0 +1,173 @@
+"""Calls over the standard streams of a command that runs `safeexec serve --stdio`: here, over ssh, in a container."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import threading
+from collections.abc import Sequence
+from itertools import count
+from time import monotonic
+from typing import Any
+
+from safeexec.errors import ProtocolError, SandboxClosed
+from safeexec.remote.calls import Asked, parsed, raised
+from safeexec.servers.jsonrpc import Lines
+from safeexec.servers.methods import MAX_MESSAGE
+
+WRITE_SECONDS = 30.0
+"""How long a server may take none of what it is sent."""
+END_SECONDS = 10.0
+"""How long the command may take to end when it was told to."""
+
+
+class PipeWire:
+    """One command and its two pipes."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Starts the command, in a group of its own: Ctrl-C is for this program. Raises `SandboxClosed`."""
+        self._told = f"`{' '.join(command)}`"[:200]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+            )
+        except OSError as error:
+            raise SandboxClosed(f"{self._told} cannot be started: {error.strerror}") from None
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._input = self._process.stdin.fileno()
+        os.set_blocking(self._input, False)
+        self._owner = os.getpid()
+        self._numbers = count(1)
+        self._writing = threading.Lock()
+        self._calls = _Calls(self._told)
+        self._wake, self._stop = os.pipe()
+        reads = (self._process.stdout.fileno(), self._wake, self._calls)
+        self._thread = threading.Thread(target=_read, args=reads, name="safeexec-wire", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._calls.lost is None and os.getpid() == self._owner
+
+    def ask(self, method: str, params: dict[str, Any]) -> Asked:
+        number = next(self._numbers)
+        line = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}, allow_nan=False)
+        if os.getpid() != self._owner:
+            raise SandboxClosed("this connection was made before the process forked; connect in each worker")
+        asked = self._calls.begin(number, params.get("session") if params.get("stream") else None)
+        try:
+            self._write(line.encode() + b"\n")
+        except BaseException as error:  # half a line may be there: nothing that follows would be read as a line
+            asked.close()
+            self.lose(error if isinstance(error, SandboxClosed) else SandboxClosed("a call was sent by half"))
+            raise
+        return asked
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        deadline = monotonic() + WRITE_SECONDS
+        with self._writing:
+            while rest:
+                try:
+                    rest = rest[os.write(self._input, rest) :]
+                except BlockingIOError:
+                    if not select.select([], [self._input], [], max(0.0, deadline - monotonic()))[1]:
+                        raise SandboxClosed(f"{self._told} reads nothing for {WRITE_SECONDS:g} s") from None
+                except (BrokenPipeError, ValueError):
+                    raise SandboxClosed(f"{self._told} has ended; what it said is on standard error") from None
+
+    def lose(self, error: Exception) -> None:
+        self._calls.lose(error)
+
+    def close(self) -> None:
+        """End the command, and wait until it has ended."""
+        self.lose(SandboxClosed("the connection is closed"))
+        if self._stop < 0:
+            return
+        stop, self._stop = self._stop, -1
+        process = self._process
+        if os.getpid() == self._owner:
+            os.close(stop)
+            self._thread.join()
+            process.stdin and process.stdin.close()
+            process.stdout and process.stdout.close()  # with both gone, a server stops what still runs
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            os.close(self._wake)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stop"):
+            self.close()
+
+
+class _Calls:
+    """The calls that wait for an answer. The thread that reads holds these, and not the wire: it may be given up."""
+
+    def __init__(self, told: str) -> None:
+        self.lost: Exception | None = None
+        self.told = told
+        self._asked: dict[object, Asked] = {}
+        self._streams: dict[object, Asked] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, number: int, stream: str | None) -> Asked:
+        """A call more. `stream`: the session whose output it wants to hear."""
+        with self._lock:
+            if self.lost is not None:
+                raise self.lost
+            asked = self._asked[number] = Asked()
+            if stream is not None:
+                self._streams.setdefault(stream, asked)
+            return asked
+
+    def take(self, line: bytes | None) -> None:
+        """One line of the server. Raises `ProtocolError`."""
+        if line is None:
+            raise ProtocolError(f"{self.told} sent more than {MAX_MESSAGE} bytes at once")
+        message = parsed(line)
+        params, error = message.get("params"), message.get("error")
+        if "method" in message:
+            asked = self._streams.get(params.get("session")) if isinstance(params, dict) else None
+            if asked is not None:
+                asked.tell(str(message["method"]), params, len(line))
+            return
+        with self._lock:
+            asked = self._asked.pop(message.get("id"), None)
+            for session in [key for key, heard in self._streams.items() if heard is asked]:
+                del self._streams[session]
+        if asked is None:
+            raise ProtocolError(f"{self.told} answered what was not asked")
+        if isinstance(error, dict):
+            data = error.get("data")
+            asked.fail(raised(data.get("type") if isinstance(data, dict) else None, error.get("message")))
+        else:
+            asked.finish(message.get("result"))
+
+    def lose(self, error: Exception) -> None:
+        with self._lock:
+            self.lost = self.lost or error
+            asked, self._asked = list(self._asked.values()), {}
+        for call in asked:
+            call.fail(error)
+
+
+def _read(fd: int, wake: int, calls: _Calls) -> None:
+    """Take what the server says until it ends, says nonsense, or `wake` is closed at its other end."""
+    lines = Lines()
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    poller.register(wake, 0)
+    try:
+        while not any(ready == wake for ready, _ in poller.poll()):
+            data = os.read(fd, 1 << 20)
+            if not data:
+                raise SandboxClosed(f"{calls.told} has ended; what it said is on standard error")
+            for line in lines.feed(data):
+                calls.take(line)
+    except Exception as error:
+        calls.lose(error)
