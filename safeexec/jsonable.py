@@ -1,17 +1,14 @@
-"""Any value or result as what `json.dumps` takes, and back. Pure."""
+"""Any value or result as what `json.dumps` takes. Pure."""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from safeexec.protocol.values import decode, encode
-from safeexec.protocol.values.format import MAX_DEPTH, Opaque
+from safeexec.protocol.values.format import Opaque
 from safeexec.text import int_repr, short_repr, type_name
 
 if TYPE_CHECKING:
@@ -49,38 +46,6 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
     if kind in (bytes, bytearray):
         return {"type": kind.__name__, "base64": base64.b64encode(value).decode("ascii")}
     return {"type": type_name(kind), "repr": short_repr(value, 2000)}
-
-
-def from_jsonable(value: Any, depth: int = _DEPTH) -> Any:
-    """What `jsonable` made of bytes is bytes again, and what `exact` made of any value is that value.
-
-    Raises ValueError for base64 that is none, and `ProtocolError` for a value that cannot be read.
-    """
-    if not depth:
-        return value
-    if type(value) is list:
-        return [from_jsonable(item, depth - 1) for item in value]
-    if type(value) is not dict:
-        return value
-    if value.keys() == _MARKED and type(value["base64"]) is str and value["type"] in _FROM_BASE64:
-        return _FROM_BASE64[value["type"]](base64.b64decode(value["base64"], validate=True))
-    return {key: from_jsonable(item, depth - 1) for key, item in value.items()}
-
-
-def exact(value: Any, max_bytes: int) -> dict[str, Any]:
-    """Any value in the form that loses nothing of it: ``{"type": "encoded", "base64": ...}``, in the format of
-    `protocol.values`. What is larger arrives as `Opaque`.
-    """
-    data = encode(value, max_bytes=max_bytes, max_depth=MAX_DEPTH, arrays=True).data
-    return {"type": "encoded", "base64": base64.b64encode(data).decode("ascii")}
-
-
-_MARKED = {"type", "base64"}
-_FROM_BASE64: dict[str, Callable[[bytes], Any]] = {
-    "bytes": bytes,
-    "bytearray": bytearray,
-    "encoded": partial(decode, arrays=True),
-}
 
 
 def result_to_dict(result: StepData) -> dict[str, Any]:

@@ -78,6 +78,7 @@ class RemoteSandbox(blocking.Sandbox):
     def open(self) -> RemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
         if self._opened is None or not self._opened.alive:
+            self.close()
             core = self._reach()
             drive(core.open())
             self._opened = cast(SandboxCore, core)
@@ -105,6 +106,7 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
     async def open(self) -> AsyncRemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
         if self._opened is None or not self._opened.alive:
+            await self.close()
             core = self._reach()
             await drive_on_loop(core.open())
             self._opened = cast(SandboxCore, core)

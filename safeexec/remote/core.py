@@ -22,15 +22,15 @@ from safeexec.host.session.decode import encode_payload
 from safeexec.host.session.listeners import NOBODY, Callbacks, Listeners, listeners_of
 from safeexec.host.session.standard_input import Given, pieces_of
 from safeexec.host.waiting import Core, Wait, Work, drive
-from safeexec.jsonable import from_jsonable
+from safeexec.marked import marked, unmarked
 from safeexec.outcomes import is_text
 from safeexec.policy.model import Policy
 from safeexec.protocol.confinement import Mechanism
 from safeexec.remote.calls import Asked, Wire
 from safeexec.results import Display, Result, ToolCallRecord, Variable
-from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, DisplayEvent, OutputEvent, ProgressEvent
+from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 60.0
 """How much longer than a step may take a server may take to answer."""
 STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
@@ -70,7 +70,7 @@ class RemoteSandboxCore:
 
     def restore(self, path: str | os.PathLike[str], trust: str) -> Core[RemoteSessionCore]:
         data = yield Work(partial(_read_file, path))
-        return (yield from self._opened("sandbox.restore", {**self._which, "state": _marked(data), "trust": trust}))
+        return (yield from self._opened("sandbox.restore", {**self._which, "state": marked(data), "trust": trust}))
 
     def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
@@ -229,7 +229,7 @@ class RemoteSessionCore:
 
     def assign(self, name: str, value: Any) -> Core[None]:
         data = encode_payload(self._sandbox.policy.limits, name, value)
-        yield from self._ask("set", name=name, value=_marked(data, "encoded"))
+        yield from self._ask("set", name=name, value=marked(data, "encoded"))
 
     def remove(self, name: str) -> Core[None]:
         yield from self._ask("remove", name=name)
@@ -280,7 +280,7 @@ class RemoteSessionCore:
         return bytes(drive(self._ask("read_file", name=name)).data.base64)
 
     def write_file(self, name: str, data: bytes) -> None:
-        drive(self._ask("write_file", name=name, data=_marked(_fitting(bytes(data)))))
+        drive(self._ask("write_file", name=name, data=marked(_fitting(bytes(data)))))
 
     def list_files(self) -> list[str]:
         return list(drive(self._ask("list_files")).files)
@@ -302,10 +302,6 @@ class RemoteSessionCore:
 # What goes
 
 
-def _marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
-    return {"type": kind, "base64": base64.b64encode(data).decode("ascii")}
-
-
 def _fitting(data: bytes) -> bytes:
     if len(data) > MAX_FILE:
         raise SandboxError(f"{len(data)} bytes are more than the {MAX_FILE} that fit into one message")
@@ -317,14 +313,14 @@ def _input(given: Given | None) -> dict[str, str] | str | None:
     if given is None or isinstance(given, str):
         return given
     if isinstance(given, bytes | bytearray | memoryview):
-        return _marked(_fitting(bytes(given)))
+        return marked(_fitting(bytes(given)))
     pieces, size = [], 0
     for piece in pieces_of(given):
         pieces.append(piece)
         size += len(piece)
         if size > MAX_FILE:
             break
-    return _marked(_fitting(b"".join(pieces)))
+    return marked(_fitting(b"".join(pieces)))
 
 
 def _read_file(path: str | os.PathLike[str]) -> bytes:
@@ -360,7 +356,7 @@ def _result(answer: Any) -> Result:
 
 def _value(value: Any) -> Any:
     try:
-        return from_jsonable(value)
+        return unmarked(value)
     except ValueError as error:
         raise ProtocolError(f"a value cannot be read: {error}") from None
 
@@ -368,7 +364,7 @@ def _value(value: Any) -> Any:
 def _display(kind: type, given: Any) -> Any:
     if kind is not Display:
         raise TypeError(f"no {kind.__name__} comes from a server")
-    shown = msgspec.convert(given, DisplayEvent)
+    shown = msgspec.convert(given, StepDisplay)
     items = {
         mime: data if is_text(mime) else base64.b64decode(data, validate=True) for mime, data in shown.data.items()
     }
@@ -387,11 +383,11 @@ def _mechanisms(answer: Any) -> list[Mechanism]:
 def _tell(told: Listeners, name: str, params: Any) -> None:
     """Let the caller's functions hear what came on the way, in the caller's own thread."""
     event = _converted(params, EVENTS[name]) if name in EVENTS else None
-    if isinstance(event, OutputEvent):
+    if isinstance(event, StepOutput):
         for hear in (told.stdout if event.stream == "stdout" else told.stderr, told.output):
             if hear is not None:
                 hear(event.text)
-    elif isinstance(event, DisplayEvent) and told.display is not None:
+    elif isinstance(event, StepDisplay) and told.display is not None:
         told.display(_display(Display, params))
-    elif isinstance(event, ProgressEvent) and told.progress is not None:
+    elif isinstance(event, StepProgress) and told.progress is not None:
         told.progress(event.description, event.done, event.total)

@@ -7,6 +7,7 @@ import os
 import select
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from time import monotonic
 from typing import Any
@@ -63,11 +64,9 @@ class HttpWire:
         connection = self._connection()
         try:
             connection.request("POST", path, body, self._headers)
-            response = connection.getresponse()
-            if response.headers.get_content_type() == "text/event-stream":
-                _follow(response, asked)
-            else:
-                _take(response, asked)
+            with closing(connection.getresponse()) as response:
+                streams = response.headers.get_content_type() == "text/event-stream"
+                (_follow if streams else _take)(response, asked)
             self._keep(connection)
         except (SandboxError, ValueError) as error:
             connection.close()

@@ -14,8 +14,8 @@ from typing import Any
 
 from safeexec.errors import ProtocolError, SandboxClosed
 from safeexec.remote.calls import Asked, parsed, raised
-from safeexec.servers.jsonrpc import Lines
 from safeexec.servers.methods import MAX_MESSAGE
+from safeexec.untrusted.lines import Lines
 
 WRITE_SECONDS = 30.0
 """How long a server may take none of what it is sent."""
@@ -131,13 +131,14 @@ class _Calls:
             raise ProtocolError(f"{self.told} sent more than {MAX_MESSAGE} bytes at once")
         message = parsed(line)
         params, error = message.get("params"), message.get("error")
-        if "method" in message:
+        if "method" in message and "id" not in message:
             asked = self._streams.get(params.get("session")) if isinstance(params, dict) else None
             if asked is not None:
                 asked.tell(str(message["method"]), params, len(line))
             return
         with self._lock:
-            asked = self._asked.pop(message.get("id"), None)
+            number = message.get("id")
+            asked = self._asked.pop(number, None) if isinstance(number, int) and "method" not in message else None
             for session in [key for key, heard in self._streams.items() if heard is asked]:
                 del self._streams[session]
         if asked is None:
@@ -158,7 +159,7 @@ class _Calls:
 
 def _read(fd: int, wake: int, calls: _Calls) -> None:
     """Take what the server says until it ends, says nonsense, or `wake` is closed at its other end."""
-    lines = Lines()
+    lines = Lines(MAX_MESSAGE)
     poller = select.poll()
     poller.register(fd, select.POLLIN)
     poller.register(wake, 0)
@@ -169,5 +170,7 @@ def _read(fd: int, wake: int, calls: _Calls) -> None:
                 raise SandboxClosed(f"{calls.told} has ended; what it said is on standard error")
             for line in lines.feed(data):
                 calls.take(line)
+            if lines.too_long:
+                calls.take(None)
     except Exception as error:
         calls.lose(error)

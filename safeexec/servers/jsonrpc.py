@@ -1,9 +1,8 @@
-"""JSON-RPC 2.0, one message a line, without I/O: lines out of bytes, calls out of lines, answers as lines."""
+"""JSON-RPC 2.0, one message a line, without I/O: calls out of lines, answers as lines."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -17,43 +16,13 @@ from safeexec.untrusted.json_text import loads
 MAX_BATCH = 1000
 
 
-class Call(msgspec.Struct):
+class RpcCall(msgspec.Struct):
     """A call as it arrives. Without an `id` nobody waits for its answer."""
 
     jsonrpc: Literal["2.0"]
     method: str
     params: dict[str, Any] | list[Any] | None = None
     id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
-
-
-class Lines:
-    """Cuts a stream of bytes into lines; of one that is longer than `limit` nothing is kept."""
-
-    def __init__(self, limit: int = MAX_MESSAGE) -> None:
-        self._limit = limit
-        self._parts: list[bytes] = []
-        self._size = 0
-
-    def feed(self, data: bytes) -> Iterator[bytes | None]:
-        """The lines that end in `data`; None for one that was too long."""
-        *ends, rest = data.split(b"\n")
-        for end in ends:
-            self._keep(end)
-            yield self.rest()
-        self._keep(rest)
-
-    def rest(self) -> bytes | None:
-        """The line that has begun, as if it ended here."""
-        line = None if self._size > self._limit else b"".join(self._parts)
-        self._parts, self._size = [], 0
-        return line
-
-    def _keep(self, part: bytes) -> None:
-        self._size += len(part)
-        if self._size > self._limit:
-            self._parts.clear()
-        elif part:
-            self._parts.append(part)
 
 
 def notification(method: str, params: dict[str, Any]) -> bytes:
@@ -94,7 +63,7 @@ def _message(line: bytes | None) -> Any:
 async def _answer(service: Service, message: Any, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
     """The answer to one call; nothing for a notification."""
     try:
-        call = msgspec.convert(message, Call)
+        call = msgspec.convert(message, RpcCall)
     except msgspec.ValidationError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
     try:
@@ -107,7 +76,7 @@ async def _answer(service: Service, message: Any, tell: Tell, room: int = MAX_ME
     return b"" if call.id is msgspec.UNSET else answer
 
 
-def _id(call: Call) -> Any:
+def _id(call: RpcCall) -> Any:
     return None if call.id is msgspec.UNSET else call.id
 
 

@@ -5,7 +5,7 @@ of an open session. Otherwise names and parameters are those of `AsyncSandbox` a
 closed. Nothing here is a path or a setting of the server.
 
 Two marked forms stand for what JSON has no word for: ``{"type": "bytes", "base64": …}``, and, where a client says
-``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.jsonable`).
+``exact``, ``{"type": "encoded", "base64": …}`` for a value in the sandbox's own format (`safeexec.marked`).
 
 Over HTTP each method is a POST to its `path`, its parameters (without `session`) the body, its answer the body of the
 answer; an error is ``{"code": status, "type": class, "message": text}``. A step with ``stream`` is answered by
@@ -20,8 +20,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from safeexec import Policy, Result
 from safeexec.outcomes import ToolCallRecord, Variable
+from safeexec.policy.model import Limits
+from safeexec.results import Result
 
 MAX_MESSAGE = 64 << 20
 """Bytes of one request or answer. Files and values in it are base64: three quarters of that."""
@@ -55,7 +56,7 @@ class Method(NamedTuple):
         return "/v1/sessions" if verb == "session" else f"/v1/{verb}"
 
 
-TIGHTENED = ("checkpoints", "on_error", *type(Policy().limits).__struct_fields__)
+TIGHTENED = ("checkpoints", "on_error", *Limits.__struct_fields__)
 """What a client may tighten for a session of its own; the policy says which values are possible."""
 Data = str | Bytes
 Seconds = float | None
@@ -105,7 +106,7 @@ class CheckpointRow(Struct, frozen=True):
     memory_mb: float
 
 
-class OutputEvent(Struct, frozen=True):
+class StepOutput(Struct, frozen=True):
     """A step has printed whole lines."""
 
     text: str
@@ -113,7 +114,7 @@ class OutputEvent(Struct, frozen=True):
     session: str
 
 
-class DisplayEvent(Struct, frozen=True):
+class StepDisplay(Struct, frozen=True):
     """A step has displayed something: MIME types, each with text or base64."""
 
     data: dict[str, str]
@@ -121,7 +122,7 @@ class DisplayEvent(Struct, frozen=True):
     session: str = ""
 
 
-class ProgressEvent(Struct, frozen=True):
+class StepProgress(Struct, frozen=True):
     """A progress bar of a step has moved. Nobody may know of how much (`total`)."""
 
     description: str
@@ -131,9 +132,9 @@ class ProgressEvent(Struct, frozen=True):
 
 
 EVENTS: dict[str, type[Struct]] = {
-    "session.output": OutputEvent,
-    "session.display": DisplayEvent,
-    "session.progress": ProgressEvent,
+    "session.output": StepOutput,
+    "session.display": StepDisplay,
+    "session.progress": StepProgress,
 }
 """What is told of a step that runs with `stream`, under these names."""
 

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from safeexec import AsyncSandbox, AsyncSession, Display, Policy, PolicyError, Result, SandboxError, SessionClosed
-from safeexec.jsonable import display_to_dict, from_jsonable, jsonable
-from safeexec.jsonable import exact as exactly
+from safeexec.jsonable import display_to_dict, jsonable
+from safeexec.marked import exact as exactly
+from safeexec.marked import marked, unmarked
 from safeexec.servers.methods import (
     INTERNAL,
     MAX_MESSAGE,
@@ -40,7 +41,7 @@ MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 
 
-class Problem(NamedTuple):
+class CallProblem(NamedTuple):
     """Why a call failed: a code of JSON-RPC, the name of the exception's class, and what it says."""
 
     code: int
@@ -56,18 +57,18 @@ class BadCall(Exception):
         self.code = code
 
 
-def problem_of(error: BaseException) -> Problem:
+def problem_of(error: BaseException) -> CallProblem:
     """What a client is told. Of an error that is not ours, nothing but that there was one."""
     name, text = type(error).__name__, str(error)
     if isinstance(error, BadCall):
-        return Problem(error.code, "InvalidRequest", text)
+        return CallProblem(error.code, "InvalidRequest", text)
     if isinstance(error, SandboxError):
-        return Problem(OURS, name, text)
+        return CallProblem(OURS, name, text)
     if isinstance(error, KeyError):
-        return Problem(PARAMETERS, name, str(error.args[0]) if error.args else "")
+        return CallProblem(PARAMETERS, name, str(error.args[0]) if error.args else "")
     if isinstance(error, ValueError | TypeError):
-        return Problem(PARAMETERS, name, text)
-    return Problem(INTERNAL, "InternalError", "internal error")
+        return CallProblem(PARAMETERS, name, text)
+    return CallProblem(INTERNAL, "InternalError", "internal error")
 
 
 class Held:
@@ -132,7 +133,7 @@ class Service:
         held.calls += 1
         try:
             if act := _ON_SESSION.get(verb):
-                return await act(self, Session(identity, held.session, tell), **given)
+                return await act(self, Target(identity, held.session, tell), **given)
             return packed(method.answer, await _plainly(held.session, verb, given))
         finally:
             held.calls -= 1
@@ -162,7 +163,7 @@ class Service:
         return identity
 
 
-class Session(NamedTuple):
+class Target(NamedTuple):
     """The session that a call is about."""
 
     id: str
@@ -277,13 +278,13 @@ async def _protection(service: Service, sandbox: AsyncSandbox) -> Answer:
 # Of sessions
 
 
-async def _run(service: Service, at: Session, *, stream: bool, exact: bool, **given: Any) -> Answer:
+async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
     return _told(
         await at.session.run(**_options(given), **(_listeners(at, at.tell) if stream and at.tell else {})), exact
     )
 
 
-def _listeners(at: Session, tell: Tell) -> dict[str, Any]:
+def _listeners(at: Target, tell: Tell) -> dict[str, Any]:
     session = {"session": at.id}
 
     def heard(stream: str) -> Callable[[str], object]:
@@ -300,41 +301,41 @@ def _listeners(at: Session, tell: Tell) -> dict[str, Any]:
     return {"on_stdout": heard("stdout"), "on_stderr": heard("stderr"), "on_display": seen, "on_progress": moved}
 
 
-async def _sql(service: Service, at: Session, *, exact: bool, **given: Any) -> Answer:
+async def _sql(service: Service, at: Target, *, exact: bool, **given: Any) -> Answer:
     return _told(await at.session.sql(**given), exact)
 
 
-async def _get(service: Service, at: Session, *, name: str, exact: bool) -> Answer:
+async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answer:
     value = await at.session.get(name, _NONE)
     if value is _NONE:
         return {"found": False, "value": None}
     return {"found": True, "value": exactly(value, MAX_VALUE) if exact else jsonable(value)}
 
 
-async def _set(service: Service, at: Session, *, name: str, value: Any) -> Answer:
-    await at.session.set(name, from_jsonable(value))
+async def _set(service: Service, at: Target, *, name: str, value: Any) -> Answer:
+    await at.session.set(name, unmarked(value))
     return {}
 
 
-async def _branch(service: Service, at: Session, *, n: int) -> Answer:
+async def _branch(service: Service, at: Target, *, n: int) -> Answer:
     return {"sessions": [service.hold(branch) for branch in await at.session.branch(n)]}
 
 
-async def _write_file(service: Service, at: Session, *, name: str, data: str | Bytes) -> Answer:
+async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
     at.session.write_file(name, _data(data))
     return {}
 
 
-async def _save(service: Service, at: Session) -> Answer:
+async def _save(service: Service, at: Target) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
         unsaved = await at.session.save(path)
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
-        return {"state": jsonable(path.read_bytes()), "unsaved": unsaved}
+        return {"state": marked(path.read_bytes()), "unsaved": unsaved}
 
 
-async def _close(service: Service, at: Session) -> Answer:
+async def _close(service: Service, at: Target) -> Answer:
     service.sessions.pop(at.id, None)
     await at.session.close()
     return {}

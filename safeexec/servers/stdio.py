@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from safeexec.servers.jsonrpc import Lines, notification, reply
+from safeexec.servers.jsonrpc import notification, reply
+from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.servers.service import Service
+from safeexec.untrusted.lines import Lines
 
 MAX_CALLS = 1000
 """Lines that are being answered at once; further ones wait in the pipe."""
@@ -38,8 +40,8 @@ class _Connection:
     def __init__(self, service: Service, read: int, write: int) -> None:
         self._service = service
         self._read = read
-        self._output = _Output(write, self._consider, self._leave)
-        self._lines = Lines()
+        self._output = _Unread(write, self._consider, self._leave)
+        self._lines = Lines(MAX_MESSAGE)
         self._waiting: deque[bytes | None] = deque()
         self._calls: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
@@ -116,7 +118,7 @@ class _Connection:
         self._consider()
 
 
-class _Output:
+class _Unread:
     """What the client has yet to read. Nothing is written that would block, whatever kind of file it is."""
 
     def __init__(self, fd: int, moved: Callable[[], object], gone: Callable[[], object]) -> None:

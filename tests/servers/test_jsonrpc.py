@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safeexec.servers.jsonrpc import Lines, reply
+from safeexec.servers.jsonrpc import reply
 from safeexec.servers.methods import INTERNAL, METHODS, OURS, PARAMETERS, PARSE, REQUEST
 from safeexec.servers.service import Service
 
@@ -152,22 +151,3 @@ def test_a_fault_of_the_server_is_told_to_its_own_user_alone(
     answer = json.loads(served.loop.run_until_complete(reply(served.service, line, lambda *_: None)))
     assert answer["error"] == {"code": INTERNAL, "message": "internal error", "data": {"type": "InternalError"}}
     assert "no space at /secret" in capsys.readouterr().err
-
-
-@given(st.lists(st.binary(max_size=12).map(lambda part: part.replace(b"\n", b""))), st.data())
-def test_lines_are_cut_the_same_however_they_arrive(lines: list[bytes], data: st.DataObject) -> None:
-    stream = b"".join(line + b"\n" for line in lines)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=5)))
-    pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    cutter = Lines(limit=8)
-    found = [line for piece in pieces for line in cutter.feed(piece)]
-    assert found == [line if len(line) <= 8 else None for line in lines]
-    assert cutter.rest() == b""
-
-
-def test_of_a_line_without_an_end_nothing_is_kept() -> None:
-    cutter = Lines(limit=1 << 20)
-    for _ in range(1000):
-        assert list(cutter.feed(bytes(1 << 16))) == []
-    assert sum(map(sys.getsizeof, cutter._parts)) < 2 << 20
-    assert list(cutter.feed(b"\n[]\n")) == [None, b"[]"]

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from safeexec import Result
-from safeexec.jsonable import from_jsonable
+from safeexec.marked import unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
-from safeexec.servers.service import Problem, Service, encoded, problem_of
+from safeexec.servers.service import CallProblem, Service, encoded, problem_of
 
 ABC = {"type": "bytes", "base64": "YWJj"}
 
@@ -38,7 +38,7 @@ def served(test: Callable[[Service], Awaitable[None]], *arguments: Any, **option
     asyncio.run(main())
 
 
-async def problem(service: Service, name: str, parameters: object = None) -> Problem:
+async def problem(service: Service, name: str, parameters: object = None) -> CallProblem:
     with pytest.raises(BaseException) as raised:
         await service.call(name, parameters)
     return problem_of(raised.value)
@@ -115,7 +115,7 @@ def test_values_cross_exactly_where_the_client_says_so() -> None:
         assert value == got["value"]
         await service.call("session.set", {**at, "name": "y", "value": value})
         assert (await service.call("session.run", {**at, "source": "x == y"}))["value"] is True
-        assert {type(key) for key in from_jsonable(value)} == {tuple, str}
+        assert {type(key) for key in unmarked(value)} == {tuple, str}
 
     served(uses)
 
@@ -182,7 +182,7 @@ def test_a_wrong_call_is_told_as_what_it_is() -> None:
 
 
 def test_of_a_fault_of_our_own_nothing_is_told() -> None:
-    assert problem_of(OSError("/secret/path")) == Problem(INTERNAL, "InternalError", "internal error")
+    assert problem_of(OSError("/secret/path")) == CallProblem(INTERNAL, "InternalError", "internal error")
 
 
 def test_clients_name_what_the_server_offers_and_nothing_else(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import safeexec
 
 ROOT = Path(safeexec.__file__).parent
-ROOMS = ("host", "policy", "reports", "cli", "agent", "adapters", "servers")
+ROOMS = ("host", "policy", "reports", "cli", "agent", "adapters", "servers", "remote")
 MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"}
 CALLS = {"open", "find_spec", "import_module", "literal_eval", "read_text", "compile", "eval", "exec"}
 
@@ -80,6 +80,9 @@ WHY = {
     "policy/profiles.py": OWN + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
     "policy/resolved.py": OWN + "the prepared profiles of the installation",
     "policy/schema.py": OWN + "its own source; writes JSON",
+    "remote/core.py": OWN + "a state file that the user names, to the size of a message",
+    "remote/http.py": OWN + "writes JSON",
+    "remote/pipe.py": OWN + "writes JSON; starts the command that the user gives",
     "reports/card.py": OWN + "top-level names of its own table, which import nothing when they are looked for",
     "reports/needs.py": BOUND
     + "one program that the user names, to 16 MiB; top-level names only, which import nothing",

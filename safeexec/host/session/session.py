@@ -58,7 +58,6 @@ from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.confinement import Mechanism
-from safeexec.protocol.values import encode
 from safeexec.results import ErrorInfo, FileChange, Result, Rows, ToolCallRecord, Variable
 
 if TYPE_CHECKING:

@@ -1,0 +1,47 @@
+"""Values in JSON that are themselves again at the other end: ``{"type": ..., "base64": ...}``. Pure.
+
+`jsonable` writes bytes like this; `exact` writes any value, in the format of `protocol.values`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from safeexec.protocol.values import MAX_DEPTH, decode, encode
+
+_KEYS = {"type", "base64"}
+_DEPTH = 100
+_KINDS: dict[str, Callable[[bytes], Any]] = {
+    "bytes": bytes,
+    "bytearray": bytearray,
+    "encoded": partial(decode, arrays=True),
+}
+
+
+def marked(data: bytes, kind: str = "bytes") -> dict[str, str]:
+    """Bytes of that kind, as JSON."""
+    return {"type": kind, "base64": base64.b64encode(data).decode("ascii")}
+
+
+def exact(value: Any, max_bytes: int) -> dict[str, str]:
+    """Any value, without a loss. What is larger arrives as `Opaque`."""
+    return marked(encode(value, max_bytes=max_bytes, max_depth=MAX_DEPTH, arrays=True).data, "encoded")
+
+
+def unmarked(value: Any, depth: int = _DEPTH) -> Any:
+    """A value of JSON, with what is marked in it as itself.
+
+    Raises ValueError for base64 that is none, and `ProtocolError` for a value that cannot be read.
+    """
+    if not depth:
+        return value
+    if type(value) is list:
+        return [unmarked(item, depth - 1) for item in value]
+    if type(value) is not dict:
+        return value
+    if value.keys() == _KEYS and type(value["base64"]) is str and value["type"] in _KINDS:
+        return _KINDS[value["type"]](base64.b64decode(value["base64"], validate=True))
+    return {key: unmarked(item, depth - 1) for key, item in value.items()}

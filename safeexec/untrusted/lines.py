@@ -1,0 +1,40 @@
+"""Cuts what strangers send into lines, within a size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+class Lines:
+    """Cuts a stream of bytes into lines; of one that is longer than `limit` nothing is kept."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes | None]:
+        """The lines that end in `data`; None for one that was too long."""
+        *ends, rest = data.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            yield self.rest()
+        self._keep(rest)
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the line that has begun is too long already."""
+        return self._size > self._limit
+
+    def rest(self) -> bytes | None:
+        """The line that has begun, as if it ended here."""
+        line = None if self.too_long else b"".join(self._parts)
+        self._parts, self._size = [], 0
+        return line
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self.too_long:
+            self._parts.clear()
+        elif part:
+            self._parts.append(part)

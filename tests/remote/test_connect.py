@@ -1,0 +1,283 @@
+"""A sandbox of a server is used like one here, over a pipe and over HTTP: the same names, results and exceptions."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import safeexec
+from safeexec import (
+    AsyncSandbox,
+    CheckpointError,
+    Display,
+    PolicyError,
+    Result,
+    Sandbox,
+    SandboxError,
+    SessionBusy,
+    SessionClosed,
+    StepFailed,
+    WorkspaceError,
+    async_connect,
+    connect,
+)
+from safeexec.host.faces import aio, blocking
+from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
+from tests.footprint import pause
+from tests.remote.doors import TOKEN, command, http_server
+from tests.test_programs import DIRECTORY, Program, programs, told
+
+ENDLESS = "while True: pass"
+PICTURE = """
+class Picture:
+    def _repr_mimebundle_(self, **_):
+        return {"image/png": b"\\x89PNG\\r\\n\\x1a\\n" + bytes(range(256)), "text/html": "<b>é</b>"}
+display(Picture())
+"""
+Doors = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=["pipe", "http"])
+def door(request: pytest.FixtureRequest) -> Iterator[Doors]:
+    """How the server of the module is reached."""
+    serving: AbstractContextManager[Any] = http_server("confined-python") if request.param == "http" else nullcontext()
+    with serving as url:
+        yield {"url": url, "token": TOKEN} if url else {"command": command("confined-python")}
+
+
+@pytest.fixture(scope="module")
+def there(door: Doors) -> Iterator[Sandbox]:
+    with connect(**door) as sandbox:
+        yield sandbox
+
+
+def test_the_cores_have_all_that_the_faces_use() -> None:
+    for kind, core in ((("Sandbox", "AsyncSandbox"), RemoteSandboxCore), (("Session",), RemoteSessionCore)):
+        offered = {*dir(core), *core.__init__.__code__.co_names}
+        for face in (blocking, aio):
+            for node in ast.walk(ast.parse(inspect.getsource(face))):
+                if isinstance(node, ast.ClassDef) and node.name.removeprefix("Async") in kind:
+                    used = {
+                        found.attr
+                        for found in ast.walk(node)
+                        if isinstance(found, ast.Attribute) and ast.unparse(found.value) == "self._core"
+                    }
+                    assert used <= offered, node.name
+
+
+def test_it_is_a_sandbox(there: Sandbox) -> None:
+    assert isinstance(there, Sandbox) and there.policy.name == "confined-python"
+    assert any(row.active for row in there.protection)
+    result = there.run("import sys; print(input(), sys.argv[1]); (1, {2: b'x'}, {3})", stdin=["a"], argv=["p", "q"])
+    assert isinstance(result, Result) and result.check() is result
+    assert (result.stdout, result.value) == ("a q\n", (1, {2: b"x"}, {3}))
+    assert [result.value for result in there.map(["1", {"source": "input()", "stdin": b"two"}])] == [1, "two"]
+    assert sorted(number for number, _ in there.map_as_completed(["1", "2", "3"])) == [0, 1, 2]
+    assert there.check("def").error is not None
+
+
+def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path) -> None:
+    with there.session(checkpoints="idle", memory_mb=512) as session:
+        assert session.policy.limits.memory_mb == 512
+        assert session.run("x = 1").changes.created == ("x",)
+        session.namespace["y"] = {"k": (1, 2.5, b"z")}
+        assert session.get("y") == {"k": (1, 2.5, b"z")} and session.get("none", 7) == 7
+        assert [row.name for row in session.variables()] == ["x", "y"] and list(session.namespace) == ["x", "y"]
+        session.checkpoint("here")
+        assert "here" in [row.name for row in session.checkpoints()]
+        del session.namespace["y"]
+        session.run("x = 2")
+        assert session.rollback("here") == []
+        left, right = session.branch(2)
+        assert left.run("x, y['k'][0]").value == (1, 1) and right.get("x") == 1
+        left.close()
+        right.close()
+        assert session.save(tmp_path / "state") == {}
+        session.drop("here")
+        assert session.trust == "policy" and "confined-python" in session.card()
+    with there.restore(tmp_path / "state") as again:
+        assert again.get("x") == 1
+
+
+def test_files_and_pictures_are_bytes(there: Sandbox) -> None:
+    with there.session() as session:
+        session.write_file("in.bin", bytes(range(256)))
+        assert session.run("data = open('in.bin', 'rb').read(); data").value == bytes(range(256))
+        assert session.read_file("in.bin") == bytes(range(256))
+        assert session.list_files() == ["in.bin"] and session.workspace is None
+        seen: list[Display] = []
+        (display,) = session.run(PICTURE, on_display=seen.append).displays
+        assert display.png == b"\x89PNG\r\n\x1a\n" + bytes(range(256)) and display.html == "<b>é</b>"
+        assert [dict(shown) for shown in seen] == [dict(display)]
+
+
+def test_output_is_heard_in_the_callers_thread(there: Sandbox) -> None:
+    heard: list[tuple[str, str, int]] = []
+
+    def hear(stream: str) -> Callable[[str], None]:
+        return lambda text: heard.append((stream, text, threading.get_ident()))
+
+    source = "import sys\nprint('a')\nprint('b', file=sys.stderr)"
+    with there.session() as session:
+        session.run(source, on_stdout=hear("out"), on_stderr=hear("err"), on_output=hear("both"))
+    me = threading.get_ident()
+    assert sorted(heard) == [("both", "a\n", me), ("both", "b\n", me), ("err", "b\n", me), ("out", "a\n", me)]
+
+
+def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
+    with there.session() as session:
+        for error, wrong in (
+            (PolicyError, lambda: session.run("1", timeout=-1)),
+            (PolicyError, lambda: there.session(memory_mb=1 << 19)),
+            (CheckpointError, lambda: session.rollback("nothing")),
+            (CheckpointError, lambda: session.drop("nothing")),
+            (WorkspaceError, lambda: session.read_file("../x")),
+            (KeyError, lambda: session.namespace.pop("nothing")),
+            (ValueError, lambda: session.set("no name", 1)),
+            (TypeError, lambda: session.set("x", object())),
+            (TypeError, lambda: session.run(b"1")),  # type: ignore[arg-type]
+            (ValueError, lambda: session.branch(0)),
+            (StepFailed, lambda: session.run("1 / 0").check()),
+            (SandboxError, lambda: there.plugin("x = 1")),
+            (SandboxError, lambda: there.command(["ls"])),
+            (SandboxError, lambda: session.command(["ls"])),
+        ):
+            with pytest.raises(error) as raised:
+                wrong()  # type: ignore[no-untyped-call]
+            assert type(raised.value) in (error, PolicyError)
+        assert session.run("1 + 1").value == 2
+    for late in (lambda: session.run("1"), lambda: session.get("x"), lambda: session.read_file("x")):
+        with pytest.raises(SessionClosed):
+            late()
+    session.close()
+
+
+def busy(session: Any) -> None:
+    """Wait until a step of the session runs."""
+    while True:
+        try:
+            session.namespace.get("x")
+        except SessionBusy:
+            return
+        pause()
+
+
+def test_two_sessions_run_side_by_side_and_one_is_cancelled(there: Sandbox) -> None:
+    with there.session() as first, there.session() as second:
+        results: list[Result] = []
+        runs = [
+            threading.Thread(target=lambda at=at: results.append(at.run(ENDLESS, timeout=100)))  # type: ignore[misc]
+            for at in (first, second)
+        ]
+        for run in runs:
+            run.start()
+        busy(first)
+        busy(second)
+        for at in (first, second):
+            while not at.cancel():
+                pause()
+        for run in runs:
+            run.join()
+        assert [result.outcome for result in results] == ["cancelled", "cancelled"]
+        assert first.run("1").value == second.run("1").value == 1
+
+
+def test_what_a_listener_raises_stops_the_step(there: Sandbox) -> None:
+    def fails(_: str) -> None:
+        raise LookupError("enough")
+
+    with there.session() as session:
+        with pytest.raises(LookupError, match="enough"):
+            session.run(f"x = 1\nprint('now')\n{ENDLESS}", timeout=100, on_output=fails)
+        assert session.get("x") is None
+
+
+def test_on_an_event_loop(door: Doors) -> None:
+    async def main() -> None:
+        async with async_connect(**door) as sandbox:
+            assert isinstance(sandbox, AsyncSandbox)
+            assert (await sandbox.run("input()", stdin="a")).value == "a"
+            async with sandbox.session() as session:
+                await session.set("x", b"1")
+                endless = asyncio.create_task(session.run(f"x = 2\n{ENDLESS}", timeout=100))
+                while await asyncio.to_thread(is_free, session):
+                    pass
+                endless.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await endless
+                assert await session.get("x") == b"1"
+                stream = session.stream("print('a')\nprint('b')\nx")
+                assert "".join([text async for text in stream]) == "a\nb\n" and stream.result.value == b"1"
+                async for _ in session.stream(f"print('a')\n{ENDLESS}", timeout=100):
+                    break
+                (branch,) = await session.branch()
+                assert await branch.get("x") == b"1"
+            assert [result.value async for result in sandbox.map(["1", "2"])] == [1, 2]
+        again = await async_connect(**door)
+        assert (await again.run("1")).ok
+        await again.close()
+
+    def is_free(session: Any) -> bool:
+        try:
+            session.checkpoints()
+            session.write_file("x", b"")
+        except SessionBusy:
+            return False
+        return True
+
+    asyncio.run(main())
+
+
+def test_a_policy_is_asked_for_by_its_name(door: Doors) -> None:
+    with connect(**door, policy="calculator") as sandbox:
+        assert sandbox.policy.name == "calculator" and sandbox.run("import os").outcome == "rejected"
+        with pytest.raises(WorkspaceError):
+            sandbox.session().write_file("x", b"")
+    with pytest.raises(PolicyError, match="no policy is called 'nope' here"):
+        connect(**door, policy="nope")
+
+
+def test_it_opens_again_after_it_was_closed(door: Doors) -> None:
+    sandbox = connect(**door)
+    session = sandbox.session()
+    sandbox.close()
+    sandbox.close()
+    with pytest.raises(SandboxError):
+        sandbox.run("1")
+    with pytest.raises(SandboxError):
+        session.run("1")
+    session.close()
+    assert sandbox.reopen().run("1").value == 1
+    sandbox.close()
+
+
+OFFLINE = [one for one in programs() if not one.needs]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_public_programs_come_to_the_same(part: int, sandbox_for: Callable[[str], Sandbox]) -> None:
+    """Step by step what the stored outcomes say; else what they come to here."""
+    with connect(command=command("calculator")) as calculator, connect(command=command("standard")) as standard:
+        for one in OFFLINE[part::4]:
+            there = calculator if one.profile == "calculator" else standard
+            stored = json.loads((DIRECTORY / f"{one.name}.expected").read_text(encoding="utf-8"))["steps"]
+            if (found := outcomes(one, there)) != [{key: step[key] for key in found[0]} for step in stored]:
+                assert found == outcomes(one, sandbox_for(there.policy.name)), one.name
+
+
+def outcomes(program: Program, sandbox: Sandbox) -> list[dict[str, Any]]:
+    with sandbox.session() as session:
+        return [told(session.run(step, timeout=60)) for step in program.steps]
+
+
+def test_nothing_of_it_is_imported_by_the_package() -> None:
+    assert {"connect", "async_connect"} <= set(safeexec.__all__)

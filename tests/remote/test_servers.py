@@ -1,0 +1,257 @@
+"""Servers that are no servers, lie, fall silent or die: the client says so, hangs nowhere and leaves nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import create_server
+from typing import Any
+
+import psutil
+import pytest
+
+from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
+from safeexec.remote.calls import raised
+from tests.footprint import pause
+from tests.remote.doors import TOKEN, command, http_server
+
+LIAR = """
+import json, sys
+ANSWERS = json.loads(sys.argv[1])
+for line in sys.stdin:
+    call = json.loads(line)
+    for answer in ANSWERS.get(call["method"], [{"result": {}}]):
+        message = answer if "method" in answer else {"id": call["id"], **answer}
+        print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+"""
+
+
+def policy() -> Any:
+    with connect(command=command()) as sandbox:
+        return {"policy": sandbox.policy.content()}
+
+
+@pytest.fixture(scope="module")
+def content() -> Any:
+    return policy()
+
+
+def liar(content: Any, **answers: Any) -> list[str]:
+    """A server that answers every method with what it is told here."""
+    table = {
+        "sandbox.policy": [{"result": content}],
+        "sandbox.protection": [{"result": {"protection": []}}],
+        "sandbox.session": [{"result": {"session": "S"}}],
+        **{name.replace("_", ".", 1): answer for name, answer in answers.items()},
+    }
+    return [sys.executable, "-c", LIAR, json.dumps(table)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (["/nowhere/safeexec"], SandboxClosed),
+        (["true"], SandboxClosed),
+        (["echo", "welcome to this host"], SandboxError),
+        (["cat"], SandboxError),
+        (["cat", "/dev/zero"], ProtocolError),
+        (["yes"], ProtocolError),
+        (["yes", '{"id": 1, "result": 1}'], ProtocolError),
+        (["yes", '{"id": null, "error": {"message": "no"}}'], ProtocolError),
+        (["yes", "[" * 1000], ProtocolError),
+        ([*command(), "--policy", "nope"], SandboxClosed),
+    ],
+)
+def test_what_is_no_server_is_an_error(wrong: list[str], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        connect(command=wrong)
+
+
+RESULT = {"outcome": "ok", "ok": True}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"result": None},
+        {"result": []},
+        {"result": {}},
+        {"result": RESULT | {"outcome": "fine"}},
+        {"result": RESULT | {"stdout": 1}},
+        {"result": RESULT | {"value": {"type": "encoded", "base64": "?"}}},
+        {"result": RESULT | {"value": {"type": "encoded", "base64": "zzzz"}}},
+        {"result": RESULT | {"displays": [{"data": {"image/png": "?"}}]}},
+        {"result": RESULT | {"displays": [1]}},
+        {"result": RESULT | {"error": {"type": "X"}}},
+        {"error": {"code": 1}},
+        {"error": {"data": {"type": "StepFailed"}, "message": "x"}},
+        {"error": {"data": {"type": "KeyboardInterrupt"}, "message": 7}},
+        {},
+    ],
+    ids=json.dumps,
+)
+def test_a_lie_is_an_error_of_ours(content: Any, answer: Any) -> None:
+    with connect(command=liar(content, session_run=[answer])) as sandbox:
+        session = sandbox.session()
+        with pytest.raises(SandboxError):
+            session.run("1")
+
+
+def test_events_that_are_none_are_errors_too(content: Any) -> None:
+    for params in ({}, {"stream": "x", "text": "y"}, {"stream": "stdout", "text": 1}):
+        told = {"method": "session.output", "params": {"session": "S", **params}}
+        with connect(command=liar(content, session_run=[told, {"result": RESULT}])) as sandbox:
+            session = sandbox.session()
+            with pytest.raises(SandboxError):
+                session.run("1", on_output=print)
+
+
+def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None:
+    sandbox = connect(command=command())
+    session = sandbox.session()
+    (server,) = psutil.Process().children()
+    family = [server, *server.children(recursive=True)]
+    killer = threading.Timer(0.2, server.send_signal, [signal.SIGKILL])
+    killer.start()
+    with pytest.raises(SandboxClosed, match="has ended"):
+        session.run("while True: pass", timeout=60)
+    killer.join()
+    with pytest.raises(SandboxClosed):
+        sandbox.run("1")
+    assert sandbox.open().run("1").value == 1
+    sandbox.close()
+    assert not psutil.wait_procs(family, timeout=60)[1]
+
+
+def test_closing_it_stops_what_still_runs() -> None:
+    sandbox = connect(command=command())
+    session = sandbox.session()
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            session.run("while True: pass", timeout=60)
+        except SandboxClosed as error:
+            failed.append(error)
+
+    running = threading.Thread(target=run)
+    running.start()
+    while not session._core._sandbox._wire._calls._asked:  # type: ignore[attr-defined]
+        pause()
+    family = psutil.Process().children(recursive=True)
+    sandbox.close()
+    running.join()
+    assert len(failed) == 1 and not psutil.wait_procs(family, timeout=60)[1]
+
+
+def test_one_that_nobody_holds_any_more_ends() -> None:
+    connect(command=command()).run("1")
+    assert not psutil.wait_procs(psutil.Process().children(), timeout=60)[1]
+
+
+def test_a_program_that_ends_without_a_word_leaves_nothing() -> None:
+    source = f"import safeexec\nprint(safeexec.connect(command={command()!r}).session().run('6 * 7').value)"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("42\n", "", 0)
+
+
+def test_a_fork_does_not_use_what_its_parent_connected() -> None:
+    with connect(command=command()) as sandbox:
+        child = os.fork()
+        if not child:
+            try:
+                sandbox.session()
+            except SandboxClosed:
+                sandbox.close()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert sandbox.run("1").value == 1
+
+
+# HTTP
+
+
+def test_a_wrong_token_is_an_error() -> None:
+    with http_server() as url:
+        for token in (None, "", "another"):
+            with pytest.raises(SandboxError, match="a token is needed"):
+                connect(url, token)
+        with connect(url, TOKEN) as sandbox:
+            assert sandbox.run("1").value == 1
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x", "http://", "file:///etc/passwd", ""])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(ValueError, match="no address"):
+        connect(url, "x")
+
+
+def test_one_of_the_two_is_needed() -> None:
+    for wrong in ({}, {"url": "http://x", "command": ["x"]}):
+        with pytest.raises(TypeError, match="the url of a server, or command="):
+            connect(**wrong)
+
+
+@contextmanager
+def saying(answer: bytes) -> Iterator[str]:
+    """A server that answers whatever is asked with these bytes, and closes."""
+    with create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(1 << 20)
+                    connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(2)
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>",
+        b'HTTP/1.1 400 Bad\r\nContent-Length: 13\r\n\r\n{"message":7}',
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: x\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: x\r\ndata: {}\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: result\r\ndata: x\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+    ],
+)
+def test_what_speaks_http_and_is_no_server_of_ours(answer: bytes) -> None:
+    with saying(answer) as url, pytest.raises(SandboxError):
+        connect(url, TOKEN)
+
+
+def test_nobody_listens() -> None:
+    with create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    with pytest.raises(SandboxClosed, match="does not answer"):
+        connect(f"http://127.0.0.1:{port}", TOKEN)
+
+
+def test_exceptions_are_those_of_safeexec_and_no_others() -> None:
+    assert type(raised("PolicyError", "x")).__name__ == "PolicyError"
+    for kind in ("SystemExit", "StepFailed", "object", "", None, 7):
+        assert type(raised(kind, "x")) is SandboxError
+    assert len(str(raised("PolicyError", "x" * 1_000_000))) == 20_000
