@@ -50,6 +50,10 @@ class Entry(NamedTuple):
 
 
 Snapshot = dict[str, Entry]
+Marks = dict[str, tuple[int, int, int, int]]
+"""The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
+one is the kernel's, so that setting the other back hides nothing.
+"""
 
 
 class Stored:
@@ -433,6 +437,25 @@ class Workspace:
         self._last = snapshot
         return snapshot
 
+    @property
+    def marks(self) -> Marks:
+        """The files as they were when they were last looked at, or brought back."""
+        return {path: entry.mark for path, entry in self._last.items() if stat.S_ISREG(entry.mode)}
+
+    def marks_now(self) -> Marks:
+        """The files as they are, without a snapshot. Raises `WorkspaceError` for more than there may be."""
+        if (lost := self._lost()) is not None:
+            raise WorkspaceError(lost)
+        return {path: _mark(info) for path, info in self.listing().items() if stat.S_ISREG(info.st_mode)}
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it: then no look at it takes long."""
+        try:
+            with self._opened() as top, os.scandir(top) as entries:
+                return next(entries, None) is None
+        except OSError:
+            return False
+
     def restore(self, snapshot: Snapshot) -> list[str]:
         """Make the files what they were: changed and deleted ones come back, new ones go.
 
@@ -493,10 +516,14 @@ class Workspace:
         """What lies beside the workspace, where it may write as well: temporary files of commands."""
         return _walk(self._region.fd, skip={WORKSPACE, *self._region.inner})
 
-    def undo(self) -> None:
-        """Make the files what they were when they were last looked at, and remove what lies beside them."""
-        self.restore(self._last)
-        self._remove_beside()
+    def snapshot_or_undo(self) -> Snapshot:
+        """The files as they are now. Where that is too much nothing is copied: they become what they were when they
+        were last looked at, and what lies beside them is removed.
+        """
+        if self.over(self._lineage.max_bytes, self._lineage.max_files) is not None:
+            self.restore(self._last)
+            self._remove_beside()
+        return self.snapshot()
 
     def _remove_beside(self) -> None:
         self._region.give_access()

@@ -15,11 +15,14 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.errors import WorkspaceError
 from safeexec.results import FileChange
 from safeexec.text import printable
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Marks
 
 MAX_FILES = 10_000
 MAX_DEPTH = 32
@@ -34,9 +37,6 @@ class FileInfo(NamedTuple):
 
     name: str
     size: int
-    modified_ns: int
-    identity: tuple[int, int, int]
-    """Device, inode and time of the last change of the inode: what a guest cannot set back."""
 
 
 def list_files(directory: int | str, *, max_files: int = MAX_FILES) -> list[FileInfo]:
@@ -111,21 +111,12 @@ def write_file(
             raise _refused(name, error) from None
 
 
-def snapshot(directory: int | str, *, max_files: int = MAX_FILES) -> dict[str, FileInfo]:
-    """The files as they are, for `changed_since`."""
-    return {info.name: info for info in list_files(directory, max_files=max_files)}
-
-
-def changed_since(before: dict[str, FileInfo], after: dict[str, FileInfo]) -> tuple[FileChange, ...]:
-    """Files created, changed and deleted between two snapshots, sorted by name.
-
-    A file is changed when its size, inode or change time differs; the change time is the kernel's, so setting the
-    modification time back hides nothing.
-    """
+def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
+    """Files created, changed and deleted between two looks at a workspace, sorted by name."""
     changes = [
-        FileChange(name, "changed" if name in before else "created", info.size, _type(name))
-        for name, info in after.items()
-        if before.get(name) != info
+        FileChange(name, "changed" if name in before else "created", mark[1], _type(name))
+        for name, mark in after.items()
+        if before.get(name) != mark
     ]
     changes += [FileChange(name, "deleted", 0, _type(name)) for name in before if name not in after]
     return tuple(sorted(changes, key=lambda change: change.name))
@@ -149,8 +140,7 @@ def _walk(top: int, prefix: str, depth: int) -> Iterator[FileInfo]:
         except OSError:
             continue
         if stat.S_ISREG(info.st_mode):
-            identity = (info.st_dev, info.st_ino, info.st_ctime_ns)
-            yield FileInfo(prefix + entry.name, info.st_size, info.st_mtime_ns, identity)
+            yield FileInfo(prefix + entry.name, info.st_size)
         elif stat.S_ISDIR(info.st_mode) and depth:
             directories.append(entry.name)
     for name in directories:

@@ -9,8 +9,9 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed, WorkspaceError
 from safeexec.host.session.channel import Channel
@@ -25,7 +26,7 @@ from safeexec.host.session.checkpoints import (
 from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import Runner
-from safeexec.host.waiting import Core, Wait
+from safeexec.host.waiting import Core, Wait, Work
 from safeexec.host.watch.memory import own_bytes, share_bytes
 from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
 from safeexec.host.watch.verdict import Verdict
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from safeexec.host.session.spare import Spare
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Policy
+
+R = TypeVar("R")
 
 PARK_SECONDS = 3.0
 """How long a copy may take to park once nothing is before it. If a stray holds the other end of its socket, it never
@@ -299,7 +302,7 @@ class Line:
             raise SessionClosed("the zygote of this sandbox died; reopen the sandbox")
         problems: list[str] = []
         if self.workspace is not None and state.files is not None:
-            problems = self.workspace.restore(state.files)
+            problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
         self.release(self.history.arrive(state))
         return problems
@@ -310,7 +313,7 @@ class Line:
         problems: list[str] = []
         if self.workspace is not None and state.files is not None:
             # First, for the copy opens its files again when it thaws.
-            problems = self.workspace.restore(state.files)
+            problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
             # What a branch goes back to may have been parked in the directory of the session that it came from.
             place = self.workspace.path
         # So it is with what it prints to, which another call of a fresh plugin may have had, too.
@@ -348,7 +351,7 @@ class Line:
         state = parent.history.current
         if parent.workspace is not None:
             try:
-                self.workspace = parent.workspace.branch(state.files)
+                yield from parent.on_files(partial(self._branch_files, parent.workspace, state.files), state.files)
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
@@ -365,16 +368,31 @@ class Line:
         self._begin_group(channel, copy.lineage)
         return ready.notes
 
-    def files(self) -> Snapshot | None:
-        """The files as they are now; of a workspace that is over its limit those of the state as it was: the next step
-        ends with that.
+    def _branch_files(self, workspace: Workspace, files: Snapshot) -> None:
+        # Kept from here, where it is made: whoever waits for it may be interrupted meanwhile.
+        self.workspace = workspace.branch(files)
+
+    # Files
+
+    def on_files(self, call: Callable[[], R], coming: Snapshot | None = None) -> Core[R]:
+        """Do `call`, which walks or copies the files of the workspace, or brings those that are `coming`: off an event
+        loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
-        if self.workspace is None:
-            return None
+        assert self.workspace is not None
+        return call() if not coming and self.workspace.is_empty() else (yield Work(call))
+
+    def commit_with_files(self, tool_calls: int) -> Core[None]:
+        """What was begun is part of the session now, with the files as they are; of a workspace that is over its limit
+        with those of the state as it was: the next step ends with that. So it is if this is interrupted.
+        """
+        files = self.history.current.files
         try:
-            return self.workspace.snapshot()
+            if self.workspace is not None:
+                files = yield from self.on_files(self.workspace.snapshot)
         except WorkspaceError:
-            return self.history.current.files  # type: ignore[no-any-return]
+            pass
+        finally:
+            self.commit(files, tool_calls)
 
     # Ending
 

@@ -62,8 +62,7 @@ from safeexec.results import ErrorInfo, FileChange, Result, Rows, ToolCallRecord
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
-    from safeexec.host.files.workspace import Workspace
-    from safeexec.host.files.workspace_files import FileInfo
+    from safeexec.host.files.workspace import Marks, Workspace
     from safeexec.host.session.home import Home
     from safeexec.host.session.listeners import Callbacks
     from safeexec.host.session.spare import Spare
@@ -152,7 +151,7 @@ class SessionCore:
         self._turn = Turn()
         self._step: Step | None = None
         self._sources = Sources()
-        self._listing: dict[str, FileInfo] = {}
+        self._marks: Marks = {}
         """The workspace's files after the last step, to tell what the next one changes."""
         self._told_next: list[str] = []
         """Notes for the next result: what became of the state while nobody used it."""
@@ -246,7 +245,7 @@ class SessionCore:
             return
         if self.line.history.next is not None:
             self.sandbox.gate.announce_one(runner.pid)
-            self.line.commit(self.line.files(), len(self.tool_records))
+            yield from self.line.commit_with_files(len(self.tool_records))
         self._go(IDLE)
 
     def _take_back(self, runner: Runner) -> Core[None]:
@@ -280,8 +279,13 @@ class SessionCore:
         """The session has another process, and the files that go with it."""
         if self.line.history.current.memory is FRESH:
             self._sources.clear()
-        self._changed_files()
+        self._meet_files()
         self._go(IDLE)
+
+    def _meet_files(self) -> None:
+        """What the next step changes is told against the files that have been brought back."""
+        if self.line.workspace is not None and self.line.history.current.files is not None:
+            self._marks = self.line.workspace.marks
 
     def _lost_names(self) -> list[str]:
         """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it
@@ -634,7 +638,7 @@ class SessionCore:
         step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, control, given)
-            over = done if isinstance(done, Verdict) else self._over(step, number)
+            over = done if isinstance(done, Verdict) else (yield from self._over(step, number))
             # Whoever asked in time for its end, and was told that it runs, finds it ended.
             over = step.close() or over
         except (Gone, ProtocolError) as error:
@@ -681,15 +685,17 @@ class SessionCore:
     def _answer_tool(self, call: m.ToolCall, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
 
-    def _over(self, step: Step, number: int) -> Verdict | None:
+    def _over(self, step: Step, number: int) -> Core[Verdict | None]:
         """The verdict on a step that has filled the workspace between two looks. Its files are those of its state."""
         workspace = self.line.workspace
         if workspace is None:
             return None
-        if not number or self.policy.checkpoints == "off":
-            return self.line.files_over()
         try:
-            step.files = workspace.snapshot()
+            if number and self.policy.checkpoints != "off":
+                step.files = yield from self.line.on_files(workspace.snapshot)
+                step.marks = workspace.marks
+            else:
+                step.marks = yield from self.line.on_files(workspace.marks_now)
         except WorkspaceError as error:
             return Verdict("output", str(error))
         return None
@@ -702,7 +708,8 @@ class SessionCore:
         notes = result.notes
         if self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
-        files = self._changed_files() if line.workspace is not None else ()
+        files = self._changed_files(step) if line.workspace is not None else ()
+        self._marks = step.marks
         if files or notes is not result.notes:
             result = replace(result, files=files, notes=notes)
         return result
@@ -713,7 +720,8 @@ class SessionCore:
         if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
             return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
-        if line.workspace is not None and (files := self._changed_files()):
+        assert self._step is not None
+        if line.workspace is not None and (files := self._changed_files(self._step)):
             result = replace(result, files=files)
         notes = yield from self._take_out()
         return restored(result, notes, (yield from self._remaining()))
@@ -830,7 +838,7 @@ class SessionCore:
         line.make_room()
         if line.workspace is not None:
             try:
-                line.history.change_files(line.workspace.snapshot())
+                line.history.change_files((yield from line.on_files(line.workspace.snapshot)))
             except WorkspaceError as error:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
         self._go(ASKING)
@@ -915,7 +923,7 @@ class SessionCore:
             branch.toolbox = self.toolbox
             branch.label = self.label
             branch._sources = self._sources.copy()
-            branch._changed_files()
+            branch._meet_files()
             branch._go(IDLE)
             self.sandbox.session_opened(branch)
         except BaseException:
@@ -1014,8 +1022,10 @@ class SessionCore:
                 control.close()
         if control is not None:
             self.sandbox.gate.announce_one(runner.pid)
-        line.commit(line.files(), len(self.tool_records))
-        self._go(IDLE)
+        try:
+            yield from line.commit_with_files(len(self.tool_records))
+        finally:
+            self._go(IDLE)
         return answer  # type: ignore[no-any-return]
 
     @exclusive
@@ -1068,7 +1078,7 @@ class SessionCore:
             self._go(IDLE)
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
-            header, failed = self._header(answer, os.fstat(fd).st_size)
+            header, failed = self._header(answer, os.fstat(fd).st_size, (yield from self._saved_files()))
             yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
         finally:
             # The child may have kept it, and no limit counts what it holds.
@@ -1077,7 +1087,16 @@ class SessionCore:
             os.close(fd)
         return failed
 
-    def _header(self, answer: m.Saved, size: int) -> tuple[Any, dict[str, str]]:
+    def _saved_files(self) -> Core[dict[str, os.stat_result]]:
+        """What a saved state has of the workspace."""
+        if (workspace := self.line.workspace) is None:
+            return {}
+        try:
+            return (yield from self.line.on_files(workspace.listing))
+        except WorkspaceError as error:
+            raise StateFileError(f"the session could not be saved: {error}") from None
+
+    def _header(self, answer: m.Saved, size: int, files: dict[str, os.stat_result]) -> tuple[Any, dict[str, str]]:
         """What a state file says of itself, and the names that are not in it."""
         from safeexec.host.files import state_file
 
@@ -1088,10 +1107,6 @@ class SessionCore:
                 f"the session could not be saved: its variables take {size >> 20} MiB, more than fit into a session "
                 f"(limits.memory_mb is {limit})"
             )
-        try:
-            files = self.line.workspace.listing() if self.line.workspace is not None else {}
-        except WorkspaceError as error:
-            raise StateFileError(f"the session could not be saved: {error}") from None
         for name in [name for name in files if not _is_text(name)]:
             del files[name]
             failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
@@ -1176,10 +1191,7 @@ class SessionCore:
             result = yield from commands.run(self.sandbox, argv, workspace, place, timeout, self.line.group)
         finally:
             self.commanding = False
-        limits = self.policy.limits
-        if workspace.over(limits.workspace_mb << 20, limits.workspace_files) is not None:
-            workspace.undo()  # and not copied
-        self.line.history.change_files(workspace.snapshot())
+        self.line.history.change_files((yield from self.line.on_files(workspace.snapshot_or_undo)))
         return result
 
     def read_file(self, name: str) -> bytes:
@@ -1200,9 +1212,8 @@ class SessionCore:
         assert workspace is not None
         limit = self.policy.limits.workspace_mb << 20
         workspace_files.write_file(directory, name, bytes(data), max_bytes=limit, owner=workspace.owner)
-        self.line.history.change_files(workspace.snapshot())
-        self._listing = workspace_files.snapshot(directory)
-        yield from ()
+        self.line.history.change_files((yield from self.line.on_files(workspace.snapshot)))
+        self._marks = workspace.marks
 
     def list_files(self) -> list[str]:
         """The names of the regular files of the workspace, sorted."""
@@ -1220,14 +1231,11 @@ class SessionCore:
             )
         return self.line.workspace.path
 
-    def _changed_files(self) -> tuple[FileChange, ...]:
-        """The files that the last step created, changed and deleted."""
-        if self.line.workspace is None:
-            return ()
+    def _changed_files(self, step: Step) -> tuple[FileChange, ...]:
+        """The files that a step has created, changed and deleted."""
         from safeexec.host.files import workspace_files
 
-        before, self._listing = self._listing, workspace_files.snapshot(self.line.workspace.path)
-        return workspace_files.changed_since(before, self._listing)
+        return workspace_files.changed_since(self._marks, step.marks)
 
 
 def _is_text(name: str) -> bool:

@@ -24,6 +24,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from msgspec import Struct
 
+    from safeexec.host.files.workspace import Marks
     from safeexec.host.session.standard_input import StandardInput
 
 AnswerTool = Callable[[m.ToolCall, "float | None"], Core[m.ToolReply]]
@@ -61,6 +62,7 @@ class Step:
         "files",
         "in_tool",
         "listening",
+        "marks",
         "number",
         "value",
         "wall",
@@ -82,6 +84,8 @@ class Step:
         self.value: Any = None
         self.files: Any = None
         """The files of the state after it."""
+        self.marks: Marks = {}
+        """The same, to tell what has changed."""
         self.wall = self.cpu = 0.0
         self._line = line
         self._runner = runner

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from safeexec.errors import WorkspaceError
-from safeexec.host.files.workspace_files import changed_since, list_files, read_file, snapshot, write_file
+from safeexec.host.files.workspace import Workspace, WorkspaceRoot
+from safeexec.host.files.workspace_files import changed_since, list_files, read_file, write_file
 
 
 @pytest.fixture
@@ -24,6 +26,15 @@ def outside(tmp_path: Path) -> Path:
 def top(tmp_path: Path) -> str:
     (tmp_path / "workspace").mkdir()
     return str(tmp_path / "workspace")
+
+
+@pytest.fixture
+def workspace() -> Iterator[Workspace]:
+    root = WorkspaceRoot()
+    workspace = root.lineage(1 << 20, 100)
+    yield workspace
+    workspace.close()
+    root.close()
 
 
 def test_written_files_are_read_and_listed(top: str) -> None:
@@ -132,10 +143,11 @@ def test_depth_and_number_are_bounded(top: str) -> None:
     assert len(list_files(top, max_files=5)) == 5
 
 
-def test_changes_between_two_snapshots(top: str) -> None:
+def test_changes_between_two_looks(workspace: Workspace) -> None:
+    top = workspace.path
     for name in ("same.txt", "grown.csv", "replaced.png", "touched", "gone"):
         write_file(top, name, b"1")
-    before = snapshot(top)
+    before = workspace.marks_now()
     with open(f"{top}/grown.csv", "ab") as file:
         file.write(b"2")
     write_file(top, "replaced.png", b"1")
@@ -144,7 +156,7 @@ def test_changes_between_two_snapshots(top: str) -> None:
     os.utime(f"{top}/touched", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     os.unlink(f"{top}/gone")
     write_file(top, "new/table.parquet", b"123")
-    told = [(change.name, change.change, change.size) for change in changed_since(before, snapshot(top))]
+    told = [(change.name, change.change, change.size) for change in changed_since(before, workspace.marks_now())]
     assert told == [
         ("gone", "deleted", 0),
         ("grown.csv", "changed", 2),
@@ -152,4 +164,6 @@ def test_changes_between_two_snapshots(top: str) -> None:
         ("replaced.png", "changed", 1),
         ("touched", "changed", 1),
     ]
-    assert {change.type for change in changed_since(before, snapshot(top))} >= {"image/png", "text/csv"}
+    workspace.snapshot()
+    assert workspace.marks == workspace.marks_now()
+    assert {change.type for change in changed_since(before, workspace.marks)} >= {"image/png", "text/csv"}
