@@ -388,7 +388,7 @@ class SandboxCore:
                 self._policies[key] = policy
         return policy
 
-    def restore(self, path: str | os.PathLike[str], trust: str) -> Core[SessionCore]:
+    def restore(self, path: str | os.PathLike[str], trust: str, timeout: float | None) -> Core[SessionCore]:
         """A session that goes on from a saved state. Raises `StateFileError`."""
         from safeexec.host.files import state_file
 
@@ -403,7 +403,7 @@ class SandboxCore:
             try:
                 if session.workspace is not None:
                     yield Work(partial(state_file.put_back, session.workspace, saved))
-                yield from session.load(saved.payload)
+                yield from session.load(saved.payload, timeout)
             except BaseException:
                 yield from session.close()
                 raise

@@ -133,12 +133,16 @@ class AsyncSandbox:
         return await drive(self._core.command(argv, cwd, timeout))
 
     async def restore(
-        self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed"
+        self,
+        path: str | os.PathLike[str],
+        *,
+        trust: Literal["signed", "kernel-only"] = "signed",
+        timeout: float | None = None,
     ) -> AsyncSession:
         """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as
         `Sandbox.restore`.
         """
-        return AsyncSession(await drive(self._core.restore(path, trust)))
+        return AsyncSession(await drive(self._core.restore(path, trust, timeout)))
 
     async def plugin(
         self,
@@ -329,7 +333,9 @@ class AsyncSession:
         )
 
     def cancel(self) -> bool:
-        """Stop the running step, from another task or thread. Its state is restored. Whether a step was running."""
+        """Stop the running step, or `save`, from another task or thread. Its state is restored. Whether one was
+        running.
+        """
         return self._core.cancel()
 
     # State
@@ -392,9 +398,9 @@ class AsyncSession:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
         return await drive(self._core.command(argv, cwd, timeout))
 
-    async def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
+    async def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> dict[str, str]:
         """Write the variables and files to `path`, signed with this host's key; as `Session.save`."""
-        return await drive(self._core.save(path), undo=False)
+        return await drive(self._core.save(path, timeout), undo=False)
 
     # Files and protection
 

@@ -174,14 +174,21 @@ class Sandbox:
         """
         return drive(self._core.command(argv, cwd, timeout))
 
-    def restore(self, path: str | os.PathLike[str], *, trust: Literal["signed", "kernel-only"] = "signed") -> Session:
+    def restore(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        trust: Literal["signed", "kernel-only"] = "signed",
+        timeout: float | None = None,
+    ) -> Session:
         """A session that goes on from a state that `Session.save` wrote.
 
         A file that this host did not sign, or that was saved under another policy, is code of unknown origin: it needs
-        ``trust="kernel-only"`` and a policy without a language layer. Raises `StateFileError` for a damaged, foreign or
-        newer file, and for one that holds more than the policy's limits allow.
+        ``trust="kernel-only"`` and a policy without a language layer. The limits of a step hold; `timeout` is its limit
+        in seconds. Raises `StateFileError` for a damaged, foreign or newer file, and for one that holds or takes more
+        than the policy's limits allow.
         """
-        return Session(drive(self._core.restore(path, trust)))
+        return Session(drive(self._core.restore(path, trust, timeout)))
 
     def plugin(
         self,
@@ -350,7 +357,7 @@ class Session:
         return drive(self._core.sql(query, name, timeout))
 
     def cancel(self) -> bool:
-        """Stop the running step, from another thread. Its state is restored. Whether a step was running."""
+        """Stop the running step, or `save`, from another thread. Its state is restored. Whether one was running."""
         return self._core.cancel()
 
     # State
@@ -417,12 +424,13 @@ class Session:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
         return drive(self._core.command(argv, cwd, timeout))
 
-    def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
+    def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> dict[str, str]:
         """Write the variables and files to `path`, signed with this host's key. The session goes on.
 
+        The limits of a step hold while guest code pickles itself, and `cancel`; `timeout` is its limit in seconds.
         Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
         """
-        return drive(self._core.save(path))
+        return drive(self._core.save(path, timeout))
 
     # Files and protection
 

@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+A = TypeVar("A", m.Saved, m.Done)
+"""The answer to a request."""
 
 RECOVER_SECONDS = 1.0
 """How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
@@ -79,7 +81,6 @@ NAMES_SECONDS = 3.0
 """How long a process that was brought back may take to name its variables."""
 COMPACT_SECONDS = 0.5
 """How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
-SAVE_SECONDS = 300.0
 NAMES = 10_000
 """Names that a saved state's header tells of at most."""
 NAME_LENGTH = 200
@@ -999,24 +1000,23 @@ class SessionCore:
     @exclusive
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
         try:
-            answer = yield from self._tell(request)
+            answer = yield from self._tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds))
         except (Gone, ProtocolError) as error:
             yield from self._lost(error)
         if answer.problem:
             raise KeyError(answer.problem)
 
-    def _tell(self, request: m.Assign | m.Remove | m.Load, fd: int = -1) -> Core[m.Done]:
-        """Have the process change its variables: another version of the state that the session is in."""
+    def _tell(self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]]) -> Core[m.Done]:
+        """Have the process change its variables: another version of the state that the session is in. `ask` is given
+        the descriptors that go with the request.
+        """
         line = self.line
         runner = yield from self._living()
         control = line.promise(line.history.current.step, change=True)
         self._go(ASKING)
         fds = () if control is None else (control.fileno(),)
         try:
-            if fd < 0:
-                answer = yield from runner.ask(request, m.Done, fds=fds)
-            else:
-                answer = yield from self._watched(runner, request, (*fds, fd))
+            answer = yield from ask(runner, fds)
         finally:
             if control is not None:
                 control.close()
@@ -1026,7 +1026,7 @@ class SessionCore:
             yield from line.commit_with_files(len(self.tool_records))
         finally:
             self._go(IDLE)
-        return answer  # type: ignore[no-any-return]
+        return answer
 
     @exclusive
     def _ask(self, request: Any, kind: type) -> Core[Any]:
@@ -1055,26 +1055,26 @@ class SessionCore:
 
     # Durable states
 
-    def _save_seconds(self) -> float:
-        """How long saving and restoring may take: pickling runs code of the guest, which no step could run longer."""
-        return min(SAVE_SECONDS, self.policy.limits.max_wall_seconds)
-
     @exclusive
-    def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
+    def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
         """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved,
-        and why.
+        and why. Pickling runs code of the guest: the limits of a step hold.
         """
         from safeexec.host.files import state_file
 
+        limit = self._timeout(timeout)
         key, target = state_file.signing_key(), state_file.target(path)
         runner = yield from self._living()
         fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             self._go(ASKING)
             try:
-                answer = yield from runner.ask(m.Save(), m.Saved, self._save_seconds(), (fd,))
+                answer = yield from self._watched(runner, m.Save(), m.Saved, (fd,), limit)
             except (Gone, ProtocolError) as error:
                 yield from self._lost(error)
+            if isinstance(answer, Verdict):
+                became = "; ".join([answer.message, "the session was restored", *(yield from self._take_out())])
+                raise StateFileError(f"the session could not be saved: {became}")
             self._go(IDLE)
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
@@ -1134,25 +1134,34 @@ class SessionCore:
         return open_beneath(self.line.workspace.path, name, os.O_RDONLY)
 
     @exclusive
-    def load(self, fd: int) -> Core[None]:
+    def load(self, fd: int, timeout: float | None) -> Core[None]:
         """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
-        holds it.
+        holds it, under the limits of a step.
         """
+        limit = self._timeout(timeout)
         try:
-            answer = yield from self._tell(m.Load(), fd)
+            answer = yield from self._tell(lambda runner, fds: self._load(runner, (*fds, fd), limit))
         except (Gone, ProtocolError) as error:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
 
-    def _watched(self, runner: Runner, request: m.Assign | m.Remove | m.Load, fds: tuple[int, ...]) -> Core[m.Done]:
-        """Send what runs guest code and is no step, and wait for its end; the limits of a step hold, and `cancel`.
-        Raises `StateFileError` when one ends it: the process is left as it is then.
+    def _load(self, runner: Runner, fds: tuple[int, ...], seconds: float) -> Core[m.Done]:
+        answer = yield from self._watched(runner, m.Load(), m.Done, fds, seconds)
+        if isinstance(answer, Verdict):
+            raise StateFileError(f"the state could not be restored: {answer.message}")
+        return answer
+
+    def _watched(
+        self, runner: Runner, request: m.Save | m.Load, kind: type[A], fds: tuple[int, ...], seconds: float
+    ) -> Core[A | Verdict]:
+        """Send what runs guest code and is no step, and wait for its answer; the limits of a step hold, and `cancel`.
+        A `Verdict` when one ends it: the process is left as it is then. Raises `Gone` or `ProtocolError`.
         """
         line, channel = self.line, runner.channel
         line.out.begin()
         line.err.begin()
-        watch = self._watch(runner, self.policy.limits.wall_seconds)
+        watch = self._watch(runner, seconds)
         step = self._step = Step(0, line, runner, watch, self._answer_tool, NOBODY)
         try:
             yield from channel.send(request, fds)
@@ -1163,11 +1172,12 @@ class SessionCore:
                     if step.verdict is None:
                         raise
                     continue
-                if isinstance(answer, m.Done):
+                if isinstance(answer, kind):
                     return answer
                 if answer is not None:
-                    raise ProtocolError(f"{type(answer).__name__} came instead of Done")
-            raise StateFileError(f"the state could not be restored: {verdict.message}")
+                    raise ProtocolError(f"{type(answer).__name__} came instead of {kind.__name__}")
+            yield from step.secure(FREEZE_SECONDS)
+            return verdict
         finally:
             step.close()
 

@@ -137,3 +137,40 @@ def test_files_are_saved_and_restored_beside_the_loop(tmp_path: Path, monkeypatc
 
     asyncio.run(main())
     assert threads and threading.get_ident() not in threads
+
+
+def test_the_files_of_a_step_are_looked_at_beside_the_loop_and_an_empty_workspace_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "00" * 32)
+    from safeexec.host.files.workspace import Workspace
+
+    threads: dict[str, set[int]] = {}
+    for name in ("snapshot", "restore", "branch", "listing", "snapshot_or_undo"):
+        plain = getattr(Workspace, name)
+
+        def noted(*args: Any, name: str = name, plain: Any = plain) -> Any:
+            threads.setdefault(name, set()).add(threading.get_ident())
+            return plain(*args)
+
+        monkeypatch.setattr(Workspace, name, noted)
+    loop = threading.get_ident()
+
+    async def main() -> None:
+        async with AsyncSandbox("data-analysis", spare=0) as sandbox, sandbox.session() as session:
+            await session.run("1 + 1")
+            assert threads.pop("snapshot") == {loop}, "a thread costs more than a look at nothing"
+            await session.run("open('a.txt', 'w').write('1')")
+            await session.set("x", 1)
+            await session.checkpoint("there")
+            threads.clear()
+            (branch,) = await session.branch(1)
+            assert [file.name for file in (await session.run("open('b.txt', 'w').write('2')")).files] == ["b.txt"]
+            await session.rollback()
+            assert session.list_files() == ["a.txt"] == branch.list_files()
+            await session.save(tmp_path / "state")
+            await branch.close()
+            assert threads.keys() == {"snapshot", "restore", "branch", "listing"}
+            assert not any(loop in found for found in threads.values())
+
+    asyncio.run(asyncio.wait_for(main(), 60))

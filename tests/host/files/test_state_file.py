@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 import msgspec
 import pytest
 
-from safeexec import Policy, Sandbox, Session, StateFileError
+from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, Session, SessionClosed, StateFileError
 from safeexec.host.files import state_file
+from safeexec.host.sandbox import SandboxCore
+from safeexec.host.session.session import SessionCore
 
 OpenSession = Callable[..., Session]
 
@@ -255,6 +260,9 @@ def test_more_than_a_state_may_hold_is_told_with_what_is_large(
 
 
 ENDLESS = "class X:\n    def __setstate__(self, state):\n        while True:\n            pass\nx = X()\nx.a = 1"
+"""What restores for ever."""
+ENDLESS_STATE = "class X:\n    def __getstate__(self):\n        while True:\n            pass\nx = X()"
+"""What is saved for ever."""
 
 
 def test_restoring_obeys_the_limits_of_a_step(tmp_path: pathlib.Path) -> None:
@@ -268,6 +276,145 @@ def test_restoring_obeys_the_limits_of_a_step(tmp_path: pathlib.Path) -> None:
             sandbox.restore(tmp_path / "state")
         assert monotonic() - started < policy.limits.max_wall_seconds / 2
         assert sandbox.run("1 + 1").value == 2
+
+
+SPENDS = {
+    "time": ({"wall_seconds": 2.0}, "stopped after its limit of 2 s"),
+    "processor": ({"cpu_seconds": 1.0, "wall_seconds": 60.0}, r"limits\.cpu_seconds"),
+}
+
+
+@pytest.mark.parametrize("what", SPENDS)
+def test_saving_obeys_the_limits_of_a_step_and_the_session_goes_on(tmp_path: pathlib.Path, what: str) -> None:
+    limits, told = SPENDS[what]
+    policy = Policy.load("standard").replace(limits={"max_wall_seconds": 60.0, **limits})
+    with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
+        session.run(f"kept = 1\n{ENDLESS_STATE}", timeout=60.0).check()
+        with pytest.raises(StateFileError, match=told):
+            session.save(tmp_path / "state")
+        assert not (tmp_path / "state").exists()
+        assert session.run("del x\nkept", timeout=60.0).value == 1
+        assert session.save(tmp_path / "state", timeout=60.0) == {} and (tmp_path / "state").exists()
+
+
+def test_a_caller_may_give_saving_and_restoring_more_time(tmp_path: pathlib.Path) -> None:
+    slow = "from time import sleep\nclass X:\n    def __getstate__(self):\n        sleep(2)\n        return {}\nx = X()"
+    policy = Policy.load("standard").replace(limits={"wall_seconds": 1.0, "max_wall_seconds": 60.0})
+    with Sandbox(policy) as sandbox, sandbox.session() as session:
+        session.run(slow, timeout=60.0).check()
+        with pytest.raises(StateFileError, match="limit of 1 s"):
+            session.save(tmp_path / "state")
+        assert not session.save(tmp_path / "state", timeout=60.0)
+        with pytest.raises(PolicyError, match="max_wall_seconds"):
+            session.save(tmp_path / "state", timeout=61.0)
+        with sandbox.restore(tmp_path / "state", timeout=60.0) as other:
+            assert "x" in other.namespace
+        with pytest.raises(PolicyError, match="max_wall_seconds"):
+            sandbox.restore(tmp_path / "state", timeout=0)
+
+
+def once_running(core: SessionCore) -> None:
+    """Wait until the session's guest code runs."""
+    deadline = monotonic() + 60
+    while not core.asks and monotonic() < deadline:
+        threading.Event().wait(0.01)
+    threading.Event().wait(0.1)
+
+
+def test_a_save_is_cancelled_from_another_thread(session: Session, tmp_path: pathlib.Path) -> None:
+    session.run(
+        "kept = 1\nclass X:\n    def __getstate__(self):\n        while True: pass\nx = X()", timeout=30
+    ).check()
+    told: list[bool] = []
+
+    def cancel() -> None:
+        once_running(session._core)
+        told.append(session.cancel())
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    with pytest.raises(StateFileError, match="cancelled by the host"):
+        session.save(tmp_path / "state", timeout=30)
+    thread.join()
+    assert told == [True] and session.get("kept") == 1 and not (tmp_path / "state").exists()
+
+
+@pytest.fixture
+def alone() -> Iterator[Sandbox]:
+    """A sandbox that has no other session."""
+    with Sandbox("standard") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def endless(sandbox: Sandbox, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A saved state that restores for ever."""
+    with sandbox.session() as session:
+        session.run(ENDLESS, timeout=30.0).check()
+        assert not session.save(tmp_path / "endless")
+    return tmp_path / "endless"
+
+
+def restoring(sandbox: SandboxCore) -> SessionCore:
+    """The one session of a sandbox, once it restores its state."""
+    deadline = monotonic() + 60
+    while not sandbox.open_sessions() and monotonic() < deadline:
+        threading.Event().wait(0.01)
+    (core,) = sandbox.open_sessions()
+    once_running(core)
+    return core
+
+
+@pytest.mark.parametrize("how", ["cancel", "close"])
+def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathlib.Path, how: str) -> None:
+    def stop() -> None:
+        core = restoring(alone._core)
+        core.cancel() if how == "cancel" else alone.close()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    with pytest.raises((StateFileError, SessionClosed), match=r"cancelled|closed"):
+        alone.restore(endless, timeout=60.0)
+    thread.join()
+    if how == "cancel":
+        assert not alone._core.open_sessions() and alone.run("1 + 1").value == 2
+
+
+def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathlib.Path) -> None:
+    pids: list[int] = []
+
+    def interrupt() -> None:
+        pids.extend(restoring(alone._core).pids())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        alone.restore(endless, timeout=60.0)
+    thread.join()
+    assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+    assert not alone._core.open_sessions() and alone.run("1 + 1").value == 2
+
+
+def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
+    async def main() -> None:
+        async with AsyncSandbox("standard") as own:
+            task = asyncio.create_task(own.restore(endless, timeout=60.0))
+            core = await asyncio.to_thread(restoring, own._core)
+            pids = list(core.pids())
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+            assert not own._core.open_sessions() and (await own.run("1 + 1")).value == 2
+            task = asyncio.create_task(own.restore(endless, timeout=60.0))
+            core = await asyncio.to_thread(restoring, own._core)
+            assert core.cancel()
+            with pytest.raises(StateFileError, match="cancelled by the host"):
+                await task
+            assert (await own.run("1 + 1")).value == 2
+
+    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 FORGED = {
