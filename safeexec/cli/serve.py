@@ -33,6 +33,12 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     http.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)")
     http.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 picks one (default: 8000)")
     http.add_argument("--allow-host", nargs="+", action="extend", metavar="NAME", help="other names of this server")
+    http.add_argument(
+        "--idle-seconds", type=float, default=1800, metavar="S", help="a session that rests longer is closed (1800)"
+    )
+    http.add_argument(
+        "--max-seconds", type=float, default=86400, metavar="S", help="a session that is older is closed (86400)"
+    )
     http.add_argument("--token-file", metavar="FILE", help="tenants, their tokens and quotas (YAML)")
     return parser
 
@@ -54,7 +60,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _over_http(offers: Service, options: argparse.Namespace) -> int:
     try:
-        from safeexec.servers.app import application
+        from safeexec.servers.app import Ages, application
         from safeexec.servers.running import serve
     except ImportError as error:
         raise SandboxError(f"{NEEDS} ({error})") from None
@@ -69,7 +75,8 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
         grants = {"": Grant(token=token)}
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
-    app = application(Tenancy(offers, grants), hosts_for(options.host, options.allow_host or ()))
+    hosts = hosts_for(options.host, options.allow_host or ())
+    app = application(Tenancy(offers, grants), hosts, Ages(options.idle_seconds, options.max_seconds))
     return serve(app, listen(options.port, options.host), token)
 
 

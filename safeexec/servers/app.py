@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 
-from safeexec.servers import e2b, judge
+from safeexec.servers import e2b, judge, openapi, sessions
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.requests import Refused, answer, refused
 from safeexec.servers.tenancy import Tenancy
@@ -33,35 +33,49 @@ OPEN = frozenset({"/healthz", "/readyz"})
 """What needs no token. Nothing of a tenant is told there."""
 
 
-def application(tenancy: Tenancy, hosts: Hosts) -> Guard:
+def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
     """Everything that `safeexec serve` offers over HTTP."""
     routes: list[BaseRoute] = [
         Route("/healthz", _healthz),
         Route("/readyz", _readyz),
         Route("/metrics", _metrics),
+        Route("/openapi.json", _openapi),
+        *sessions.routes(),
         *judge.routes(),
         *e2b.routes(),
     ]
-    return Guard(Router(routes, redirect_slashes=False), tenancy, hosts)
+    return Guard(Router(routes, redirect_slashes=False), tenancy, hosts, ages)
+
+
+class Ages(NamedTuple):
+    """How long a session is kept that nobody uses, and how long any: seconds."""
+
+    idle: float
+    most: float
 
 
 class Guard:
     """Lets in who may come in, and turns whatever goes wrong into an answer."""
 
-    def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts) -> None:
-        self._app, self._tenancy, self._hosts = app, tenancy, hosts
+    def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts, ages: Ages) -> None:
+        self._app, self._tenancy, self._hosts, self._ages = app, tenancy, hosts, ages
+        self._sweeping: asyncio.Task[None] | None = None
         self._boxes = e2b.Boxes()
+        self.routes = app.routes
 
     async def open(self) -> None:
         """Begin: nothing is served before."""
         await self._tenancy.open()
         await self._boxes.open()
+        self._sweeping = asyncio.create_task(sessions.sweep(self._tenancy.tenants, *self._ages))
 
     async def stop(self) -> None:
         await self._tenancy.stop()
 
     async def close(self) -> None:
         """End every session of every tenant."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         await self._tenancy.close()
         await self._boxes.close()
 
@@ -160,3 +174,8 @@ async def _metrics(request: Request) -> Response:
     """Counters for Prometheus."""
     tenancy: Tenancy = request.scope["tenancy"]
     return Response(tenancy.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+async def _openapi(request: Request) -> Response:
+    """This document."""
+    return answer(openapi.document(request.scope["app"].routes))

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 from urllib.parse import parse_qs, unquote
 
 from msgspec import Meta, Struct, field
+from msgspec.json import encode
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,7 +28,7 @@ from starlette.routing import BaseRoute, Route
 from safeexec import AsyncSession, SandboxError, WorkspaceError
 from safeexec.servers.cells import as_error, as_result, shown
 from safeexec.servers.grants import Tokens
-from safeexec.servers.requests import RETRY_SECONDS, Refused, answer, body_of, read
+from safeexec.servers.requests import RETRY_SECONDS, Refused, answer, body_of, read, takes
 from safeexec.servers.streaming import Put, Streamed, line
 from safeexec.servers.tenancy import Place, Tenant
 from safeexec.untrusted.forms import files_of
@@ -434,16 +435,16 @@ def _of_tenants() -> Iterator[BaseRoute]:
     """The SDKs call some below ``/v2``; all are at both places."""
     for version in ("", "/v2"):
         one = f"{version}/sandboxes/{{id}}"
-        yield Route(f"{version}/sandboxes", create, methods=["POST"])
+        yield Route(f"{version}/sandboxes", takes(NewSandbox)(create), methods=["POST"])
         yield Route(f"{version}/sandboxes", list_sandboxes, methods=["GET"])
         yield Route(one, detail, methods=["GET"])
         yield Route(one, kill, methods=["DELETE"])
-        yield Route(f"{one}/timeout", set_timeout, methods=["POST"])
-        yield Route(f"{one}/connect", connect, methods=["POST"])
-        yield Route(f"{one}/resume", resume, methods=["POST"])
+        yield Route(f"{one}/timeout", takes(Timeout)(set_timeout), methods=["POST"])
+        yield Route(f"{one}/connect", takes(Timeout)(connect), methods=["POST"])
+        yield Route(f"{one}/resume", takes(Timeout)(resume), methods=["POST"])
         yield Route(f"{one}/pause", pause, methods=["POST"])
-        yield Route(f"{one}/fork", fork, methods=["POST"])
-        yield Route(f"{one}/snapshots", take_snapshot, methods=["POST"])
+        yield Route(f"{one}/fork", takes(Fork)(fork), methods=["POST"])
+        yield Route(f"{one}/snapshots", takes(SnapshotRequest)(take_snapshot), methods=["POST"])
         yield Route(f"{one}/metrics", no_metrics, methods=["GET"])
     yield Route("/snapshots", list_snapshots, methods=["GET"])
     yield Route("/templates/{id}", drop_snapshot, methods=["DELETE"])
@@ -451,9 +452,9 @@ def _of_tenants() -> Iterator[BaseRoute]:
 
 def _of_sandboxes() -> Iterator[BaseRoute]:
     yield Route("/health", health, methods=["GET"])
-    yield Route("/execute", execute, methods=["POST"])
+    yield Route("/execute", takes(Cell)(execute), methods=["POST"])
     yield Route("/contexts", list_contexts, methods=["GET"])
-    yield Route("/contexts", create_context, methods=["POST"])
+    yield Route("/contexts", takes(NewContext)(create_context), methods=["POST"])
     yield Route("/contexts/{name}", remove_context, methods=["DELETE"])
     yield Route("/contexts/{name}/restart", restart_context, methods=["POST"])
     yield Route("/files", read_file, methods=["GET"])
@@ -475,9 +476,15 @@ async def create(request: Request) -> Response:
             raise Refused(400, f"{name} is not offered", "NotOffered")
     if asked.volumeMounts:
         raise Refused(400, "volumeMounts are not offered", "NotOffered")
-    boxes = _boxes(request)
-    box = await request.scope["tenancy"].while_there(request, boxes.create(request.scope["tenant"], asked))
-    return answer(box.told(), 201)
+    tenant: Tenant = request.scope["tenant"]
+
+    async def made() -> Response:
+        return answer((await _boxes(request).create(tenant, asked)).told(), 201)
+
+    identity = request.headers.get("idempotency-key")
+    work = made() if identity is None else tenant.answers.once(f"sandbox {identity[:255]}", encode(asked), made())
+    created: Response = await request.scope["tenancy"].while_there(request, work)
+    return created
 
 
 async def list_sandboxes(request: Request) -> Response:

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
 from safeexec.servers.cells import as_execution, data_of, shown, traceback_of
-from safeexec.servers.requests import Refused, answer, from_base64, read, to_base64
+from safeexec.servers.requests import Refused, answer, from_base64, read, takes, to_base64
 from safeexec.servers.tenancy import Tenancy, Tenant
 
 Files = dict[str, str | None]
@@ -53,9 +53,9 @@ class Batch(Struct):
 
 def routes() -> list[BaseRoute]:
     return [
-        Route("/run_code", run_code, methods=["POST"]),
-        Route("/run_jupyter", run_jupyter, methods=["POST"]),
-        Route("/execute_batch", execute_batch, methods=["POST"]),
+        Route("/run_code", takes(RunCode)(run_code), methods=["POST"]),
+        Route("/run_jupyter", takes(RunJupyter)(run_jupyter), methods=["POST"]),
+        Route("/execute_batch", takes(Batch)(execute_batch), methods=["POST"]),
     ]
 
 

@@ -7,7 +7,7 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +24,7 @@ from safeexec import (
 )
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Callable[..., Any])
 
 MAX_BODY = 64 << 20
 """Bytes of one body."""
@@ -58,7 +59,10 @@ class Refused(Exception):
             headers["WWW-Authenticate"] = "Bearer"
         if self.status in (408, 413):
             headers["Connection"] = "close"  # the rest of the body is not read
-        return answer({"code": self.status, "type": self.kind, "message": str(self)}, self.status, headers)
+        return answer(self.told(), self.status, headers)
+
+    def told(self) -> dict[str, Any]:
+        return {"code": self.status, "type": self.kind, "message": str(self)}
 
 
 def refused(error: Exception) -> Refused | None:
@@ -93,6 +97,16 @@ async def body_of(request: Request, most: int = MAX_BODY) -> bytes:
     except ClientDisconnect:
         raise Refused(400, "the body ended early") from None
     return b"".join(pieces)
+
+
+def takes(shape: type[Any]) -> Callable[[E], E]:
+    """Tells, for the description of the methods, which shape an endpoint reads."""
+
+    def told(endpoint: E) -> E:
+        endpoint.takes = shape  # type: ignore[attr-defined]
+        return endpoint
+
+    return told
 
 
 async def read(request: Request, kind: type[T]) -> T:

@@ -14,12 +14,14 @@ from safeexec.servers.tenancy import Tenancy
 
 Put = Callable[[bytes], None]
 Work = Callable[[Put], Awaitable[None]]
+SILENCE_SECONDS = 0.5
+"""After how long the head is sent where there is nothing to say yet."""
 
 
 class Streamed(Response):  # type: ignore[misc]
     """What `work` puts, piece by piece. It is cancelled when the client leaves, or takes no more.
 
-    The head is sent with the first piece (which may be empty), so work that fails before is answered as any other.
+    The head is sent with the first piece, or after half a second: work that fails before is answered as any other.
     """
 
     def __init__(self, request: Request, work: Work, media_type: str) -> None:
@@ -36,17 +38,27 @@ class Streamed(Response):  # type: ignore[misc]
         work = asyncio.ensure_future(self._work(pieces.put_nowait))
         work.add_done_callback(lambda _: pieces.put_nowait(None))
         try:
-            begun = False
-            while (piece := await pieces.get()) is not None:
-                if not begun:
-                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                    begun = True
+            piece = await self._first(pieces)
+            if piece is None:
+                await work
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            while piece is not None:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
+                piece = await pieces.get()
             await work
             await send({"type": "http.response.body", "body": b""})
         finally:
             work.cancel()
             await asyncio.wait({work})
+
+    @staticmethod
+    async def _first(pieces: asyncio.Queue[bytes | None]) -> bytes | None:
+        """The first piece, or an empty one after a while of silence."""
+        try:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                return await pieces.get()
+        except TimeoutError:
+            return b""
 
 
 def line(data: Any) -> bytes:

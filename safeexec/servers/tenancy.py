@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ from safeexec import AsyncSandbox, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.grants import Bucket, Grant, Tokens
 from safeexec.servers.metrics import Metrics
+from safeexec.servers.once import Answers
 from safeexec.servers.requests import RETRY_SECONDS, Refused
 from safeexec.servers.service import Service
 
@@ -46,6 +47,36 @@ class Place:
             self._tenant.memory_mb -= self._memory_mb
 
 
+class Rooms:
+    """The places of the sessions that clients hold by an id."""
+
+    def __init__(self) -> None:
+        self._rooms: dict[str, tuple[Place, float]] = {}
+
+    @contextmanager
+    def filled(self, places: list[Place]) -> Iterator[Callable[[list[str]], None]]:
+        """Places that become those of the sessions that are told; given back where none are."""
+
+        def hold(identities: list[str]) -> None:
+            for identity in identities:
+                self._rooms[identity] = (places.pop(), monotonic())
+
+        try:
+            yield hold
+        finally:
+            for place in places:
+                place.leave()
+
+    def since(self, identity: str, otherwise: float) -> float:
+        """When a session was opened (monotonic seconds)."""
+        return self._rooms[identity][1] if identity in self._rooms else otherwise
+
+    def leave(self, identity: str) -> None:
+        """Its session is closed. Harmless when that was told before."""
+        if identity in self._rooms:
+            self._rooms.pop(identity)[0].leave()
+
+
 class Tenant:
     """One tenant of a running server. A sandbox of its own for each policy: no two tenants share a zygote."""
 
@@ -56,7 +87,9 @@ class Tenant:
         first, *others = [_offered(offers, name) for name in names]
         self.service = Service(first, others, spare=PROGRAMS)
         self.metrics = metrics
+        self.answers = Answers()
         self.places: set[Place] = set()
+        self.rooms = Rooms()
         self.memory_mb = 0
         """The memory limits of the sessions that are open, together."""
         now = monotonic()
@@ -73,10 +106,14 @@ class Tenant:
 
     def told(self, result: Result) -> Result:
         """Count what a step used, and give it back."""
-        self.metrics.step(result)
-        if self._cpu is not None:
-            self._cpu.use(result.usage.cpu_ms / 1000)
+        self.count(result.outcome, result.usage.cpu_ms / 1000, result.usage.wall_ms / 1000)
         return result
+
+    def count(self, outcome: str, cpu_seconds: float, wall_seconds: float) -> None:
+        """A step has ended."""
+        self.metrics.step(outcome, cpu_seconds, wall_seconds)
+        if self._cpu is not None:
+            self._cpu.use(cpu_seconds)
 
     def check_cpu(self) -> None:
         """Raises `Refused` when the CPU time of the hour is used up."""
@@ -162,10 +199,13 @@ class Tenancy:
         """Take no new work, and end what still runs after `GRACE_SECONDS`."""
         self.stopping = True
         deadline = monotonic() + GRACE_SECONDS
-        while self._running and (left := deadline - monotonic()) > 0:
-            await asyncio.wait(self._running, timeout=left)
-        for task in self._running:
+        while (running := self._work()) and (left := deadline - monotonic()) > 0:
+            await asyncio.wait(running, timeout=left)
+        for task in self._work():
             task.cancel()
+
+    def _work(self) -> set[asyncio.Task[Any]]:
+        return {*self._running, *(task for tenant in self.tenants for task in tenant.answers.tasks())}
 
     async def while_there(self, request: Request, work: Coroutine[Any, Any, T]) -> T:
         """What `work` gives; it is cancelled when the client leaves or the server stops. The body has been read."""

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.servers.serving import Server, needs_server, serving, start, stop
+from tests.servers.serving import PLAIN, Server, needs_server, serving, start, stop
 
 pytestmark = needs_server
 HELLO = {"code": "print('hello')"}
@@ -226,7 +226,9 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def of(tenants: Server, name: str) -> httpx.Client:
     token = next(word for word in TENANTS.split() if word.startswith(f"{name}-has"))
-    return httpx.Client(base_url=f"http://127.0.0.1:{tenants.port}", headers={"X-API-Key": token}, timeout=60)
+    return httpx.Client(
+        base_url=f"http://127.0.0.1:{tenants.port}", headers={"X-API-Key": token}, timeout=60, verify=PLAIN
+    )
 
 
 def test_a_token_of_the_file_is_never_announced(tenants: Server) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.servers.serving import Server, clients, needs_server, serving
+from tests.servers.serving import PLAIN, Server, clients, needs_server, serving
 
 pytestmark = needs_server
 BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
@@ -49,7 +49,7 @@ def box(bob: httpx.Client) -> Iterator[dict[str, Any]]:
 def of(server: Server, box: dict[str, Any]) -> httpx.Client:
     """As the SDK calls a sandbox: with its own token alone."""
     headers = {"X-Access-Token": box["envdAccessToken"], "E2b-Sandbox-Id": box["sandboxID"]}
-    return httpx.Client(base_url=server.url, headers=headers, timeout=60)
+    return httpx.Client(base_url=server.url, headers=headers, timeout=60, verify=PLAIN)
 
 
 def run(client: httpx.Client, code: str, **more: Any) -> list[dict[str, Any]]:

@@ -1,0 +1,80 @@
+"""A request that is sent twice runs once: its id, and the answer, as long as that is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Coroutine
+from typing import Any
+
+from starlette.responses import Response
+
+from safeexec.servers.requests import Refused
+
+MAX_IDS = 10_000
+"""Ids of one tenant that are remembered."""
+MAX_KEPT = 32 << 20
+"""Bytes of answers that are kept for one tenant."""
+
+
+class Answers:
+    """What one tenant's requests with an id were answered. The work goes on when its client leaves: one who asks again
+    gets the answer.
+    """
+
+    def __init__(self) -> None:
+        self._asked: OrderedDict[str, _Asked] = OrderedDict()
+        self._bytes = 0
+
+    async def once(self, identity: str, asked: bytes, work: Coroutine[Any, Any, Response]) -> Response:
+        """The answer of `work`, or of that which the same id began before. Raises `Refused` for an id that stood for
+        another request, and for one whose answer is not kept any more.
+        """
+        digest = hashlib.sha256(asked).digest()
+        known = self._asked.get(identity)
+        if known is None:
+            task = asyncio.ensure_future(work)
+            known = self._asked[identity] = _Asked(digest, task)
+            task.add_done_callback(lambda task: self._ended(identity, task))
+            self._forget()
+        else:
+            work.close()
+        if known.digest != digest:
+            raise Refused(409, "this request_id was used for another request", "RequestIdUsed")
+        if known.task is None:
+            raise Refused(409, "this request ran; its answer is not kept any more", "AnswerUnknown")
+        return await asyncio.shield(known.task)
+
+    def tasks(self) -> list[asyncio.Task[Response]]:
+        """The work that goes on."""
+        return [asked.task for asked in self._asked.values() if asked.task is not None and not asked.task.done()]
+
+    def _ended(self, identity: str, task: asyncio.Task[Response]) -> None:
+        """An answer is kept, a refusal by an exception is not: the next one with this id may have better luck."""
+        if task.cancelled() or task.exception() is not None:
+            self._asked.pop(identity, None)
+            return
+        self._bytes += len(task.result().body)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Give up the oldest answers, and the oldest ids, beyond what is kept."""
+        for asked in self._asked.values():
+            if self._bytes <= MAX_KEPT:
+                break
+            if asked.task is not None and asked.task.done():
+                self._bytes -= len(asked.task.result().body)
+                asked.task = None
+        while len(self._asked) > MAX_IDS:
+            _, asked = self._asked.popitem(last=False)
+            if asked.task is not None and asked.task.done():
+                self._bytes -= len(asked.task.result().body)
+
+
+class _Asked:
+    __slots__ = ("digest", "task")
+
+    def __init__(self, digest: bytes, task: asyncio.Task[Response]) -> None:
+        self.digest = digest
+        self.task: asyncio.Task[Response] | None = task

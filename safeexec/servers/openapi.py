@@ -1,0 +1,92 @@
+"""What `safeexec serve` answers, as an OpenAPI document: made of the routes and of the shapes that they take."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from starlette.routing import BaseRoute, Route
+
+from safeexec import Display, __version__
+
+ERROR = {
+    "type": "object",
+    "required": ["code", "type", "message"],
+    "properties": {"code": {"type": "integer"}, "type": {"type": "string"}, "message": {"type": "string"}},
+}
+
+
+def document(routes: list[BaseRoute]) -> dict[str, Any]:
+    """The document. A shape that an endpoint takes or gives is in its attributes `takes` and `gives`."""
+    endpoints = [route for route in routes if isinstance(route, Route)]
+    shapes = {shape for route in endpoints for shape in _shapes(route.endpoint)}
+    ordered = sorted(shapes, key=lambda shape: str(shape.__name__))
+    template = "#/components/schemas/{name}"
+    _, schemas = msgspec.json.schema_components(ordered, schema_hook=_other, ref_template=template)
+    paths: dict[str, Any] = {}
+    for route in endpoints:
+        for verb in sorted((route.methods or set()) - {"HEAD"}):
+            paths.setdefault(route.path, {})[verb.lower()] = _operation(route, verb)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "safeexec", "version": __version__},
+        "security": [{"bearer": []}, {"key": []}, {"basic": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas, "Error": ERROR},
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "basic": {"type": "http", "scheme": "basic"},
+                "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+            },
+        },
+    }
+
+
+def _shapes(endpoint: Any) -> Iterator[Any]:
+    for attribute in ("takes", "gives"):
+        if (shape := getattr(endpoint, attribute, None)) is not None:
+            yield shape
+
+
+def _operation(route: Route, verb: str) -> dict[str, Any]:
+    takes, gives = getattr(route.endpoint, "takes", None), getattr(route.endpoint, "gives", None)
+    names = re.findall(r"\{(\w+)\}", route.path)
+    told: dict[str, Any] = {
+        "summary": (inspect.getdoc(route.endpoint) or "").split("\n")[0],
+        "operationId": re.sub(r"\W+", "_", f"{verb.lower()}{route.path}"),
+        "parameters": [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names],
+        "responses": {
+            "2XX": {"description": "done", **({"content": _content(gives)} if gives is not None else {})},
+            "4XX": {
+                "description": "refused",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+            },
+        },
+    }
+    if takes is not None:
+        told["requestBody"] = {"required": True, "content": _content(takes, names)}
+    return told
+
+
+def _content(shape: Any, in_path: list[str] | None = None) -> dict[str, Any]:
+    """A shape as the content of a body. What the path says already is not in it."""
+    schema: dict[str, Any] = {"$ref": f"#/components/schemas/{shape.__name__}"}
+    if in_path and "session" in in_path:
+        _, schemas = msgspec.json.schema_components(
+            [shape], schema_hook=_other, ref_template="#/components/schemas/{name}"
+        )
+        schema = schemas[shape.__name__]
+        schema["properties"].pop("session", None)
+        schema["required"] = [name for name in schema.get("required", []) if name != "session"]
+    return {"application/json": {"schema": schema}}
+
+
+def _other(kind: type) -> dict[str, Any]:
+    """Shapes that msgspec does not know."""
+    if kind is Display:
+        return {"type": "object", "properties": {"data": {"type": "object"}, "truncated": {"type": "boolean"}}}
+    raise NotImplementedError(kind)

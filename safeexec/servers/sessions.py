@@ -1,0 +1,174 @@
+"""Sessions for everybody: the table of methods over HTTP, each a POST to its path.
+
+What one tenant opens, no other finds. A session that nobody uses for a while is closed, and so is one that is too old.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from safeexec import SandboxError
+from safeexec.servers.methods import METHOD, METHODS, Method
+from safeexec.servers.requests import Refused, answer, body_of, refused
+from safeexec.servers.service import BadCall, Tell
+from safeexec.servers.streaming import Put, Streamed, event
+from safeexec.servers.tenancy import Place, Tenancy, Tenant
+from safeexec.untrusted.json_text import loads
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+MAX_ID = 200
+SWEEP_SECONDS = 1.0
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def routes() -> list[BaseRoute]:
+    return [Route(method.path, _endpoint(method), methods=["POST"]) for method in METHODS.values()]
+
+
+def _endpoint(method: Method) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        tenant: Tenant = request.scope["tenant"]
+        body = await body_of(request)
+        given = _parameters(body)
+        identity = given.pop("request_id", None)
+        given |= request.path_params
+        if given.get("stream") is True:
+            return Streamed(request, _streamed(tenant, method, given), "text/event-stream")
+        tenancy: Tenancy = request.scope["tenancy"]
+        if identity is None:
+            return await tenancy.while_there(request, _answered(tenant, method, given))
+        if not isinstance(identity, str) or not 0 < len(identity) <= MAX_ID:
+            raise Refused(422, f"request_id is a text of at most {MAX_ID} characters", "InvalidArguments")
+        asked = request.url.path.encode() + b"\n" + body
+        return await tenancy.while_there(
+            request, tenant.answers.once(identity, asked, _answered(tenant, method, given))
+        )
+
+    endpoint.__name__ = method.name
+    endpoint.__doc__ = method.about
+    endpoint.takes = method.parameters  # type: ignore[attr-defined]
+    endpoint.gives = method.answer  # type: ignore[attr-defined]
+    return endpoint
+
+
+def _parameters(body: bytes) -> dict[str, Any]:
+    try:
+        given = loads(body.decode()) if body else {}
+    except ValueError as error:
+        raise Refused(422, f"the body is no JSON: {error}", "InvalidArguments") from None
+    if not isinstance(given, dict) or "session" in given:
+        raise Refused(422, "the body is an object of parameters; the session is in the path", "InvalidArguments")
+    return given
+
+
+async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Response:
+    return answer(await _call(tenant, method, given))
+
+
+def _streamed(tenant: Tenant, method: Method, given: dict[str, Any]) -> Callable[[Put], Awaitable[None]]:
+    async def work(put: Put) -> None:
+        begun = False
+
+        def tell(name: str, data: dict[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            put(event(name, data))
+
+        try:
+            put(event("result", await _call(tenant, method, given, tell)))
+        except Refused as error:
+            if not begun:
+                raise
+            put(event("error", error.told()))
+
+    return work
+
+
+async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
+    """Do what was asked, within the tenant's quotas. Raises `Refused`."""
+    try:
+        async with _around(tenant, method.name, given) as held:
+            told = await tenant.service.call(method.name, given, tell)
+            held(told)
+    except BadCall as error:
+        raise Refused(404 if error.code == METHOD else 422, str(error), "InvalidArguments") from None
+    except KeyError as error:
+        raise Refused(404, str(error.args[0]) if error.args else "", "KeyError") from None
+    except Exception as error:
+        known = refused(error)
+        if known is None:
+            raise
+        raise known from None
+    if "outcome" in told and "usage" in told:
+        tenant.count(told["outcome"], told["usage"]["cpu_ms"] / 1000, told["usage"]["wall_ms"] / 1000)
+    return told
+
+
+Held = Callable[[dict[str, Any]], None]
+"""Hears what a call has answered."""
+
+
+@asynccontextmanager
+async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIterator[Held]:
+    """What a method needs of the tenant's quotas, for as long as it runs; sessions that it opens keep their places."""
+    if name in ("sandbox.run", "sandbox.check"):
+        async with tenant.turn():
+            place = await _place(tenant, given)
+            try:
+                yield _nothing
+            finally:
+                place.leave()
+    elif name in ("sandbox.session", "sandbox.restore"):
+        places = [await _place(tenant, given)]
+        with tenant.rooms.filled(places) as held:
+            yield lambda told: held([told["session"]])
+    elif name == "session.branch":
+        policy = tenant.service.held(given["session"]).session.policy
+        count = given.get("n", 1)
+        places = []
+        with tenant.rooms.filled(places) as held:
+            for _ in range(count if isinstance(count, int) and 0 < count <= policy.limits.branches else 0):
+                places.append(tenant.place(policy))
+            yield lambda told: held(told["sessions"])
+    elif name == "session.close":
+        yield lambda _: tenant.rooms.leave(given["session"])
+    else:
+        if name in ("session.run", "session.sql"):
+            tenant.check_cpu()
+        yield _nothing
+
+
+async def _place(tenant: Tenant, given: dict[str, Any]) -> Place:
+    policy, memory = given.get("policy"), given.get("memory_mb")
+    sandbox = await tenant.service.sandbox(policy if isinstance(policy, str) else None)
+    most = sandbox.policy.limits.memory_mb
+    return tenant.place(sandbox.policy, memory if isinstance(memory, int) and 0 < memory < most else most)
+
+
+def _nothing(_: dict[str, Any]) -> None:
+    """It keeps no place."""
+
+
+async def sweep(tenants: list[Tenant], idle_seconds: float, most_seconds: float) -> None:
+    """Close, for ever, the sessions that nobody has used for long, or that are too old."""
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        now = monotonic()
+        for tenant in tenants:
+            for identity, held in [*tenant.service.sessions.items()]:
+                old = now - tenant.rooms.since(identity, now) > most_seconds
+                if old or (not held.calls and now - held.used > idle_seconds):
+                    tenant.service.sessions.pop(identity, None)
+                    tenant.rooms.leave(identity)
+                    with suppress(SandboxError):
+                        await held.session.close()

@@ -1,0 +1,305 @@
+"""Sessions over HTTP: the table of methods, what is told on the way, and how much of it a tenant may have."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safeexec.servers.methods import METHODS
+from tests.servers.serving import Server, needs_server, serving
+
+pytestmark = needs_server
+BOB, EVE = "bob-has-a-token-of-his-own", "eve-has-a-token-of-her-own"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    path = tmp_path_factory.mktemp("tokens") / "tokens.yaml"
+    eve = f"{{token: {EVE}, sessions: 2, memory_mb: 300, policies: [calculator]}}"
+    path.write_text(f"bob: {BOB}\neve: {eve}\n")
+    with serving("--policy", "standard", "--token-file", str(path)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def bob_for_all(server: Server) -> Iterator[httpx.Client]:
+    with server.client(BOB) as client:
+        yield client
+
+
+@pytest.fixture
+def bob(bob_for_all: httpx.Client) -> httpx.Client:
+    return bob_for_all
+
+
+@pytest.fixture
+def eve(server: Server) -> Iterator[httpx.Client]:
+    with server.client(EVE) as client:
+        yield client
+
+
+@pytest.fixture
+def session(bob: httpx.Client) -> Iterator[str]:
+    """The path of a new session."""
+    path = "/v1/sessions/" + call(bob, "/v1/sessions")["session"]
+    yield path
+    bob.post(path + "/close")
+
+
+def call(client: httpx.Client, path: str, **body: Any) -> Any:
+    answer = client.post(path, json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def problem(client: httpx.Client, path: str, **body: Any) -> tuple[int, str]:
+    answer = client.post(path, json=body)
+    assert answer.json()["code"] == answer.status_code
+    return answer.status_code, answer.json()["type"]
+
+
+def test_one_program(bob: httpx.Client) -> None:
+    files = {"a": {"type": "bytes", "base64": base64.b64encode(b"x").decode()}}
+    code = "import sys; print(sys.argv, input(), open('a').read())"
+    body = {"policy": "confined-python", "stdin": "in", "argv": ["p", "1"], "files": files}
+    result = call(bob, "/v1/run", source=code, **body)
+    assert (result["ok"], result["stdout"]) == (True, "['p', '1'] in x\n")
+    assert call(bob, "/v1/run", source="import os")["outcome"] == "rejected"
+    assert call(bob, "/v1/check", source="import os")["outcome"] == "rejected"
+
+
+def test_a_session(bob: httpx.Client, session: str) -> None:
+    assert call(bob, f"{session}/run", source="x = 20; print('a'); x + 1")["value"] == 21
+    call(bob, f"{session}/set", name="y", value=[1, "b"])
+    assert call(bob, f"{session}/get", name="y") == {"found": True, "value": [1, "b"]}
+    assert [row["name"] for row in call(bob, f"{session}/variables")["variables"]] == ["x", "y"]
+    call(bob, f"{session}/checkpoint", name="clean")
+    call(bob, f"{session}/run", source="x = 0")
+    call(bob, f"{session}/rollback", name="clean")
+    branches = call(bob, f"{session}/branch", n=2)["sessions"]
+    assert [call(bob, f"/v1/sessions/{one}/run", source="x += 1; x")["value"] for one in branches] == [21, 21]
+    assert call(bob, f"{session}/get", name="x")["value"] == 20
+    for one in branches:
+        call(bob, f"/v1/sessions/{one}/close")
+
+
+def test_mistakes_are_named(bob: httpx.Client, session: str) -> None:
+    assert problem(bob, "/v1/sessions/no-such-session/run", source="1") == (404, "SessionClosed")
+    assert problem(bob, "/v1/run", source="1", policy="/etc/passwd") == (400, "PolicyError")
+    assert problem(bob, "/v1/run", source="1", policy="../standard.yaml") == (400, "PolicyError")
+    assert problem(bob, "/v1/run", source="1", danger_allow_commands=["sh"]) == (422, "InvalidArguments")
+    assert problem(bob, "/v1/sessions", danger_allow_commands=["sh"]) == (422, "InvalidArguments")
+    assert problem(bob, "/v1/sessions", memory_mb=1 << 19) == (400, "PolicyError")
+    assert problem(bob, f"{session}/run", source="1", timeout=1000) == (400, "PolicyError")
+    assert problem(bob, f"{session}/run", source="1", session="x") == (422, "InvalidArguments")
+    assert problem(bob, f"{session}/rollback", name="none") == (400, "CheckpointError")
+    assert problem(bob, f"{session}/remove", name="none") == (404, "KeyError")
+    assert problem(bob, f"{session}/read_file", name="a") == (400, "WorkspaceError")
+    assert problem(bob, f"{session}/nothing") == (404, "NoSuchMethod")
+    for body in (b"[]", b"{", b"\xff", b"[" * 100_000, b'{"source": 1}', b'{"source": "1", "timeout": NaN}'):
+        assert bob.post(f"{session}/run", content=body).status_code == 422
+
+
+def test_no_tenant_finds_what_is_anothers(bob: httpx.Client, eve: httpx.Client, session: str) -> None:
+    for method in METHODS.values():
+        if method.name.startswith("session."):
+            path = f"{session}/{method.name.partition('.')[2]}"
+            assert eve.post(path, json={}).status_code in (404, 422)
+    assert problem(eve, f"{session}/run", source="1") == (404, "SessionClosed")
+    assert call(bob, f"{session}/run", source="1")["value"] == 1
+
+
+def test_quotas(server: Server, eve: httpx.Client) -> None:
+    first = call(eve, "/v1/sessions", memory_mb=100)["session"]
+    second = call(eve, "/v1/sessions", memory_mb=100)["session"]
+    full = eve.post("/v1/sessions", json={"memory_mb": 100})
+    assert (full.status_code, full.headers["retry-after"]) == (429, "1")
+    assert problem(eve, f"/v1/sessions/{first}/branch", n=1) == (429, "Full")
+    call(eve, f"/v1/sessions/{second}/close")
+    assert problem(eve, "/v1/sessions", memory_mb=250) == (429, "Full")
+    assert problem(eve, "/v1/run", source="1") == (429, "Full")
+    (branch,) = call(eve, f"/v1/sessions/{first}/branch", n=1)["sessions"]
+    for one in (first, branch):
+        call(eve, f"/v1/sessions/{one}/close")
+    assert call(eve, "/v1/run", source="1")["value"] == 1
+    assert problem(eve, "/v1/run", source="1", policy="standard") == (400, "PolicyError")
+
+
+def events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
+    """Server-sent events, read as a browser does."""
+    name = ""
+    for line in answer.iter_lines():
+        field, _, text = line.partition(": ")
+        if field == "event":
+            name = text
+        elif field == "data":
+            yield name, json.loads(text)
+
+
+def test_output_is_told_while_a_step_runs(bob: httpx.Client, session: str) -> None:
+    code = "import time\nprint('a')\ntime.sleep(0.3)\nprint('\\r\\n\\nevent: result\\ndata: {}\\n\\n\\u2028b')\n5"
+    body = {"source": code, "stream": True}
+    with bob.stream("POST", f"{session}/run", json=body) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        told = list(events(answer))
+    assert told[0] == ("session.output", {"session": session.rpartition("/")[2], "stream": "stdout", "text": "a\n"})
+    assert [name for name, _ in told[:-1]] == ["session.output"] * (len(told) - 1)
+    assert told[-1][0] == "result"
+    assert told[-1][1]["value"] == 5
+    assert "".join(data["text"] for _, data in told[:-1]) == told[-1][1]["stdout"]
+
+
+def test_a_silent_step_begins_its_answer(bob: httpx.Client, session: str) -> None:
+    body = {"source": "import time; time.sleep(2); 1", "stream": True}
+    with bob.stream("POST", f"{session}/run", json=body) as answer:
+        assert [name for name, _ in events(answer)] == ["result"]
+    assert problem(bob, "/v1/sessions/none/run", source="1", stream=True) == (404, "SessionClosed")
+
+
+def test_two_clients_of_one_session(server: Server, bob: httpx.Client, session: str) -> None:
+    stopped: list[Any] = []
+    step = {"source": "x = 1\nwhile True: pass", "timeout": 60}
+
+    def other() -> None:
+        with server.client(BOB) as client:
+            while (answer := client.post(f"{session}/run", json=step)).status_code == 409:
+                continue  # the question below was faster
+            stopped.append(answer.json()["outcome"])
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    while thread.is_alive() and problem_or_none(bob, f"{session}/variables") != "SessionBusy":
+        pass
+    assert problem(bob, f"{session}/run", source="1") == (409, "SessionBusy")
+    assert call(bob, f"{session}/cancel") == {"cancelled": True}
+    thread.join()
+    assert stopped == ["cancelled"]
+    assert call(bob, f"{session}/variables") == {"variables": []}
+
+
+def problem_or_none(client: httpx.Client, path: str) -> str | None:
+    return client.post(path, json={}).json().get("type")  # type: ignore[no-any-return]
+
+
+def test_a_client_that_leaves_stops_its_step(bob: httpx.Client, session: str) -> None:
+    call(bob, f"{session}/run", source="x = 1")
+    for stream in (False, True):
+        body = {"source": "x = 2\nwhile True: pass", "timeout": 60, "stream": stream}
+        with pytest.raises(httpx.ReadTimeout), bob.stream("POST", f"{session}/run", json=body, timeout=1) as answer:
+            list(events(answer))
+        while problem_or_none(bob, f"{session}/variables") == "SessionBusy":
+            pass
+        assert call(bob, f"{session}/get", name="x")["value"] == 1
+
+
+def test_a_request_with_an_id_runs_once(bob: httpx.Client, session: str) -> None:
+    call(bob, f"{session}/run", source="x = 0")
+    body = {"source": "x += 1; x", "request_id": "first"}
+    assert [call(bob, f"{session}/run", **body)["value"] for _ in range(3)] == [1, 1, 1]
+    assert problem(bob, f"{session}/run", source="other", request_id="first") == (409, "RequestIdUsed")
+    assert call(bob, f"{session}/run", source="x += 1; x", request_id="second")["value"] == 2
+    for wrong in ("", "x" * 201, 1):
+        assert problem(bob, f"{session}/run", source="1", request_id=wrong) == (422, "InvalidArguments")
+
+
+def test_a_request_with_an_id_goes_on_when_its_client_leaves(bob: httpx.Client, session: str) -> None:
+    body = {"source": "import time; time.sleep(2); 7", "timeout": 30, "request_id": "left"}
+    with pytest.raises(httpx.ReadTimeout):
+        bob.post(f"{session}/run", json=body, timeout=0.5)
+    assert call(bob, f"{session}/run", **body)["value"] == 7
+    assert call(bob, f"{session}/variables")["variables"] == call(bob, f"{session}/variables")["variables"]
+
+
+def test_sessions_that_nobody_uses_are_closed() -> None:
+    with serving("--policy", "calculator", "--idle-seconds", "1") as server, server.client() as client:
+        path = "/v1/sessions/" + call(client, "/v1/sessions")["session"]
+        assert call(client, f"{path}/run", source="1")["value"] == 1
+        while "safeexec_sessions 0.0" not in client.get("/metrics").text:
+            pass
+        assert problem(client, f"{path}/run", source="1") == (404, "SessionClosed")
+
+
+def test_a_session_does_not_live_for_ever() -> None:
+    with serving("--policy", "calculator", "--max-seconds", "1") as server, server.client() as client:
+        path = "/v1/sessions/" + call(client, "/v1/sessions")["session"]
+        while client.post(f"{path}/run", json={"source": "1"}).status_code == 200:
+            pass
+        assert problem(client, f"{path}/run", source="1") == (404, "SessionClosed")
+
+
+@pytest.fixture(scope="module")
+def described(server: Server) -> dict[str, Any]:
+    with server.client(BOB) as client:
+        return client.get("/openapi.json").json()  # type: ignore[no-any-return]
+
+
+def test_the_description_has_every_method(described: dict[str, Any]) -> None:
+    assert described["openapi"] == "3.1.0"
+    paths = {path for path, verbs in described["paths"].items() if "post" in verbs}
+    assert paths >= {method.path for method in METHODS.values()} | {"/run_code", "/run_jupyter", "/execute_batch"}
+    text = json.dumps(described)
+    names = {piece.partition('"')[0] for piece in text.split('"#/components/schemas/')[1:]}
+    assert names <= described["components"]["schemas"].keys()
+    run = described["paths"]["/v1/sessions/{session}/run"]["post"]["requestBody"]["content"]["application/json"][
+        "schema"
+    ]
+    assert run["required"] == ["source"]
+    assert "session" not in run["properties"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(
+    (
+        "source",
+        "code",
+        "policy",
+        "files",
+        "name",
+        "n",
+        "timeout",
+        "stdin",
+        "argv",
+        "memory_mb",
+        "cells",
+        "scripts",
+        "languages",
+        "templateID",
+        "count",
+        "request_id",
+        "stream",
+        "state",
+        "value",
+        "path",
+    )
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_no_body_makes_the_server_fail(
+    bob_for_all: httpx.Client, described: dict[str, Any], data: st.DataObject
+) -> None:
+    """Any JSON, with the names that methods know and ids that there are none of: never a 5xx, always our shape."""
+    path = data.draw(st.sampled_from(sorted(described["paths"])))
+    verb = data.draw(st.sampled_from(sorted(described["paths"][path])))
+    body = data.draw(st.dictionaries(NAMES | st.text(max_size=5), JSON | st.just("1 + 1"), max_size=4) | JSON)
+    name = data.draw(st.text("abc./%\\\u00e9", min_size=1, max_size=5))
+    path = re.sub(r"\{\w+\}", quote(name, safe=""), path)
+    answer = bob_for_all.request(verb, path, content=json.dumps(body).encode())
+    assert answer.status_code < 500, (path, body, answer.text)
+    if answer.status_code >= 400:
+        assert answer.json()["code"] in (answer.status_code, "unimplemented")
