@@ -288,7 +288,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_no_body_makes_the_server_fail(
     bob_for_all: httpx.Client, described: dict[str, Any], data: st.DataObject

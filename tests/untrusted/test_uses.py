@@ -93,6 +93,7 @@ WHY = {
     "servers/mcp.py": OWN + "writes JSON, and reads it again",
     "servers/judge.py": OWN + "a number that msgspec has read",
     "servers/requests.py": BOUND + "a body of a set size, into the shape of its method; writes JSON",
+    "servers/openapi.py": OWN + "paths of its own routes",
     "servers/streaming.py": OWN + "writes JSON",
     "servers/introspection.py": BOUND + "the line before a cursor, to 2,000 characters, and one dotted name",
     "servers/notebook.py": BOUND + "the lines that a cell begins with, each in one pass",
