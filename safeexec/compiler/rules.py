@@ -43,7 +43,6 @@ class Rules:
         "refused",
         "refused_members",
         "star_imports",
-        "text_runners",
         "watched",
     )
 
@@ -62,7 +61,6 @@ class Rules:
         """Refused node kind → the construct it is."""
         self.decorators = "decorator" not in plan.refused_constructs
         self.star_imports = "star-import" not in plan.refused_constructs
-        self.text_runners = names.TEXT_RUNNERS & plan.builtins
         self.refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.watched = _watched(plan)
         """``module.name`` that this policy takes away from a module it allows."""
@@ -92,8 +90,6 @@ class Rules:
         if name in self.plain:
             return True
         if self.attribute(name) or name in self.denied_builtins or name in names.RESERVED:
-            return False
-        if name in self.text_runners:
             return False
         if any(watched.endswith("." + name) for watched in self.watched):
             return False

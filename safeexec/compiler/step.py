@@ -5,9 +5,12 @@ The value of a step is the value of its last expression statement, as in a noteb
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
+import functools
 import gc
+import operator
 import re
 from collections.abc import Container
 from types import CodeType
@@ -21,6 +24,10 @@ from safeexec.protocol.plan import LanguagePlan
 
 __all__ = ["CompiledStep", "Rejection", "compile_step", "compile_text"]
 
+PyCF_MASK: Final = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+"""The flags of `compile` that are future statements."""
 TOO_DEEP: Final = "the source is nested too deeply to be compiled"
 
 
@@ -58,15 +65,21 @@ def compile_step(
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
 
-def compile_text(source: str, rules: Rules, filename: str, mode: str, known_names: Container[str] = ()) -> CodeType:
-    """Compile `source` for the guarded `eval` (mode ``eval``) and `exec` (mode ``exec``). Raises as `compile_step`."""
+def compile_text(
+    source: str, rules: Rules, filename: str, mode: str, known_names: Container[str] = (), flags: int = 0
+) -> CodeType:
+    """Compile `source` for the guarded `eval`, `exec` and `compile`, whose modes and future flags these are.
+
+    Raises as `compile_step`.
+    """
     _check_text(source, None)
+    flags &= PyCF_MASK
     try:
-        code = _code(source, filename, mode)
+        code = _code(source, filename, mode, flags)
         if is_clean(code, rules):
             return code
         tree = ast.parse(source, filename, mode)
-        return _code(tree, filename, mode) if _check(source, rules, known_names, tree) else code
+        return _code(tree, filename, mode, flags) if _check(source, rules, known_names, tree) else code
     except (RecursionError, MemoryError):
         raise SyntaxError(TOO_DEEP, (filename, 1, 1, None)) from None
 
@@ -170,9 +183,9 @@ def _check(source: str, rules: Rules, known_names: Container[str], *trees: ast.A
     return transformer.rewritten
 
 
-def _code(tree: Any, filename: str, mode: str) -> CodeType:
+def _code(tree: Any, filename: str, mode: str, flags: int = 0) -> CodeType:
     # dont_inherit: the future statements of this file are not the guest's. optimize=0: its assert statements run.
-    code: CodeType = compile(tree, filename, mode, dont_inherit=True, optimize=0)
+    code: CodeType = compile(tree, filename, mode, flags, dont_inherit=True, optimize=0)
     return code
 
 

@@ -47,7 +47,6 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._excused: set[ast.AST] = set()
         self._classes: list[ast.ClassDef] = []
         self._matched: list[str] = []
-        self._texts: list[tuple[ast.Name, ast.expr]] = []
 
     @property
     def rewritten(self) -> bool:
@@ -59,7 +58,6 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         for tree in trees:
             self.visit(tree)
         self._check_builtins(trees)
-        self._check_texts(trees)
         self._check_members()
         self._check_targets()
         if not self.findings:
@@ -159,16 +157,6 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             if node.id in names.RESERVED or (node.id not in self._bound and node.id not in self.known_names):
                 self.refuse("builtin", node.id, node)
 
-    def _check_texts(self, trees: tuple[ast.AST, ...]) -> None:
-        """`eval` and `exec` of a text that the program itself holds: written as code, it is judged as a whole."""
-        if not self._texts:
-            return
-        held = {name for tree in trees for name in _names_of_texts(tree)}
-        for function, text in self._texts:
-            if _is_text(text) or (type(text) is ast.Name and text.id in held):
-                message = f"{function.id} of a text that the program itself holds is refused"
-                self.refuse("builtin", function.id, function, message)
-
     # Attributes
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -205,9 +193,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def visit_Call(self, node: ast.Call) -> Any:
         """Speed: no `_apply_`. `eval` and `exec` are guards themselves; ``template.format(...)`` becomes `_format_`."""
         function = node.func
-        if type(function) is ast.Name and function.id in self.rules.text_runners and node.args:
-            self._texts.append((function, node.args[0]))
-        elif (
+        if (
             type(function) is ast.Attribute
             and function.attr in ("format", "format_map")
             and self.rules.attribute(function.attr) == GUARDED
@@ -343,6 +329,10 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return False
 
     # Statements
+
+    def visit_Interactive(self, node: ast.Interactive) -> Any:
+        """Unknown to the base class: statements as at a prompt, for `compile(…, "single")`."""
+        return self.node_contents_visit(node)
 
     def visit_FunctionDef(self, node: Any) -> Any:
         """As the base class, and decorators are refused where the policy says so."""
@@ -590,21 +580,6 @@ def bound_names(tree: ast.AST) -> set[str]:
             case ast.MatchMapping(rest=str(name)):
                 found.add(name)
     return found
-
-
-def _is_text(node: ast.AST | None) -> bool:
-    return type(node) is ast.Constant and isinstance(node.value, str | bytes)
-
-
-def _names_of_texts(tree: ast.AST) -> set[str]:
-    """Names that the program binds once, to a text that is written out."""
-    texts = {
-        node.targets[0].id
-        for node in ast.walk(tree)
-        if type(node) is ast.Assign and type(node.targets[0]) is ast.Name and _is_text(node.value)
-    }
-    stores = [node.id for node in ast.walk(tree) if type(node) is ast.Name and type(node.ctx) is not ast.Load]
-    return {name for name in texts if stores.count(name) == 1}
 
 
 def _declare_guards(node: ast.ClassDef, guards: list[str]) -> None:

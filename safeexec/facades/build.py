@@ -31,11 +31,25 @@ __all__ = [
     "modules",
     "prebuild",
     "recorded",
+    "set_loader",
 ]
 
 _BUILT: dict[int, tuple[LanguagePlan, dict[str, Facade]]] = {}
 _FACADES: dict[int, tuple[Facade, str]] = {}
 """Identity of a facade → itself, and its name."""
+
+
+def _not_rewritten(name: str) -> ModuleType | None:
+    return None
+
+
+_load: Callable[[str], ModuleType | None] = _not_rewritten
+
+
+def set_loader(load: Callable[[str], ModuleType | None]) -> None:
+    """Ask `load` for the module behind a facade first: some of the standard library run as guest code in a child."""
+    global _load
+    _load = load
 
 
 class RefusedImport(ImportError):
@@ -123,7 +137,7 @@ def facade(name: str, plan: LanguagePlan) -> Facade:
     found = built.get(name)
     if found is None:
         _check_importable(name, plan)
-        found = _build(name, import_module(name), plan)
+        found = _build(name, _load(name) or import_module(name), plan)
         built[name] = found
         _FACADES[identity(found)] = found, name
     return found
@@ -205,7 +219,8 @@ def _no_such_name(leaf: Facade, module: str, item: str, plan: LanguagePlan) -> I
 
 def _exists(module: str, item: str) -> bool:
     """Does the real module have it, as an attribute or as a submodule that is loaded?"""
-    return _has(sys.modules[module], item) or f"{module}.{item}" in sys.modules
+    real = _load(module) or sys.modules[module]
+    return _has(real, item) or f"{module}.{item}" in sys.modules
 
 
 def _has(real: ModuleType, item: str) -> bool:

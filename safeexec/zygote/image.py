@@ -16,7 +16,8 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder, SourceFileLoader
 
-from safeexec.child.process.library import ABSENT, ENCODINGS, HEAD, MODULES, ZONES, Library, Table
+from safeexec.child.process.library import ABSENT, ENCODINGS, HEAD, MODULES, SOURCES, ZONES, Library, Table
+from safeexec.facades.tables.groups import REWRITTEN
 
 __all__ = ["Image"]
 
@@ -78,7 +79,7 @@ class Image:
         )
         self._loaded = {*sys.modules} - {*AGAIN}
         self._zones = _zone_directories()
-        self._left = [MODULES, ENCODINGS, ZONES]
+        self._left = [MODULES, ENCODINGS, ZONES, SOURCES]
         self._end = HEAD.size * len(self._left)
 
     @property
@@ -98,6 +99,7 @@ class Image:
             MODULES: lambda: _code((*LATE, *AGAIN), self._loaded),
             ENCODINGS: lambda: _code(("encodings",), self._loaded),
             ZONES: lambda: _zone_data(self._zones),
+            SOURCES: lambda: _sources(),
         }
         table: Table = {}
         known: dict[bytes, int] = {}
@@ -127,6 +129,13 @@ def _code(names: tuple[str, ...], loaded: set[str]) -> Iterator[Found]:
     for name, origin, package in _files(names):
         if name not in loaded and (code := _byte_code(name, origin)) is not None:
             yield name, code, origin, package
+
+
+def _sources() -> Iterator[Found]:
+    """The source of modules that run as guest code, and of their parts."""
+    for name, origin, package in _files(tuple(name for name in sorted(REWRITTEN) if "." not in name)):
+        with contextlib.suppress(OSError), open(origin, "rb") as file:
+            yield name, file.read(), origin, package
 
 
 def _files(names: tuple[str, ...]) -> Iterator[tuple[str, str, bool]]:

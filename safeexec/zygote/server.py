@@ -17,6 +17,7 @@ from safeexec.child.process.link import Link, packed
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
 from safeexec.child.step.violations import make_catchable
+from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.linux import notify
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
@@ -170,7 +171,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
         from safeexec.child.language import determinism
 
         determinism.install(configure.seed, configure.clock)
-    preload.import_modules(configure.preload)
+    preload.import_modules([name for name in configure.preload if name.partition(".")[0] not in REWRITTEN])
     image = None
     if configure.child.files == "none":
         from safeexec.zygote.image import Image

@@ -51,6 +51,7 @@ NOT_IN_EVERY_VERSION = {
     "sys": "getunicodeinternedsize",
     "types": "CapsuleType get_original_bases",
     "typing": "NoDefault ReadOnly TypeAliasType TypeIs get_protocol_members is_protocol override",
+    "unittest.mock": "ThreadingMock",
     "uuid": "MAX NIL uuid7 uuid8",
     "warnings": "deprecated",
 }

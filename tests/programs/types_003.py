@@ -4,29 +4,59 @@
 """The types of functions and builtins, asked for in every way."""
 
 import types, collections.abc, typing, functools
-def f(): pass
+
+
+def f():
+    pass
+
+
 print(type(f) is types.FunctionType, type(f) == types.FunctionType, type(lambda: 0) is types.LambdaType)
 print(types.FunctionType is types.LambdaType)
-print(isinstance(print, types.BuiltinFunctionType), isinstance(len, types.BuiltinFunctionType), isinstance(f, types.BuiltinFunctionType))
+print(
+    isinstance(print, types.BuiltinFunctionType),
+    isinstance(len, types.BuiltinFunctionType),
+    isinstance(f, types.BuiltinFunctionType),
+)
 for g in (getattr, setattr, delattr, hasattr, globals, locals, vars, dir, print, len, eval, exec):
     print(g.__name__, type(g), isinstance(g, types.BuiltinFunctionType), isinstance(g, types.FunctionType), callable(g))
-print(issubclass(types.FunctionType, collections.abc.Callable), isinstance(types.FunctionType, type), types.FunctionType.__name__, repr(types.FunctionType))
-print(isinstance(f, types.FunctionType), issubclass(type(f), types.FunctionType), issubclass(types.FunctionType, object))
+print(
+    issubclass(types.FunctionType, collections.abc.Callable),
+    isinstance(types.FunctionType, type),
+    types.FunctionType.__name__,
+    repr(types.FunctionType),
+)
+print(
+    isinstance(f, types.FunctionType), issubclass(type(f), types.FunctionType), issubclass(types.FunctionType, object)
+)
 print({types.FunctionType: 1}[type(f)])
-d = functools.singledispatch(lambda x: 'other')
+d = functools.singledispatch(lambda x: "other")
+
+
 @d.register(types.FunctionType)
-def _(x): return 'function'
+def _(x):
+    return "function"
+
+
 print(d(f), d(1))
 print(type(f), type(print))
 import math
+
 match f:
-    case types.FunctionType(): print('matched')
+    case types.FunctionType():
+        print("matched")
 print(typing.get_type_hints(f))
 print(types.FunctionType.__mro__, types.FunctionType.__bases__, types.FunctionType.__module__)
 print(isinstance(f, (int, types.FunctionType)), isinstance(f, types.FunctionType | None))
-print(type(f).__name__, hasattr(f, '__call__'))
+print(type(f).__name__, hasattr(f, "__call__"))
 print(list(map(type, [f, print, f.__get__(1), [].append, str.join, int.__add__, (1).__add__])))
-def sort_key(v): return isinstance(v, (types.FunctionType, types.BuiltinFunctionType, types.MethodType))
+
+
+def sort_key(v):
+    return isinstance(v, (types.FunctionType, types.BuiltinFunctionType, types.MethodType))
+
+
 print([sort_key(v) for v in (f, len, print, getattr, 1)])
-try: types.FunctionType()
-except TypeError as e: print(type(e).__name__)
+try:
+    types.FunctionType()
+except TypeError as e:
+    print(type(e).__name__)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
+import io
+import os
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
 from types import CodeType, FrameType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from safeexec.child.language.guards import attribute_guards
 from safeexec.child.language.imports import make_import
@@ -22,7 +26,7 @@ HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Names of the guest's namespace that `globals()` does not show."""
 
 NEVER: Final = frozenset(
-    {"__import__", "__loader__", "__spec__", "breakpoint", "compile", "help", "copyright", "credits", "license"}
+    {"__import__", "__loader__", "__spec__", "breakpoint", "help", "copyright", "credits", "license"}
 )
 """Builtins that no policy can give to restricted code."""
 
@@ -201,28 +205,59 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
     return found if isinstance(found, dict) else dict(found)  # 3.13: of a function a proxy, not to be written through
 
 
-@contextlib.contextmanager
-def own_copy(given: dict[Any, Any], table: dict[str, Any] | None) -> Iterator[dict[Any, Any]]:
-    """A namespace to run text in, made from a dict of the guest, which has what came of it when the text has run.
+_KEPT_SPACES: Final = 8
 
-    The guest must hold neither the builtins (`table`, None for locals) nor a dict that guards are looked up in.
+
+class Spaces:
+    """The namespaces that text runs in, made from dicts of the guest, which have what came of it when it has run.
+
+    The guest must hold neither the builtins (`table`) nor a dict that guards are looked up in. What is run again with
+    the same dict is run in the same namespace, so that functions defined there see what is bound later.
     """
-    namespace = without_own(given)
-    if table is not None:
-        namespace["__builtins__"] = table  # functions defined there keep it as their globals
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self._table = table
+        self._kept: list[tuple[dict[Any, Any], dict[str, Any]]] = []
+
+    @contextlib.contextmanager
+    def globals(self, given: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
+        """A namespace with the guest's builtins: functions defined there keep it as their globals."""
+        space = next((space for known, space in self._kept if known is given), None)
+        if space is None:
+            space = {}
+            self._kept = [*self._kept[1 - _KEPT_SPACES :], (given, space)]
+        visible = without_own(given)
+        for name in without_own(space).keys() - visible.keys():
+            del space[name]
+        space.update(visible, __builtins__=self._table)
+        with _given_back(given, space):
+            yield space
+
+    @contextlib.contextmanager
+    def locals(self, given: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
+        """The same for locals, which no function keeps."""
+        space = without_own(given)
+        with _given_back(given, space):
+            yield space
+
+
+@contextlib.contextmanager
+def _given_back(given: dict[Any, Any], space: dict[str, Any]) -> Iterator[None]:
     try:
-        yield namespace
+        yield
     finally:
-        left = without_own(namespace)
+        left = without_own(space)
         for name in without_own(given).keys() - left.keys():
             given.pop(name, None)
         given.update(left)
 
 
-def code_of(source: str, rules: Rules, mode: str, function: str, names: Container[str], filename: str) -> CodeType:
-    """Text that a program has computed, compiled under the rules. Raises what `function` would, for a refusal too."""
+def code_of(
+    source: str, rules: Rules, mode: str, function: str, names: Container[str], filename: str, flags: int = 0
+) -> CodeType:
+    """Text that a program runs, compiled under the rules. Raises what `function` would, for a refusal too."""
     try:
-        return compile_text(source, rules, filename, mode, names)
+        return compile_text(source, rules, filename, mode, names, flags)
     except Rejection as rejection:
         first = rejection.diagnostics[0]
     refused = _REFUSED_TEXT.get(first.kind, SyntaxError)(f"{function}: {first.message}")
@@ -230,15 +265,32 @@ def code_of(source: str, rules: Rules, mode: str, function: str, names: Containe
     raise refused
 
 
+class Compiled:
+    """What `compile` gives to guest code: `eval` and `exec` take it, and nothing can be read from it."""
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self) -> None:
+        raise TypeError("cannot create 'code' instances")
+
+
+Compiled.__name__ = Compiled.__qualname__ = "code"
+Compiled.__module__ = "builtins"
+
+
 def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
-    """`eval` and `exec` of text: compiled under the same rules, run with the same builtins."""
+    """`eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
     run = builtins.exec
     evaluate = builtins.eval
+    spaces = Spaces(table)
+    compiled: WeakKeyDictionary[Compiled, CodeType] = WeakKeyDictionary()
 
-    def compiled(source: Any, mode: str, function: str) -> Any:
-        if isinstance(source, bytes | bytearray):
-            source = source.decode()
+    def code(source: Any, mode: str, function: str) -> CodeType:
+        if type(source) is Compiled:
+            return compiled[source]
+        if isinstance(source, bytes | bytearray | memoryview):
+            source = _decoded(bytes(source))
         if not isinstance(source, str):
             raise TypeError(f"{function}() arg 1 must be a string, bytes or code object")
         source = str.__str__(source)
@@ -259,15 +311,50 @@ def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, An
         if locals is globals or (globals is guest_globals and isinstance(locals, View) and locals.of_module):
             locals = None
         with contextlib.ExitStack() as stack:
-            namespace = globals if globals is guest_globals else stack.enter_context(own_copy(globals, table))
+            namespace = globals if globals is guest_globals else stack.enter_context(spaces.globals(globals))
             if locals is None:
                 return function(code, namespace)
-            return function(code, namespace, stack.enter_context(own_copy(locals, None)))
+            return function(code, namespace, stack.enter_context(spaces.locals(locals)))
 
     def eval(source: Any, globals: Any = None, locals: Any = None, /) -> Any:
-        return run_in(evaluate, compiled(source, "eval", "eval"), frame_of(1), globals, locals)
+        return run_in(evaluate, code(source, "eval", "eval"), frame_of(1), globals, locals)
 
     def exec(source: Any, globals: Any = None, locals: Any = None, /) -> None:
-        run_in(run, compiled(source, "exec", "exec"), frame_of(1), globals, locals)
+        run_in(run, code(source, "exec", "exec"), frame_of(1), globals, locals)
 
-    return {"eval": eval, "exec": exec}
+    def compile(
+        source: Any,
+        filename: Any,
+        mode: str,
+        flags: int = 0,
+        dont_inherit: bool = False,
+        optimize: int = -1,
+        *,
+        _feature_version: int = -1,
+    ) -> Any:
+        if isinstance(source, ast.AST):
+            source = ast.unparse(ast.fix_missing_locations(source))
+        if not isinstance(source, str | bytes | bytearray | memoryview):
+            raise TypeError("compile() arg 1 must be a string, bytes or AST object")
+        text = str.__str__(source) if isinstance(source, str) else _decoded(bytes(source))
+        if flags & ast.PyCF_ONLY_AST:
+            return builtins.compile(text, str(filename), mode, flags, True, _feature_version=_feature_version)
+        made: Compiled = object.__new__(Compiled)
+        compiled[made] = code_of(text, rules, mode, "compile", guest_globals, _name_of_file(filename), flags)
+        return made
+
+    return {"eval": eval, "exec": exec, "compile": compile}
+
+
+def _decoded(source: bytes) -> str:
+    """Source text in the encoding that it declares."""
+    from tokenize import detect_encoding
+
+    encoding, _ = detect_encoding(io.BytesIO(source).readline)
+    return source.decode(encoding).removeprefix("\ufeff")
+
+
+def _name_of_file(given: Any) -> str:
+    """In tracebacks it is the guest's own, never a file."""
+    name = os.fsdecode(given)
+    return name if name[:1] == "<" else f"<{name}>"

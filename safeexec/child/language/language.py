@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
+from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
+
+if TYPE_CHECKING:
+    from safeexec.child.language.rewritten import Rewritten
 
 _READ_INPUT = frozenset({"input", "open"})
 """Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
@@ -28,6 +33,7 @@ class Language:
     ) -> None:
         self.plan = plan
         self._with_input: LanguagePlan | None = None
+        self._modules: Rewritten | None = None
         self.builtins: dict[str, Any] = vars(builtins)
         self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
@@ -43,16 +49,27 @@ class Language:
             self.builtins.update(exit=leave, quit=leave)
         else:
             from safeexec.child.language.library_reads import guard_reads
-            from safeexec.facades.build import importer
+            from safeexec.facades.build import importer, set_loader
 
             rules = rules_of(self.plan)
             self.builtins = make_builtins(rules, namespace, importer(self.plan))
             guard_reads(rules)
+            set_loader(self._rewritten)
             if not _WITH_DOORS.isdisjoint(self.plan.imports):
                 from safeexec.child.language.eval_sinks import guard_libraries
 
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
+
+    def _rewritten(self, name: str) -> ModuleType | None:
+        """The module of this name, if it is one that runs as guest code."""
+        if name.partition(".")[0] not in REWRITTEN:
+            return None
+        if self._modules is None:
+            from safeexec.child.language.rewritten import Rewritten
+
+            self._modules = Rewritten(self.plan, self._namespace, self.builtins)
+        return self._modules.module(name)
 
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_step` does."""

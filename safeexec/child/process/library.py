@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-MODULES, ENCODINGS, ZONES = range(3)
+MODULES, ENCODINGS, ZONES, SOURCES = range(4)
 """The parts of an image, in the order in which they are filled: what any error may need, and what few steps do."""
 HEAD = struct.Struct("<QQ")
 """Of each part, at the beginning of the image: offset and length of its table; zero until the part is there."""
@@ -104,6 +104,11 @@ class Library:
         spec = ModuleSpec(name, _Loader(self), origin=origin, is_package=package)  # type: ignore[arg-type]
         spec.has_location = True
         return spec
+
+    def source(self, name: str) -> tuple[str, bool] | None:
+        """The source of a module that runs as guest code, and whether it is a package."""
+        entry = self.table(SOURCES).get(name)
+        return None if entry is None else (self._read(SOURCES, name).decode(), entry[3])
 
     def code(self, name: str) -> Any:
         """The code of a module that `find_spec` has found. Raises ImportError."""

@@ -30,6 +30,7 @@ GROUPS = {
         "quopri uuid secrets urllib xml"
     ),
     "time": "datetime time calendar zoneinfo timeit",
+    "tests": "doctest token tokenize unittest",
     "concurrency": "asyncio threading concurrent",
     "runtime": "sys warnings traceback logging argparse errno http",
     "files": "os pathlib glob shutil tempfile",
@@ -43,6 +44,10 @@ GROUPS = {
     "helpers": "dateutil tqdm pytz tabulate",
 }
 """Group (a file of this folder) → the top-level modules it judges."""
+
+
+REWRITTEN = frozenset({"doctest", "token", "tokenize", "unittest", "unittest.mock"})
+"""Modules of the standard library that run as guest code: their source is compiled under the same rules."""
 
 
 def _spread(reasons: dict[str, Reason]) -> dict[str, Reason]:
@@ -59,9 +64,9 @@ REFUSED_MODULES = _spread(
         "pickle _pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
         "ctypes _ctypes mmap cffi numpy.ctypeslib": MEMORY,
         "importlib imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip venv": IMPORTS,
-        "code codeop doctest unittest pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
+        "code codeop pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
         "numpy.f2py numpy.distutils cython": EVALUATES,
-        "gc dis opcode symtable tracemalloc linecache tokenize token": FRAMES,
+        "gc dis opcode symtable tracemalloc linecache": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
         "sqlite3 tarfile fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,

@@ -339,7 +339,7 @@ MODULES: dict[str, Advice] = {
             ("", "It is not installed and cannot be installed; use `re` and `collections.Counter`."),
         ),
     ),
-    **dict.fromkeys(("pytest", "unittest", "nose", "doctest", "unittest.mock", "mock"), _TEST),
+    **dict.fromkeys(("pytest", "nose", "mock"), _TEST),
     **dict.fromkeys(("secrets",), _SECRETS),
     **dict.fromkeys(("logging", "loguru", "structlog", "warnings"), _LOGGING),
     "sys": (
@@ -391,7 +391,7 @@ MODULES: dict[str, Advice] = {
         (("", "There are no environment variables; assign the values to variables at the top of the code."),),
     ),
     **dict.fromkeys(
-        ("inspect", "ast", "types", "traceback", "linecache", "symtable", "tokenize"),
+        ("inspect", "ast", "types", "traceback", "linecache", "symtable"),
         (("", "Looking into code is out of reach here; call the function directly and print what it returns."),),
     ),
     **dict.fromkeys(

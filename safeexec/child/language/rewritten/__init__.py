@@ -1,0 +1,377 @@
+"""Modules of the standard library that run as guest code: compiled under the same rules, with the same builtins.
+
+`doctest` and `unittest` run what they are given, read attributes by name, import, swap streams. As guest code they can
+do no more than the program that uses them. Their source is that of this interpreter, so that what they print is exact;
+a `Rewrite` tells which definitions are left out and which are put in their place.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.machinery import PathFinder
+from types import FunctionType, ModuleType, SimpleNamespace, TracebackType
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from safeexec.child.language.builtins import View
+from safeexec.compiler.diagnostics import Rejection, explain
+from safeexec.compiler.names import UNASSIGNABLE
+from safeexec.compiler.rules import REFUSED, Rules, rules_of
+from safeexec.compiler.transformer import StepTransformer
+from safeexec.facades.build import facade
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+__all__ = ["Rewrite", "Rewritten"]
+
+
+class Rewrite(NamedTuple):
+    """How the source of one module is changed.
+
+    drop     definitions, ``Class.method``s and imported modules that are left out
+    put      Python text: its definitions replace those of the same name, methods those of the class; others come first
+    swap     text → what stands in its place
+    """
+
+    drop: str = ""
+    put: str = ""
+    swap: Mapping[str, str] = {}
+
+
+_TABLES: Final = {"doctest": "doctests", "unittest": "unittests", "tokenize": "tokens", "token": "tokens"}
+"""Top-level module → the file of this folder that has its rewrites."""
+
+
+def rewrite_of(name: str) -> Rewrite | None:
+    """How the module is rewritten; None for a module that is not."""
+    file = _TABLES.get(name.partition(".")[0])
+    if file is None:
+        return None
+    found: Rewrite | None = import_module(f"{__name__}.{file}").REWRITES.get(name)
+    return found
+
+
+class Rewritten:
+    """The rewritten modules of one session."""
+
+    def __init__(self, plan: LanguagePlan, namespace: dict[str, Any], table: Mapping[str, Any]) -> None:
+        opened = {name: ImportPlan() for name in _OPEN.split()}
+        self._plan = replace(plan, imports=opened | plan.imports)
+        self._builtins = dict(table)
+        self._builtins["__import__"] = self._import
+        self._builtins["globals"] = lambda: View(sys._getframe(1).f_globals)
+        for name in ("setattr", "delattr"):
+            self._builtins[name] = self._of_own_classes(name, plan)
+        self._modules: dict[str, ModuleType] = {}
+        self._main = _Main(namespace)
+        self._helpers = _helpers(self._main, namespace, table["__import__"])
+
+    def module(self, name: str) -> ModuleType | None:
+        """The module of this dotted name, loaded at its first use; None if it is not among them."""
+        found = self._modules.get(name)
+        if found is not None:
+            return found
+        rewrite = rewrite_of(name)
+        if rewrite is None:
+            return None
+        parent, _, leaf = name.rpartition(".")
+        package = self.module(parent) if parent else None
+        if name in self._modules:
+            return self._modules[name]
+        source, is_package = source_of(name)
+        code = compiled(name, source, rewrite, self._plan)
+        module = self._modules[name] = ModuleType(name)
+        vars(module).update(self._helpers, __builtins__=self._builtins)
+        vars(module)["__package__"] = name if is_package else parent
+        try:
+            exec(code, vars(module))
+        except BaseException:
+            del self._modules[name]
+            raise
+        if package is not None:
+            setattr(package, leaf, module)
+        return module
+
+    def _of_own_classes(self, name: str, plan: LanguagePlan) -> Callable[..., None]:
+        """`setattr` or `delattr`, which the classes of rewritten modules obey: a mock has a class of its own."""
+        usual, real = self._builtins[name], vars(builtins)[name]
+        rules = rules_of(plan)
+
+        def change(target: Any, attribute: str, /, *value: Any) -> None:
+            own = issubclass(type(target), type) and vars(target).get("__module__") in self._modules
+            if (
+                own
+                and type(attribute) is str
+                and rules.attribute(attribute) != REFUSED
+                and attribute not in UNASSIGNABLE
+            ):
+                real(target, attribute, *value)
+            else:
+                usual(target, attribute, *value)
+
+        return change
+
+    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0, /) -> Any:
+        """The ``__import__`` of rewritten modules: each other, stand-ins, and facades whatever the policy opens."""
+        if name == "__future__" or type(fromlist) is list:
+            return import_module(name)
+        if level:
+            package = str(globals["__package__"])
+            name = f"{package}.{name}" if name else package
+        if name == "__main__":
+            return self._main
+        stand_in = self._helpers["<stand-ins>"].get(name)
+        if stand_in is not None:
+            return stand_in
+        leaf = self.module(name)
+        if leaf is None:
+            found = facade(name, self._plan)
+            return found if fromlist else facade(name.partition(".")[0], self._plan)
+        for item in fromlist or ():
+            if not hasattr(leaf, item):
+                self.module(f"{name}.{item}")
+        return leaf if fromlist else self.module(name.partition(".")[0])
+
+
+_OPEN: Final = """
+    __future__ argparse ast asyncio builtins collections contextlib contextvars copy dataclasses difflib enum fnmatch
+    functools inspect io itertools keyword logging operator os os.path pprint queue random re string sys textwrap
+    threading time traceback types typing warnings weakref
+"""
+"""What rewritten modules import."""
+
+
+def source_of(name: str) -> tuple[str, bool]:
+    """The source of a module of the standard library, and whether it is a package. Raises ModuleNotFoundError."""
+    for finder in sys.meta_path:
+        read: Callable[[str], tuple[str, bool] | None] | None = getattr(finder, "source", None)
+        if read is not None and (found := read(name)) is not None:
+            return found
+    path = None
+    parts = name.split(".")
+    for depth in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:depth]), path)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        path = spec.submodule_search_locations
+    source = spec.loader.get_source(name) if spec is not None and spec.loader is not None else None  # type: ignore[attr-defined]
+    if source is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return source, path is not None
+
+
+def compiled(name: str, source: str, rewrite: Rewrite, plan: LanguagePlan) -> Any:
+    """The code of a module, rewritten and judged. Raises `Rejection` for what the rewrite has left."""
+    for old, new in rewrite.swap.items():
+        source = source.replace(old, new)
+    tree = ast.parse(source)
+    _drop(tree, rewrite.drop.split())
+    _put(tree, ast.parse(rewrite.put))
+    rules = Rules(plan)
+    rules.open_modules.update(_imported(tree))
+    transformer = StepTransformer(rules, _Everything())
+    transformer.check(tree)
+    if transformer.findings:
+        raise Rejection(explain(transformer.findings, source, rules))
+    return compile(tree, f"python/{name}.py", "exec", dont_inherit=True, optimize=0)
+
+
+class _Everything:
+    """The names that a rewritten module may find: the builtins that it uses are those of the session."""
+
+    def __contains__(self, name: object) -> bool:
+        return name != "__import__"
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def _drop(tree: ast.Module | ast.ClassDef, names: list[str]) -> None:
+    own = {name for name in names if "." not in name}
+    tree.body = [node for node in tree.body if own.isdisjoint(_bound(node))] or [ast.Pass()]
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            _drop(node, [name[len(node.name) + 1 :] for name in names if name.startswith(f"{node.name}.")])
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return {name}
+        case ast.Import(names=[alias]):
+            return {alias.asname or alias.name}
+        case ast.ImportFrom(module=str(module)):
+            return {f"from:{module}"}
+        case ast.Try(body=[first, *_]):
+            return _bound(first)
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+            return {"if:main"}
+    return set()
+
+
+def _put(tree: ast.Module | ast.ClassDef, new: ast.Module | ast.ClassDef) -> None:
+    places = {name: index for index, node in enumerate(tree.body) for name in _bound(node)}
+    added: list[ast.stmt] = []
+    for node in new.body:
+        place = next((places[name] for name in _bound(node) if name in places), None)
+        if place is None:
+            added.append(node)
+            continue
+        old = tree.body[place]
+        if isinstance(old, ast.ClassDef) and isinstance(node, ast.ClassDef) and not node.bases:
+            _put(old, node)
+        else:
+            tree.body[place] = node
+    start = 0
+    while start < len(tree.body) and isinstance(tree.body[start], ast.Expr | ast.ImportFrom):
+        if isinstance(tree.body[start], ast.ImportFrom) and tree.body[start].module != "__future__":  # type: ignore[attr-defined]
+            break
+        start += 1
+    tree.body[start:start] = added
+
+
+class _Main:
+    # The program's own module, for those that look for tests in it: what it has bound, and nothing else.
+
+    __slots__ = ("_names",)
+    __name__ = "__main__"
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        object.__setattr__(self, "_names", View(namespace, of_module=True))
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return self._names.get("__doc__")
+
+    @property
+    def __file__(self) -> str:
+        return _last_step()
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        view: dict[str, Any] = self._names
+        return view
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._names:
+            return self._names[name]
+        raise AttributeError(f"module '__main__' has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._names[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        del self._names[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._names)
+
+    def __repr__(self) -> str:
+        return "<module '__main__'>"
+
+
+_Main.__name__ = _Main.__qualname__ = "module"
+
+
+class _Traceback:
+    """`traceback.TracebackException` as far as `unittest` uses it: the text of the guest's frames."""
+
+    def __init__(self, kind: Any, value: Any, trace: Any, **_options: Any) -> None:
+        from safeexec.facades.replacements.streams import format_exception
+
+        lines = format_exception(kind, value, trace)
+        self.format = lambda **_colours: iter(lines)
+
+
+def _helpers(main: _Main, namespace: dict[str, Any], importer: Callable[..., Any]) -> dict[str, Any]:
+    """The names that rewritten modules have besides their own: each tells no more than a text, a number, yes or no."""
+
+    def is_library(trace: Any) -> bool:
+        return isinstance(trace, TracebackType) and "__unittest" in trace.tb_frame.f_globals
+
+    def is_of_program(function: Any) -> bool:
+        return isinstance(function, FunctionType) and function.__globals__ is namespace
+
+    def first_line(function: Any) -> int | None:
+        return function.__code__.co_firstlineno - 1 if is_of_program(function) else None
+
+    def source_lines(thing: Any) -> list[str] | None:
+        import linecache
+
+        code = thing.__code__ if is_of_program(thing) else None
+        name = code.co_filename if code is not None else _last_step()
+        return linecache.cache[name][2] if name in linecache.cache else None  # type: ignore[misc]
+
+    def import_by_name(name: Any) -> Any:
+        return main if name == "__main__" else importer(name, None, None, ("*",), 0)
+
+    return {
+        "_is_library": is_library,
+        "_is_of_program": is_of_program,
+        "_first_line": first_line,
+        "_source_lines": source_lines,
+        "_import_by_name": import_by_name,
+        "_program": main,
+        "_modules": {"__main__": main},
+        "_coroutine_mark": _coroutine_mark,
+        "_Traceback": _Traceback,
+        "<stand-ins>": _stand_ins(),
+    }
+
+
+def _last_step() -> str:
+    """The name of the newest source that the session has run."""
+    import linecache
+
+    steps = [name for name in linecache.cache if name.startswith("<step ")]
+    return steps[-1] if steps else "<step 1>"
+
+
+def _stand_ins() -> dict[str, Any]:
+    """In place of modules that no facade is made of."""
+    return {
+        "_colorize": SimpleNamespace(can_colorize=_no, ANSIColors=_NoColours(), get_colors=_NoColours),
+        "signal": SimpleNamespace(SIGINT=2),
+        "_tokenize": import_module("_tokenize"),
+        "_io": SimpleNamespace(TextIOWrapper=_named_like(io.TextIOWrapper), BytesIO=io.BytesIO, open=_named_like(open)),
+    }
+
+
+def _named_like(thing: object) -> object:
+    """Something that has the names of the thing, which opens files, and nothing behind them."""
+    names = set(dir(thing)) - {*dir(object), "__qualname__", "__name__", "__dict__", "__weakref__", "__slots__"}
+    return type("names", (), dict.fromkeys(names))
+
+
+def _no(*_: object, **__: object) -> bool:
+    return False
+
+
+def _coroutine_mark() -> object:
+    """What `asyncio.iscoroutinefunction` looks for."""
+    from asyncio import coroutines
+
+    return vars(coroutines).get("_is_coroutine")
+
+
+class _NoColours:
+    """Names of colours, each an empty text."""
+
+    def __init__(self, *_: object, **__: object) -> None: ...
+
+    def __getattr__(self, name: str) -> str:
+        return ""

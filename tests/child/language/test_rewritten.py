@@ -1,0 +1,97 @@
+"""doctest and unittest, which run as guest code: they load here, and lead nowhere that the program could not go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from safeexec import Sandbox, Session
+from safeexec.facades.tables.groups import REWRITTEN
+from tests.search.search import prepare, walk
+
+WAYS = {
+    "a finder's own look at the methods of type": (
+        "import doctest\n"
+        "class F(doctest.DocTestFinder):\n"
+        "    def _from_module(self, module, thing): found.append(thing); return False\n"
+        "found = []\nF().find(type, 'type')\n"
+        "print([f for f in found if getattr(f, '__name__', '') == '__subclasses__'])"
+    ),
+    "the module that a finder is given": (
+        "import doctest\n"
+        "class F(doctest.DocTestFinder):\n"
+        "    def _find(self, tests, obj, name, module, lines, globs, seen): found.append(module); found.append(globs)\n"
+        "found = []\ndef f(): pass\nF().find(f)\n"
+        "print([sorted(n for n in vars(m) if n[:2] == '__') if i == 0 else '__builtins__' in m"
+        " for i, m in enumerate(found)])"
+    ),
+    "a test method of any name": (
+        "import unittest\ndef f(): pass\n"
+        "f._testMethodName = '__globals__'\nf._callTestMethod = print\nf._outcome = None\nf.setUp = f\n"
+        "f.failureException = ValueError\nf.defaultTestResult = unittest.TestResult\n"
+        "unittest.TestCase.run(f, unittest.TestResult())"
+    ),
+    "an example that names what is refused": (
+        'import doctest\ndef f():\n    """\n    >>> f.__globals__\n    1\n    """\nprint(doctest.testmod().failed)'
+    ),
+    "a patch of a library by a dotted name": "from unittest.mock import patch\nwith patch('os.system'): pass",
+    "a patch of a library's class": (
+        "from unittest.mock import patch\nimport json\nwith patch.object(json.JSONDecoder, 'decode'): pass"
+    ),
+    "a patch of a module": "from unittest.mock import patch\nimport json\nwith patch.object(json, 'dumps'): pass",
+    "a mock with the spec of a function": (
+        "from unittest.mock import create_autospec\ndef f(): pass\nprint(create_autospec(f).__globals__)"
+    ),
+    "tests found in files": "import unittest\nprint(unittest.TestLoader().discover)",
+    "a suite of another module": "import unittest\nunittest.main(module='os', argv=['x'])",
+}
+REASONS = {
+    "a finder's own look at the methods of type": "[]",
+    "the module that a finder is given": "[['__doc__', '__name__', '__package__'], False]",
+    "a test method of any name": "attribute '__globals__' is refused",
+    "an example that names what is refused": "1",
+    "a patch of a library by a dotted name": "by a dotted name is refused",
+    "a patch of a library's class": "immutable type 'JSONDecoder'",
+    "a patch of a module": "modules are read-only",
+    "a mock with the spec of a function": "attribute '__globals__' is refused",
+    "tests found in files": "no attribute 'discover'",
+    "a suite of another module": "import of os is refused",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_leads_nowhere(way: str, sandbox_for: Callable[[str], Sandbox]) -> None:
+    with sandbox_for("standard").session() as session:
+        result = session.run(WAYS[way])
+    told = result.stdout + (f"{result.error.type}: {result.error.message}" if result.error else "")
+    assert REASONS[way] in told
+
+
+@pytest.mark.parametrize("module", sorted(REWRITTEN))
+def test_the_walk_finds_nothing(module: str, searched: Session) -> None:
+    assert walk(searched, module, depth=2, calls=1, limit=3000, timeout=20.0) == []
+
+
+@pytest.fixture
+def searched(sandbox_for: Callable[[str], Sandbox]) -> Iterator[Session]:
+    """A session that has the oracle."""
+    with sandbox_for("standard").session() as session:
+        prepare(session)
+        yield session
+
+
+def test_a_failing_example_is_told_with_its_place(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = 'def f():\n    """\n    >>> f()\n    2\n    """\n    return 1\nimport doctest\ndoctest.testmod()'
+    with sandbox_for("standard").session() as session:
+        result = session.run(source)
+    assert 'File "<step 1>", line 3, in __main__.f\n' in result.stdout
+
+
+def test_a_failing_test_ends_the_step_with_its_status(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): self.fail('no')\nunittest.main()"
+    with sandbox_for("standard").session() as session:
+        result = session.run(source)
+        assert session.run("T.__name__").value == "T"
+    assert (result.outcome, result.exit_status) == ("error", 1)
+    assert "AssertionError: no" in result.stderr
