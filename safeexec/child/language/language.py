@@ -34,6 +34,7 @@ class Language:
         self.plan = plan
         self._with_input: LanguagePlan | None = None
         self._modules: Rewritten | None = None
+        self._pickle: ModuleType | None = None
         self.builtins: dict[str, Any] = vars(builtins)
         self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
@@ -62,7 +63,13 @@ class Language:
         namespace["__builtins__"] = self.builtins
 
     def _rewritten(self, name: str) -> ModuleType | None:
-        """The module of this name, if it is one that runs as guest code."""
+        """The module of this name, if it runs as guest code or, as `pickle`, has a version of ours."""
+        if name == "pickle":
+            from safeexec.child.language import pickles
+
+            if self._pickle is None:
+                self._pickle = pickles.make(self.plan, self._namespace)
+            return self._pickle
         if name.partition(".")[0] not in REWRITTEN:
             return None
         if self._modules is None:

@@ -238,6 +238,7 @@ REPLACEMENTS: dict[str, Any] = _of_argparse() | {
     "string.Formatter": Formatter,
     "ast.iter_fields": iter_fields,
     "copy.Error": Lazy(lambda: _copy_module().Error),
+    "copy.error": Lazy(lambda: _copy_module().error),
     "copy.copy": Lazy(lambda: _copy_module().copy),
     "copy.deepcopy": Lazy(lambda: _copy_module().deepcopy),
     "copy.replace": Lazy(lambda: getattr(_copy_module(), "replace", None)),

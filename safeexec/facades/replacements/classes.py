@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import enum
 import re
 import sys
 import types
@@ -197,6 +198,30 @@ def make_dataclass(cls_name: str, fields: Iterable[Any], *, bases: tuple[type, .
     return made
 
 
+def coroutine(func: Any) -> Any:
+    """`types.coroutine` of the program's own functions."""
+    if type(func) is not types.FunctionType:
+        raise TypeError("types.coroutine() expects a function of the program")
+    space = vars(sys.modules.get("__main__") or types.SimpleNamespace())
+    if func.__globals__.get("__builtins__") is not space.get("__builtins__", func):
+        raise TypeError("types.coroutine() expects a function of the program")
+    return types.coroutine(func)
+
+
+def global_enum(cls: Any, update_str: bool = False) -> Any:
+    """`enum.global_enum` of a class of the program: its members become names of the program."""
+    members = dict(cls.__members__)
+    _check_names(members)
+    if type(cls).__module__ != "enum" or cls.__module__ != "__main__" or any(name[:2] == "__" for name in members):
+        raise TypeError("global_enum is for an enum that the program itself defines")
+    real = vars(enum)
+    cls.__repr__ = real["global_flag_repr"] if issubclass(cls, enum.Flag) else real["global_enum_repr"]
+    if not issubclass(cls, enum.ReprEnum) or update_str:
+        cls.__str__ = real["global_str"]
+    vars(sys.modules["__main__"]).update(members)
+    return cls
+
+
 class _OnlyAsked(type):
     """A type for `isinstance` and `issubclass`: guest code may ask whether an object is one, and cannot make one."""
 
@@ -228,5 +253,7 @@ REPLACEMENTS: dict[str, Callable[..., Any]] = {
     "dataclasses.dataclass": dataclass,
     "dataclasses.make_dataclass": make_dataclass,
     "dataclasses.replace": replace,
+    "enum.global_enum": global_enum,
+    "types.coroutine": coroutine,
     "types.ModuleType": _only_asked("module", MODULES),
 }

@@ -1,8 +1,7 @@
 """A logging module of the guest's own.
 
-Its loggers are not the libraries', ``{`` styles read no refused attributes, no handler opens a file, and messages go to
-the guest's stderr. The real module is loaded a second time, under its own name but not in `sys.modules`, and three of
-its names are changed.
+Its loggers are not the libraries', ``{`` styles read no refused attributes, and messages go to the guest's stderr. The
+real module is loaded a second time, under its own name but not in `sys.modules`, and two of its names are changed.
 """
 
 from __future__ import annotations
@@ -58,14 +57,7 @@ def _restrict(module: ModuleType) -> None:
         defaults = style._defaults
         return str(formatter.vformat(style._fmt, (), {**(defaults or {}), **record.__dict__}))
 
-    class FileHandler:
-        """Refused: the guest's log goes to stderr or to a stream it has."""
-
-        def __init__(self, *args: object, **kwargs: object) -> None:
-            raise PermissionError("logging to a file is refused: log to a stream, for example io.StringIO()")
-
     names["sys"] = _Sys()
-    names["FileHandler"] = FileHandler
     module.StrFormatStyle._format = format_with_braces
 
 

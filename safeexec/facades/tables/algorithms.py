@@ -58,8 +58,8 @@ TABLES = {
         "array ArrayType typecodes",
     ),
     "copy": Table(
-        replaced="copy deepcopy Error replace",
-        internal="dispatch_table error",
+        replaced="copy deepcopy Error error replace",
+        internal="dispatch_table",
         note=(
             "copying sets the attributes that __reduce_ex__ names; the copy module is loaded once more with a "
             "checked setattr."

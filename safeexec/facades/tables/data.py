@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import FILES, INTERNAL, MACHINE
+from safeexec.facades.tables.reasons import FILES, INTERNAL, MACHINE, PICKLE
 
 TABLES = {
     "json": Table(
@@ -11,10 +11,10 @@ TABLES = {
         internal="detect_encoding",
     ),
     "json.decoder": Table(
-        "JSONDecodeError JSONDecoder",
+        "JSONDecodeError JSONDecoder scanstring",
         internal="""
-            BACKSLASH c_scanstring FLAGS JSONArray JSONObject NaN NegInf PosInf py_scanstring scanstring STRINGCHUNK
-            WHITESPACE WHITESPACE_STR
+            BACKSLASH c_scanstring FLAGS JSONArray JSONObject NaN NegInf PosInf py_scanstring STRINGCHUNK WHITESPACE
+            WHITESPACE_STR
         """,
     ),
     "json.encoder": Table(
@@ -23,6 +23,25 @@ TABLES = {
             c_encode_basestring c_encode_basestring_ascii c_make_encoder encode_basestring encode_basestring_ascii
             ESCAPE ESCAPE_ASCII ESCAPE_DCT HAS_UTF8 INFINITY py_encode_basestring py_encode_basestring_ascii
         """,
+    ),
+    "pickle": Table(
+        """
+            DEFAULT_PROTOCOL dump dumps HIGHEST_PROTOCOL load loads PickleError PicklingError UnpicklingError
+        """,
+        refuse={
+            "PickleBuffer": INTERNAL,
+            "Pickler Unpickler": PICKLE,
+        },
+        internal="""
+            ADDITEMS APPEND APPENDS BINBYTES BINBYTES8 BINFLOAT BINGET BININT BININT1 BININT2 BINPERSID BINPUT
+            BINSTRING BINUNICODE BINUNICODE8 BUILD BYTEARRAY8 bytes_types compatible_formats decode_long DICT
+            dispatch_table DUP EMPTY_DICT EMPTY_LIST EMPTY_SET EMPTY_TUPLE encode_long EXT1 EXT2 EXT4 FALSE FLOAT
+            format_version FRAME FROZENSET FunctionType GET GLOBAL INST INT islice LIST LONG LONG1 LONG4 LONG_BINGET
+            LONG_BINPUT MARK maxsize MEMOIZE NEWFALSE NEWOBJ NEWOBJ_EX NEWTRUE NEXT_BUFFER NONE OBJ pack partial PERSID
+            POP POP_MARK PROTO PUT PyStringMap READONLY_BUFFER REDUCE SETITEM SETITEMS SHORT_BINBYTES SHORT_BINSTRING
+            SHORT_BINUNICODE STACK_GLOBAL STOP STRING TRUE TUPLE TUPLE1 TUPLE2 TUPLE3 UNICODE unpack whichmodule
+        """,
+        note="load is by an unpickler of ours (safeexec.child.language.pickles): plain types and the program's own.",
     ),
     "csv": Table(
         """

@@ -116,4 +116,24 @@ TABLES = {
         },
         internal="template",
     ),
+    "tarfile": Table(
+        """
+            AbsoluteLinkError AbsolutePathError AREGTYPE BLKTYPE CHRTYPE CompressionError CONTTYPE data_filter
+            DEFAULT_FORMAT DIRTYPE ENCODING ExtractError FIFOTYPE FilterError fully_trusted_filter GNU_FORMAT
+            GNUTYPE_SPARSE HeaderError LinkOutsideDestinationError LNKTYPE OutsideDestinationError PAX_FORMAT
+            ReadError REGTYPE SpecialFileError StreamError SYMTYPE tar_filter TarError TarInfo USTAR_FORMAT
+        """,
+        files="open is_tarfile TarFile",
+        refuse={
+            "main": INTERNAL,
+        },
+        internal="""
+            BLOCKSIZE bltn_open calc_chksums copyfileobj EmptyHeaderError EOFHeaderError ExFileObject GNU_MAGIC
+            GNU_TYPES GNUTYPE_LONGLINK GNUTYPE_LONGNAME InvalidHeaderError itn LENGTH_LINK LENGTH_NAME LENGTH_PREFIX
+            LinkFallbackError nti nts NUL PAX_FIELDS PAX_NAME_FIELDS PAX_NUMBER_FIELDS POSIX_MAGIC RECORDSIZE
+            REGULAR_TYPES SOLARIS_XHDTYPE stn SubsequentHeaderError SUPPORTED_TYPES symlink_exception
+            TruncatedHeaderError version XGLTYPE XHDTYPE
+        """,
+        note="opens the files of the workspace; links and devices are the kernel's to refuse.",
+    ),
 }

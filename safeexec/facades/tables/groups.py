@@ -27,13 +27,13 @@ GROUPS = {
     "text": "string re textwrap difflib unicodedata stringprep pprint fnmatch shlex html codecs",
     "data": (
         "json csv io base64 binascii hashlib hmac zlib struct gzip bz2 lzma zipfile configparser tomllib ipaddress "
-        "quopri uuid secrets urllib xml"
+        "quopri uuid secrets urllib xml pickle"
     ),
     "time": "datetime time calendar zoneinfo timeit",
     "tests": "doctest token tokenize unittest",
     "concurrency": "asyncio threading concurrent",
     "runtime": "sys warnings traceback logging argparse errno http",
-    "files": "os pathlib glob shutil tempfile",
+    "files": "os pathlib glob shutil tempfile tarfile",
     "numpy": "numpy",
     "pandas": "pandas",
     "scipy": "scipy",
@@ -46,7 +46,7 @@ GROUPS = {
 """Group (a file of this folder) → the top-level modules it judges."""
 
 
-REWRITTEN = frozenset({"doctest", "token", "tokenize", "unittest", "unittest.mock"})
+REWRITTEN = frozenset({"doctest", "timeit", "token", "tokenize", "unittest", "unittest.mock"})
 """Modules of the standard library that run as guest code: their source is compiled under the same rules."""
 
 
@@ -61,7 +61,7 @@ REFUSED_MODULES = _spread(
         "socket _socket ssl select selectors socketserver http.client http.server http.cookiejar urllib.request "
         "urllib.error urllib.robotparser ftplib smtplib poplib imaplib nntplib telnetlib xmlrpc wsgiref asyncore "
         "asynchat requests httpx aiohttp urllib3 websockets paramiko webbrowser email boto3": NETWORK,
-        "pickle _pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
+        "_pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
         "ctypes _ctypes mmap cffi numpy.ctypeslib": MEMORY,
         "importlib imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip venv": IMPORTS,
         "code codeop pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
@@ -69,7 +69,7 @@ REFUSED_MODULES = _spread(
         "gc dis opcode symtable tracemalloc linecache": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
-        "sqlite3 tarfile fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,
+        "sqlite3 fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,
         "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
     }
 )

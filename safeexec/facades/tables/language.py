@@ -21,11 +21,12 @@ TABLES = {
             IntEnum IntFlag KEEP member NAMED_FLAGS nonmember pickle_by_enum_name pickle_by_global_name property
             ReprEnum show_flag_values StrEnum STRICT UNIQUE unique verify
         """,
+        replaced="global_enum",
         refuse={
-            "global_enum global_enum_repr global_flag_repr global_str": INTERPRETER,
+            "global_enum_repr global_flag_repr global_str": INTERPRETER,
         },
         internal="bin EnumDict MappingProxyType reduce",
-        note="global_enum writes into the module that a class names as its own.",
+        note="global_enum writes into the module that a class names as its own: here that is the program.",
     ),
     "typing": Table(
         """
@@ -79,14 +80,13 @@ TABLES = {
             MethodDescriptorType MethodType MethodWrapperType new_class NoneType NotImplementedType prepare_class
             resolve_bases SimpleNamespace UnionType WrapperDescriptorType
         """,
-        replaced="ModuleType",
+        replaced="coroutine ModuleType",
         refuse={
             "CellType CodeType FrameType TracebackType": FRAMES,
-            "coroutine": INTERPRETER,
         },
         note=(
             "FunctionType is what type(f) gives: it makes functions of code objects, which nothing gives. ModuleType "
-            "answers isinstance and cannot be called. types.coroutine rewrites the code of the function it is given."
+            "answers isinstance and cannot be called. coroutine changes the function that it is given."
         ),
     ),
     "abc": Table(

@@ -52,9 +52,9 @@ TABLES = {
         """
             betavariate binomialvariate choice choices expovariate gammavariate gauss getrandbits getstate
             lognormvariate normalvariate paretovariate randbytes randint Random random randrange sample seed setstate
-            shuffle SystemRandom triangular uniform vonmisesvariate weibullvariate
+            shuffle SystemRandom triangular TWOPI uniform vonmisesvariate weibullvariate
         """,
-        internal="BPF LOG4 main NV_MAGICCONST RECIP_BPF SG_MAGICCONST TWOPI",
+        internal="BPF LOG4 main NV_MAGICCONST RECIP_BPF SG_MAGICCONST",
         note="SystemRandom and seed-less generators read the kernel; a deterministic policy refuses them.",
     ),
     "colorsys": Table(

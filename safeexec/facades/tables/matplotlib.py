@@ -78,6 +78,14 @@ TABLES = {
             "TransformedPath wraps": INTERNAL,
         },
     ),
+    "matplotlib.axes._axes": Table(
+        "Axes",
+        internal=("BarContainer ErrorbarContainer Integral Number PieContainer Real SecondaryAxis StemContainer Text"),
+    ),
+    "matplotlib.container": Table(
+        "BarContainer Container ErrorbarContainer PieContainer StemContainer",
+        internal="Artist",
+    ),
     "matplotlib.axes": Table(
         "Axes Subplot",
         refuse={
@@ -102,6 +110,7 @@ TABLES = {
             terrain_r turbo turbo_r twilight twilight_r twilight_shifted twilight_shifted_r vanimo vanimo_r viridis
             viridis_r winter winter_r Wistia Wistia_r YlGn YlGn_r YlGnBu YlGnBu_r YlOrBr YlOrBr_r YlOrRd YlOrRd_r
         """,
+        aliases={"colors": "matplotlib.colors"},
     ),
     "matplotlib.collections": Table(
         """

@@ -55,23 +55,21 @@ TABLES = {
     "logging": Table(
         replaced="""
             addLevelName BASIC_FORMAT basicConfig BufferingFormatter CRITICAL critical DEBUG debug disable ERROR error
-            exception FATAL fatal Filter Formatter getHandlerByName getHandlerNames getLevelName getLevelNamesMapping
-            getLogger getLoggerClass getLogRecordFactory Handler INFO info lastResort log Logger LoggerAdapter
-            LogRecord makeLogRecord NOTSET NullHandler root setLoggerClass setLogRecordFactory shutdown StreamHandler
+            exception FATAL fatal FileHandler Filter Formatter getHandlerByName getHandlerNames getLevelName
+            getLevelNamesMapping getLogger getLoggerClass getLogRecordFactory Handler INFO info lastResort log Logger
+            LoggerAdapter LogRecord makeLogRecord NOTSET NullHandler root setLoggerClass setLogRecordFactory shutdown
+            StreamHandler
             WARN warn WARNING warning
         """,
+        files="FileHandler",
         refuse={
-            "FileHandler": FILES,
             "captureWarnings raiseExceptions": INTERPRETER,
         },
         internal="""
             currentframe Filterer GenericAlias logAsyncioTasks logMultiprocessing logProcesses logThreads Manager
             PercentStyle PlaceHolder RootLogger StrFormatStyle StringTemplateStyle Template
         """,
-        note=(
-            "a logging module of its own: its loggers are not those of the libraries, style { walks no "
-            "attributes, it opens no file."
-        ),
+        note=("a logging module of its own: its loggers are not those of the libraries, style { walks no attributes."),
     ),
     "argparse": Table(
         "Namespace ONE_OR_MORE OPTIONAL PARSER REMAINDER ZERO_OR_MORE",

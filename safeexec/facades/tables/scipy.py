@@ -5,6 +5,18 @@ from __future__ import annotations
 from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import INTERPRETER, LIBRARY_TESTS, MACHINE, MEMORY
 
+_OLD_SPARSE = {
+    "base": "issparse isspmatrix SparseEfficiencyWarning SparseWarning spmatrix",
+    "bsr": "bsr_matrix isspmatrix_bsr spmatrix",
+    "coo": "coo_matrix isspmatrix_coo SparseEfficiencyWarning spmatrix",
+    "csc": "csc_matrix isspmatrix_csc spmatrix",
+    "csr": "csr_matrix isspmatrix_csr spmatrix",
+    "dia": "dia_matrix isspmatrix_dia spmatrix",
+    "dok": "dok_matrix isspmatrix_dok spmatrix",
+    "lil": "isspmatrix_lil lil_array lil_matrix",
+}
+"""Where the classes were until SciPy 1.8, and still answer."""
+
 TABLES = {
     "scipy": Table(
         refuse={
@@ -219,6 +231,7 @@ TABLES = {
             "test": LIBRARY_TESTS,
         },
     ),
+    **{f"scipy.sparse.{name}": Table(names) for name, names in _OLD_SPARSE.items()},
     "scipy.sparse": Table(
         """
             block_array block_diag bmat bsr_array bsr_matrix coo_array coo_matrix csc_array csc_matrix csr_array

@@ -17,12 +17,11 @@ TABLES = {
     "re": Table(
         """
             A ASCII compile DEBUG DOTALL error escape findall finditer fullmatch I IGNORECASE L LOCALE M Match match
-            MULTILINE NOFLAG Pattern PatternError purge RegexFlag S search split sub subn U UNICODE VERBOSE X
+            MULTILINE NOFLAG Pattern PatternError purge RegexFlag S Scanner search split sub subn U UNICODE VERBOSE X
         """,
         refuse={
             "T TEMPLATE template": DEPRECATED,
         },
-        internal="Scanner",
     ),
     "textwrap": Table(
         "dedent fill indent shorten TextWrapper wrap",

@@ -203,7 +203,7 @@ MODULES: dict[str, Advice] = {
     **dict.fromkeys(
         ("subprocess", "pty", "commands", "popen2", "sh", "pexpect", "pip", "ensurepip", "venv"), _PROCESSES
     ),
-    **dict.fromkeys(("pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "cloudpickle", "_pickle"), _PICKLE),
+    **dict.fromkeys(("cPickle", "dill", "joblib", "marshal", "shelve", "cloudpickle", "_pickle"), _PICKLE),
     **dict.fromkeys(("openai", "anthropic", "mistralai", "langchain", "transformers", "litellm"), _MODEL),
     **dict.fromkeys(("torch", "tensorflow", "keras", "jax", "xgboost", "lightgbm", "catboost", "flax"), _LEARNING),
     **dict.fromkeys(

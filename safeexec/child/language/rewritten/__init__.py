@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import gc
 import io
 import sys
 from collections.abc import Callable, Mapping
@@ -43,7 +44,13 @@ class Rewrite(NamedTuple):
     swap: Mapping[str, str] = {}
 
 
-_TABLES: Final = {"doctest": "doctests", "unittest": "unittests", "tokenize": "tokens", "token": "tokens"}
+_TABLES: Final = {
+    "doctest": "doctests",
+    "unittest": "unittests",
+    "tokenize": "tokens",
+    "token": "tokens",
+    "timeit": "timing",
+}
 """Top-level module → the file of this folder that has its rewrites."""
 
 
@@ -347,6 +354,7 @@ def _stand_ins() -> dict[str, Any]:
         "_colorize": SimpleNamespace(can_colorize=_no, ANSIColors=_NoColours(), get_colors=_NoColours),
         "signal": SimpleNamespace(SIGINT=2),
         "_tokenize": import_module("_tokenize"),
+        "gc": SimpleNamespace(isenabled=gc.isenabled, enable=gc.enable, disable=gc.disable),
         "_io": SimpleNamespace(TextIOWrapper=_named_like(io.TextIOWrapper), BytesIO=io.BytesIO, open=_named_like(open)),
     }
 

@@ -90,11 +90,11 @@ def _named(target):
     )
 
 
-def _getattr_static(thing, name):
+def _getattr_static(thing, name, default=None):
     for kind in (thing if isinstance(thing, type) else type(thing)).__mro__:
         if name in kind.__dict__:
             return kind.__dict__[name]
-    return getattr(thing, name)
+    return getattr(thing, name, default)
 
 
 class AsyncMockMixin:

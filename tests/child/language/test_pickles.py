@@ -1,0 +1,73 @@
+"""Pickles that a program was given: what they may name, and what they may do to it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+from safeexec import Sandbox
+
+
+def _global(module: str, name: str) -> bytes:
+    return b"\x80\x04" + b"".join(b"\x8c" + bytes([len(part)]) + part.encode() for part in (module, name)) + b"\x93"
+
+
+def _call(module: str, name: str, argument: str) -> bytes:
+    return _global(module, name) + b"\x8c" + bytes([len(argument)]) + argument.encode() + b"\x85R."
+
+
+HOSTILE = {
+    "a program": _call("os", "system", "true"),
+    "the same by its real home": _call("posix", "system", "true"),
+    "eval": _call("builtins", "eval", "1"),
+    "getattr": _call("builtins", "getattr", "x"),
+    "an import": _call("builtins", "__import__", "os"),
+    "our own loader of modules": _call("safeexec.facades.replacements.attributes", "load_again", "os"),
+    "a dotted name": _call("__main__", "A.__init__", "x"),
+    "a builtin of the program's namespace": _call("__main__", "print", "x"),
+    "the interpreter's own entry": _call("__main__", "__builtins__", "x"),
+    "cloudpickle": _call("cloudpickle.cloudpickle", "subimport", "os"),
+    "a class that is changed": _global("__main__", "A") + b"}\x8c\x01xK\x01sb.",
+    "a library's class that is changed": _global("fractions", "Fraction") + b"N}\x8c\x07__add__K\x01s\x86b.",
+    "a call of what was not named": b"\x80\x04" + b"\x8c\x01x)R.",
+    "old style": b"cos\nsystem\n(S'true'\ntR.",
+    "old style, by instance": b"(S'true'\nios\nsystem\n.",
+    "an extension code": b"\x80\x04\x82\x01.",
+    "a persistent name": b"Pos\n.",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_pickle_is_an_error(name: str, sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = f"import pickle\nclass A: pass\ntry: print('loaded', pickle.loads({HOSTILE[name]!r}))\n"
+    with sandbox_for("standard").session() as session:
+        result = session.run(source + "except Exception as error: print(type(error).__name__, 'x' in vars(A))")
+    assert result.ok, result.error
+    assert result.stdout.endswith("False\n") and "loaded" not in result.stdout
+
+
+def test_what_a_pickle_sets_obeys_the_rules(sandbox_for: Callable[[str], Sandbox]) -> None:
+    made = _global("__main__", "f") + b"}\x8c\x08__code__K\x01sb."
+    with sandbox_for("standard").session() as session:
+        result = session.run(f"import pickle\ndef f(): pass\npickle.loads({made!r})")
+    assert result.error is not None and "'__code__' is refused" in result.error.message
+
+
+def test_plain_data_crosses_from_any_python(sandbox_for: Callable[[str], Sandbox]) -> None:
+    data = [pickle.dumps({"a": [1, 2.5, "x"], "b": {1, 2}}, protocol) for protocol in range(6)]
+    with sandbox_for("standard").session() as session:
+        assert session.run(f"import pickle\nlen({{repr(pickle.loads(d)) for d in {data!r}}})").value == 1
+
+
+def test_a_data_frame_comes_back(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = (
+        "import pandas as pd, numpy as np, pickle\n"
+        "frame = pd.DataFrame({'a': [1, 2], 'b': ['x', None], 'c': pd.to_datetime(['2020', '2021'])})\n"
+        "with open('frame.pkl', 'wb') as file: pickle.dump((frame, np.arange(3)), file)\n"
+        "with open('frame.pkl', 'rb') as file: back, numbers = pickle.load(file)\n"
+        "(back.equals(frame), numbers.tolist())"
+    )
+    with sandbox_for("data-analysis").session() as session:
+        assert session.run(source).check().value == (True, [0, 1, 2])
