@@ -16,6 +16,7 @@ from typing import Any
 from safeexec.facades import access, tables
 from safeexec.facades.replacements import properties, replacement
 from safeexec.facades.sealed import Facade, sealed
+from safeexec.facades.tables.groups import OF_SESSIONS
 from safeexec.identity import identity
 from safeexec.protocol.plan import LanguagePlan
 
@@ -39,11 +40,13 @@ _FACADES: dict[int, tuple[Facade, str]] = {}
 """Identity of a facade → itself, and its name."""
 
 
-def _not_rewritten(name: str) -> ModuleType | None:
+def _of_no_session(name: str) -> ModuleType | None:
+    if name.partition(".")[0] in OF_SESSIONS:
+        raise ImportError(f"{name} is there only in a session", name=name)
     return None
 
 
-_load: Callable[[str], ModuleType | None] = _not_rewritten
+_load: Callable[[str], ModuleType | None] = _of_no_session
 
 
 def set_loader(load: Callable[[str], ModuleType | None]) -> None:

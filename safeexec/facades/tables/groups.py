@@ -48,6 +48,8 @@ GROUPS = {
 
 REWRITTEN = frozenset({"doctest", "timeit", "token", "tokenize", "unittest", "unittest.mock"})
 """Modules of the standard library that run as guest code: their source is compiled under the same rules."""
+OF_SESSIONS = REWRITTEN | {"pickle"}
+"""Modules that guest code has a version of its own of, which only a child can make (`child.language`)."""
 
 
 def _spread(reasons: dict[str, Reason]) -> dict[str, Reason]:
