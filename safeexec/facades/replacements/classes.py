@@ -212,7 +212,7 @@ def global_enum(cls: Any, update_str: bool = False) -> Any:
     """`enum.global_enum` of a class of the program: its members become names of the program."""
     members = dict(cls.__members__)
     _check_names(members)
-    if type(cls).__module__ != "enum" or cls.__module__ != "__main__" or any(name[:2] == "__" for name in members):
+    if type(cls).__module__ != "enum" or cls.__module__ != "__main__" or any(name[:1] == "_" for name in members):
         raise TypeError("global_enum is for an enum that the program itself defines")
     real = vars(enum)
     cls.__repr__ = real["global_flag_repr"] if issubclass(cls, enum.Flag) else real["global_enum_repr"]

@@ -184,7 +184,7 @@ def compiled(name: str, source: str, rewrite: Rewrite, plan: LanguagePlan) -> An
     transformer = StepTransformer(rules, _Everything())
     transformer.check(tree)
     if transformer.findings:
-        raise Rejection(explain(transformer.findings, source, rules))
+        raise Rejection(explain(transformer.findings, source, rules, (tree,)))
     return compile(tree, f"python/{name}.py", "exec", dont_inherit=True, optimize=0)
 
 
