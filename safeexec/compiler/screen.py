@@ -2,7 +2,8 @@
 
 Most steps use nothing but plain names. For them the look at the syntax tree, which costs about as much as the compiler
 itself, is not needed: the code object lists every identifier, attribute, keyword and module of its program. What this
-screen lets pass, `StepTransformer` would have let pass unchanged; a test holds the two together.
+screen lets pass, `StepTransformer` would have let pass unchanged: a test compares the two for thousands of programs of
+a grammar. The one difference is what CPython leaves out because it can never run: ``if 0: import os``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""Who decides about each kind of node: the table in ``safeexec/README.md``.
+
+python -m tests.compiler.deciders       writes the table anew
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from safeexec.compiler.transformer import StepTransformer, _only_visits_contents
+
+PAGE = Path(__file__).parents[2] / "safeexec" / "README.md"
+BEGIN, END = "<!-- who decides: python -m tests.compiler.deciders -->\n", "<!-- end -->"
+OURS = {name: value for name, value in vars(StepTransformer).items() if callable(value) and not name.startswith("__")}
+HOOKS = sorted(name for name in OURS if hasattr(RestrictingNodeTransformer, name) and not name.startswith("visit_"))
+"""What the base class calls, and is ours."""
+
+
+def table() -> str:
+    """Both tables, in Markdown."""
+    methods = sorted(name for name in dir(StepTransformer) if name.startswith("visit_"))
+    kinds = {name.removeprefix("visit_"): getattr(StepTransformer, name) for name in methods}
+    theirs = {kind: method for kind, method in kinds.items() if f"visit_{kind}" not in OURS}
+    plain = [kind for kind, method in theirs.items() if _only_visits_contents(method)]
+    rows = ["| node | who decides | what, and why ours differs |", "| --- | --- | --- |"]
+    rows.append(f"| {', '.join(map(_code, plain))} | base class | allowed; their contents are visited |")
+    rows += [f"| `{kind}` | base class{_by(method)} | {_told(method)} |" for kind, method in theirs.items()
+             if kind not in plain]  # fmt: skip
+    rows += [f"| `{kind}` | ours | {_told(method)} |" for kind, method in kinds.items() if kind not in theirs]
+    rows.append(f"| any other | base class (`generic_visit`) | {_told(RestrictingNodeTransformer.generic_visit)} |")
+    rows += ["", "| what the base class calls | ours, because |", "| --- | --- |"]
+    rows += [f"| `{name}` | {_told(OURS[name])} |" for name in HOOKS]
+    return "\n".join(rows) + "\n"
+
+
+def _by(method: Any) -> str:
+    called = [name for name in HOOKS if name in method.__code__.co_names and name != "node_contents_visit"]
+    return f", by our {', '.join(map(_code, called))}" if called else ""
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
+
+
+def _told(method: Any) -> str:
+    """The first sentence of a docstring."""
+    lines = (method.__doc__ or "").strip().split("\n\n")[0].split("\n")
+    return " ".join(line.strip() for line in lines).replace("``", "`").replace("|", "\\|") or "as what it calls"
+
+
+def main() -> None:
+    """Write the table into the page."""
+    text = PAGE.read_text()
+    head, _, rest = text.partition(BEGIN)
+    PAGE.write_text(head + BEGIN + table() + END + rest.partition(END)[2])
+
+
+if __name__ == "__main__":
+    main()
