@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route, Router
 
 from safeexec.servers import e2b, judge, openapi, sessions
 from safeexec.servers.access import Hosts, given_tokens, same_origin
+from safeexec.servers.boxes import Boxes
 from safeexec.servers.requests import Refused, answer, refused
 from safeexec.servers.tenancy import Tenancy
 from safeexec.text import printable, short_repr
@@ -60,7 +61,7 @@ class Guard:
     def __init__(self, app: Router, tenancy: Tenancy, hosts: Hosts, ages: Ages) -> None:
         self._app, self._tenancy, self._hosts, self._ages = app, tenancy, hosts, ages
         self._sweeping: asyncio.Task[None] | None = None
-        self._boxes = e2b.Boxes()
+        self._boxes = Boxes()
         self.routes = app.routes
 
     async def open(self) -> None:
@@ -76,8 +77,10 @@ class Guard:
         """End every session of every tenant."""
         if self._sweeping is not None:
             self._sweeping.cancel()
-        await self._tenancy.close()
-        await self._boxes.close()
+        try:
+            await self._tenancy.close()
+        finally:
+            await self._boxes.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
@@ -123,7 +126,7 @@ class Guard:
         if isinstance(error, HTTPException):
             message = "there is no such method here" if error.status_code == 404 else "it is not called like this"
             return Refused(error.status_code, message, "NoSuchMethod")
-        known = error if isinstance(error, Refused) else refused(error)
+        known = refused(error)
         if known is None:
             _log(error)
             return Refused(500, "the server failed; its log says more", "Failed")

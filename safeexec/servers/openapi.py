@@ -11,7 +11,9 @@ import msgspec
 from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
+from safeexec.servers.sessions import MAX_ID
 
+REFERENCE = "#/components/schemas/{name}"
 ERROR = {
     "type": "object",
     "required": ["code", "type", "message"],
@@ -24,8 +26,7 @@ def document(routes: list[BaseRoute]) -> dict[str, Any]:
     endpoints = [route for route in routes if isinstance(route, Route)]
     shapes = {shape for route in endpoints for shape in _shapes(route.endpoint)}
     ordered = sorted(shapes, key=lambda shape: str(shape.__name__))
-    template = "#/components/schemas/{name}"
-    _, schemas = msgspec.json.schema_components(ordered, schema_hook=_other, ref_template=template)
+    _, schemas = msgspec.json.schema_components(ordered, schema_hook=_other, ref_template=REFERENCE)
     paths: dict[str, Any] = {}
     for route in endpoints:
         for verb in sorted((route.methods or set()) - {"HEAD"}):
@@ -68,20 +69,22 @@ def _operation(route: Route, verb: str) -> dict[str, Any]:
         },
     }
     if takes is not None:
-        told["requestBody"] = {"required": True, "content": _content(takes, names)}
+        body = _of_table(takes) if route.path.startswith("/v1/") else _content(takes)
+        told["requestBody"] = {"required": True, "content": body}
     return told
 
 
-def _content(shape: Any, in_path: list[str] | None = None) -> dict[str, Any]:
-    """A shape as the content of a body. What the path says already is not in it."""
-    schema: dict[str, Any] = {"$ref": f"#/components/schemas/{shape.__name__}"}
-    if in_path and "session" in in_path:
-        _, schemas = msgspec.json.schema_components(
-            [shape], schema_hook=_other, ref_template="#/components/schemas/{name}"
-        )
-        schema = schemas[shape.__name__]
-        schema["properties"].pop("session", None)
-        schema["required"] = [name for name in schema.get("required", []) if name != "session"]
+def _content(shape: Any) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{shape.__name__}"}}}
+
+
+def _of_table(shape: Any) -> dict[str, Any]:
+    """The parameters of a method of the table: the session is in the path, and each may have an id."""
+    _, schemas = msgspec.json.schema_components([shape], schema_hook=_other, ref_template=REFERENCE)
+    schema = schemas[shape.__name__]
+    schema["properties"].pop("session", None)
+    schema["properties"]["request_id"] = {"type": "string", "minLength": 1, "maxLength": MAX_ID}
+    schema["required"] = [name for name in schema.get("required", []) if name != "session"]
     return {"application/json": {"schema": schema}}
 
 

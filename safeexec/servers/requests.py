@@ -67,6 +67,8 @@ class Refused(Exception):
 
 def refused(error: Exception) -> Refused | None:
     """An exception that the caller of a method deserves, as an answer. None for a fault of ours."""
+    if isinstance(error, Refused):
+        return error
     for kind, status in STATUSES:
         if isinstance(error, kind):
             retry = RETRY_SECONDS if status == 429 else None

@@ -43,7 +43,8 @@ def _endpoint(method: Method) -> Endpoint:
         identity = given.pop("request_id", None)
         given |= request.path_params
         if given.get("stream") is True:
-            return Streamed(request, _streamed(tenant, method, given), "text/event-stream")
+            work = _streamed(tenant, method, given)
+            return Streamed(request, work, "text/event-stream", lambda error: event("error", error.told()))
         tenancy: Tenancy = request.scope["tenancy"]
         if identity is None:
             return await tenancy.while_there(request, _answered(tenant, method, given))
@@ -77,19 +78,7 @@ async def _answered(tenant: Tenant, method: Method, given: dict[str, Any]) -> Re
 
 def _streamed(tenant: Tenant, method: Method, given: dict[str, Any]) -> Callable[[Put], Awaitable[None]]:
     async def work(put: Put) -> None:
-        begun = False
-
-        def tell(name: str, data: dict[str, Any]) -> None:
-            nonlocal begun
-            begun = True
-            put(event(name, data))
-
-        try:
-            put(event("result", await _call(tenant, method, given, tell)))
-        except Refused as error:
-            if not begun:
-                raise
-            put(event("error", error.told()))
+        put(event("result", await _call(tenant, method, given, lambda name, data: put(event(name, data)))))
 
     return work
 

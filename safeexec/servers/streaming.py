@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from safeexec.servers.requests import Refused, refused
 from safeexec.servers.tenancy import Tenancy
 
 Put = Callable[[bytes], None]
@@ -24,10 +25,11 @@ class Streamed(Response):  # type: ignore[misc]
     The head is sent with the first piece, or after half a second: work that fails before is answered as any other.
     """
 
-    def __init__(self, request: Request, work: Work, media_type: str) -> None:
+    def __init__(self, request: Request, work: Work, media_type: str, failed: Callable[[Refused], bytes]) -> None:
+        """`failed` makes the last piece of an answer that had begun when the work was refused."""
         super().__init__(media_type=media_type, headers={"Cache-Control": "no-store"})
         del self.headers["content-length"]
-        self._request, self._work = request, work
+        self._request, self._work, self._failed = request, work, failed
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         tenancy: Tenancy = scope["tenancy"]
@@ -45,7 +47,13 @@ class Streamed(Response):  # type: ignore[misc]
             while piece is not None:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
                 piece = await pieces.get()
-            await work
+            try:
+                await work
+            except Exception as error:
+                known = refused(error)
+                if known is None:
+                    raise
+                await send({"type": "http.response.body", "body": self._failed(known), "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:
             work.cancel()

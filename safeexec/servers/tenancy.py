@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 PROGRAMS = 2 * (os.cpu_count() or 1)
 """Programs of one tenant that run at once; the others wait for their turn."""
+SPARE = min(4, PROGRAMS)
+"""Children that are kept ready in each sandbox."""
 MAX_WAITING = 1000
 """Programs of one tenant that may wait."""
 QUEUE_SECONDS = 60.0
@@ -85,7 +87,7 @@ class Tenant:
         self.grant = grant
         names = [offers.default, *offers.policies] if grant.policies is None else grant.policies
         first, *others = [_offered(offers, name) for name in names]
-        self.service = Service(first, others, spare=PROGRAMS)
+        self.service = Service(first, others, spare=SPARE)
         self.metrics = metrics
         self.answers = Answers()
         self.places: set[Place] = set()

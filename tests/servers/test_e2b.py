@@ -259,6 +259,27 @@ def test_cells_of_a_context_queue_and_a_client_that_leaves_stops_its_own(server:
         assert monotonic() - started < 30
 
 
+def test_a_sandbox_is_killed_while_a_cell_runs(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
+    one = f"/sandboxes/{box['sandboxID']}"
+    body = {"code": "print('a')\nwhile True: pass"}
+    with of(server, box) as inside, inside.stream("POST", "/execute", json=body) as answer:
+        lines = answer.iter_lines()
+        while '"a' not in next(lines):
+            pass
+        assert bob.post(f"{one}/pause").status_code == 429
+        assert bob.post(f"{one}/fork", json={}).status_code == 429
+        assert bob.delete(one).status_code == 204
+        assert json.loads([*lines][-1])["type"] == "error"
+
+
+def test_a_request_with_a_key_creates_one_sandbox(bob: httpx.Client) -> None:
+    made = [bob.post("/v2/sandboxes", json={}, headers={"Idempotency-Key": "k-1"}).json() for _ in range(2)]
+    assert made[0] == made[1]
+    other = bob.post("/v2/sandboxes", json={"timeout": 5}, headers={"Idempotency-Key": "k-1"})
+    assert (other.status_code, other.json()["type"]) == (409, "RequestIdUsed")
+    bob.delete(f"/sandboxes/{made[0]['sandboxID']}")
+
+
 def test_what_was_not_saved_is_told(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
     one = f"/sandboxes/{box['sandboxID']}"
     with of(server, box) as inside:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safeexec import CheckpointError, SandboxError, connect
 from safeexec.servers.methods import METHODS
 from tests.servers.serving import Server, needs_server, serving
 
@@ -218,6 +219,29 @@ def test_a_request_with_an_id_goes_on_when_its_client_leaves(bob: httpx.Client, 
         bob.post(f"{session}/run", json=body, timeout=0.5)
     assert call(bob, f"{session}/run", **body)["value"] == 7
     assert call(bob, f"{session}/variables")["variables"] == call(bob, f"{session}/variables")["variables"]
+
+
+def test_the_client_of_this_package(server: Server) -> None:
+    with connect(server.url, BOB) as sandbox, sandbox.session() as session:
+        heard: list[str] = []
+        assert session.run("x = 5\nprint('a')\nx", on_output=heard.append).value == 5
+        assert heard == ["a\n"]
+        (branch,) = session.branch()
+        assert branch.run("x + 1").value == 6
+        with pytest.raises(CheckpointError):
+            session.rollback("none")
+    with pytest.raises(SandboxError, match="token"), connect(server.url, "wrong") as sandbox:
+        sandbox.run("1")
+
+
+def test_an_answer_that_had_begun_tells_why_it_ended(server: Server, bob: httpx.Client) -> None:
+    session = "/v1/sessions/" + call(bob, "/v1/sessions")["session"]
+    body = {"source": "while True: pass", "timeout": 60, "stream": True}
+    with server.client(BOB) as other, other.stream("POST", f"{session}/run", json=body) as answer:
+        call(bob, f"{session}/close")
+        ((name, told),) = events(answer)
+    assert name in ("result", "error")
+    assert told.get("outcome") == "cancelled" or told["type"] == "SessionClosed"
 
 
 def test_sessions_that_nobody_uses_are_closed() -> None:

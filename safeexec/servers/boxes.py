@@ -1,0 +1,384 @@
+"""The sandboxes of E2B's clients, and their lives: created, forked, paused to a file, resumed, ended.
+
+Each is a session, and one more for each further context.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, field
+from starlette.datastructures import Headers
+from starlette.requests import Request
+
+from safeexec import AsyncSession, SandboxError
+from safeexec.servers.grants import Tokens
+from safeexec.servers.requests import RETRY_SECONDS, Refused
+from safeexec.servers.tenancy import Place, Tenant
+
+ENVD_VERSION = "0.5.8"
+"""Of E2B's own daemon: what its SDKs may ask for."""
+MAX_SECONDS = 24 * 3600
+MAX_KEPT = 1000
+"""Sandboxes, paused ones and snapshots of one tenant together."""
+SWEEP_SECONDS = 1.0
+OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
+"""Where the secrets of one sandbox count, and the tenant's token does not."""
+
+Seconds = Annotated[int, Meta(ge=0, le=MAX_SECONDS)]
+
+
+class NewSandbox(Struct):
+    """`templateID` may be a snapshot; any other name is ignored."""
+
+    templateID: str = ""
+    timeout: Seconds = 300
+    autoPause: bool = False
+    metadata: dict[str, str] = {}
+    envVars: dict[str, str] = {}
+    network: Any = None
+    mcp: Any = None
+    iam: Any = None
+    volumeMounts: list[Any] = []
+
+
+class Context:
+    """One session of a sandbox. Its cells queue."""
+
+    def __init__(self, session: AsyncSession, place: Place, told: Mapping[str, str] | None = None) -> None:
+        self.session = session
+        self.place = place
+        self.turn = asyncio.Lock()
+        self.count = 0
+        self.lost = dict(told or {})
+        """What could not be saved when the sandbox was paused; told with the next cell."""
+
+    async def close(self) -> None:
+        await self.session.close()
+        self.place.leave()
+
+
+class Saved(Struct):
+    """A session as a file, and what could not be put into it."""
+
+    path: Path
+    lost: dict[str, str]
+
+
+class Box:
+    """One sandbox of a client: running, with `contexts`, or paused, with `saved`. The first context is the default."""
+
+    def __init__(self, tenant: Tenant, asked: NewSandbox, seconds: int) -> None:
+        self.id = f"i{secrets.token_hex(12)}"
+        self.tenant = tenant
+        self.asked = asked
+        self.access_token, self.traffic_token = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.tokens = Tokens([(self.access_token, self), (self.traffic_token, self)])
+        self.started = datetime.now(UTC)
+        self.contexts: dict[str, Context] = {}
+        self.saved: dict[str, Saved] = {}
+        self.paused_place: Place | None = None
+        self.changing = asyncio.Lock()
+        self.live_for(seconds)
+
+    def live_for(self, seconds: int) -> None:
+        self.ends = time.monotonic() + seconds
+        self.end_at = datetime.now(UTC) + timedelta(seconds=seconds)
+
+    @property
+    def paused(self) -> bool:
+        return bool(self.saved)
+
+    def context(self, name: str | None) -> Context:
+        """Raises `Refused` for one that is not there."""
+        found = next(iter(self.contexts.values()), None) if name is None else self.contexts.get(name)
+        if found is None:
+            raise Refused(404, f"there is no context {(name or '')[:100]!r}", "NotFound")
+        return found
+
+    def told(self) -> dict[str, Any]:
+        return {
+            "sandboxID": self.id,
+            "templateID": self.asked.templateID or "safeexec",
+            "clientID": "safeexec",
+            "envdVersion": ENVD_VERSION,
+            "envdAccessToken": self.access_token,
+            "trafficAccessToken": self.traffic_token,
+            "domain": None,
+        }
+
+    def row(self) -> dict[str, Any]:
+        limits = next(iter(self.contexts.values())).session.policy.limits if self.contexts else None
+        return {
+            "sandboxID": self.id,
+            "templateID": self.asked.templateID or "safeexec",
+            "clientID": "safeexec",
+            "startedAt": self.started.isoformat(),
+            "endAt": self.end_at.isoformat(),
+            "cpuCount": 1,
+            "memoryMB": limits.memory_mb if limits is not None else 0,
+            "diskSizeMB": limits.workspace_mb if limits is not None else 0,
+            "state": "paused" if self.paused else "running",
+            "envdVersion": ENVD_VERSION,
+            "metadata": self.asked.metadata,
+        }
+
+
+class Snapshot(Struct):
+    tenant: Tenant
+    source: str
+    names: list[str]
+    saved: Saved
+    id: str = field(default_factory=lambda: f"s{secrets.token_hex(12)}")
+
+
+class Boxes:
+    """All sandboxes of a server in this shape."""
+
+    def __init__(self) -> None:
+        self._boxes: dict[str, Box] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+        self._directory: Path | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        self._sweeping = asyncio.create_task(self._sweep())
+
+    async def close(self) -> None:
+        """The sessions end with their sandboxes; saved states are removed."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        if self._directory is not None:
+            shutil.rmtree(self._directory)
+
+    def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
+        """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
+        elsewhere. Raises `Refused`.
+        """
+        if not any(scope["path"] == own or scope["path"].startswith(own + "/") for own in OWN_TOKENS):
+            return None
+        wanted = headers.get("e2b-sandbox-id", "")
+        given = [headers[name].encode() for name in ("x-access-token", "e2b-traffic-access-token") if name in headers]
+        box = self._boxes.get(wanted)
+        if box is None and wanted:
+            raise Refused(502, f"The sandbox {wanted[:100]} was not found", "NotFound")
+        candidates = [box] if box is not None else [*self._boxes.values()]
+        found = next((one for one in candidates for token in given if one.tokens.owner(token)), None)
+        if found is None:
+            raise Refused(401, "one of the sandbox's tokens is needed: X-Access-Token: TOKEN", "Unauthorized")
+        if found.paused:
+            raise Refused(502, f"The sandbox {found.id} is paused: a running one of that name was not found", "Paused")
+        scope["box"] = found
+        return found.tenant
+
+    def find(self, request: Request) -> Box:
+        """The sandbox of a path. Raises `Refused` for one of another tenant, as for one that is not there."""
+        box = self._boxes.get(request.path_params["id"])
+        if box is None or box.tenant is not request.scope["tenant"]:
+            raise Refused(404, "there is no such sandbox", "NotFound")
+        return box
+
+    def of(self, tenant: Tenant) -> list[Box]:
+        return [box for box in self._boxes.values() if box.tenant is tenant]
+
+    def snapshots_of(self, tenant: Tenant) -> list[Snapshot]:
+        return [snapshot for snapshot in self._snapshots.values() if snapshot.tenant is tenant]
+
+    def snapshot(self, tenant: Tenant, name: str) -> Snapshot | None:
+        found = self._snapshots.get(name)
+        return found if found is not None and found.tenant is tenant else None
+
+    # Lives
+
+    async def create(self, tenant: Tenant, asked: NewSandbox) -> Box:
+        """A new sandbox, from a snapshot where one is named. Raises `Refused`."""
+        self._check_room(tenant)
+        snapshot = self.snapshot(tenant, asked.templateID)
+        box = Box(tenant, asked, asked.timeout)
+        box.contexts["default"] = await self._context(tenant, snapshot.saved if snapshot is not None else None)
+        self._boxes[box.id] = box
+        return box
+
+    async def fork(self, box: Box, count: int, seconds: int) -> list[Box | Refused]:
+        """Copies of a sandbox as it is now; a refusal for each that there is no room for."""
+        async with _AtRest(box):
+            return [await self._forked(box, seconds) for _ in range(count)]
+
+    async def _forked(self, box: Box, seconds: int) -> Box | Refused:
+        forked = Box(box.tenant, box.asked, seconds)
+        try:
+            self._check_room(box.tenant)
+            for name, context in box.contexts.items():
+                place = box.tenant.place(context.session.policy)
+                try:
+                    (session,) = await context.session.branch(1)
+                except BaseException:
+                    place.leave()
+                    raise
+                forked.contexts[name] = Context(session, place)
+                forked.contexts[name].count = context.count
+        except (Refused, SandboxError) as error:
+            await self._end(forked)
+            return error if isinstance(error, Refused) else Refused(429, str(error), type(error).__name__)
+        except BaseException:
+            await self._end(forked)
+            raise
+        self._boxes[forked.id] = forked
+        return forked
+
+    async def pause(self, box: Box) -> None:
+        """Write every context to a file and end its processes. Raises `Refused`, and `StateFileError`."""
+        async with _AtRest(box):
+            saved = {}
+            try:
+                for name, context in box.contexts.items():
+                    saved[name] = await self._save(context.session)
+            except BaseException:
+                for state in saved.values():
+                    state.path.unlink(missing_ok=True)
+                raise
+            box.saved, contexts, box.contexts = saved, box.contexts, {}
+            for context in contexts.values():
+                await context.close()
+            box.paused_place = Place(box.tenant, 0)
+
+    async def resume(self, box: Box) -> None:
+        """Go on from what was written. Raises `Refused`."""
+        async with box.changing:
+            if not box.paused:
+                return
+            contexts: dict[str, Context] = {}
+            try:
+                for name, state in box.saved.items():
+                    contexts[name] = await self._context(box.tenant, state)
+            except BaseException:
+                for context in contexts.values():
+                    await context.close()
+                raise
+            box.contexts = contexts
+            self._forget(box)
+
+    async def add_context(self, box: Box) -> str:
+        """A further session with copies of the sandbox's files. Raises `Refused`."""
+        async with _AtRest(box):
+            context = await self._context(box.tenant, None)
+            try:
+                if context.session.workspace is not None:
+                    for name in (first := box.context(None).session).list_files():
+                        context.session.write_file(name, first.read_file(name))
+            except BaseException:
+                await context.close()
+                raise
+            box.contexts[identity := secrets.token_hex(12)] = context
+            return identity
+
+    async def restart(self, box: Box, name: str) -> None:
+        """A new session in the place of a context's. What it was running is stopped."""
+        old = box.context(name)
+        await old.close()
+        box.contexts[name] = await self._context(box.tenant, None)
+
+    async def take_snapshot(self, box: Box, name: str) -> Snapshot:
+        """Keep the default context as a file, for sandboxes to come."""
+        self._check_room(box.tenant)
+        async with _AtRest(box):
+            saved = await self._save(box.context(None).session)
+        snapshot = Snapshot(box.tenant, box.id, [name] if name else [], saved)
+        self._snapshots[snapshot.id] = snapshot
+        return snapshot
+
+    def drop(self, snapshot: Snapshot) -> None:
+        del self._snapshots[snapshot.id]
+        snapshot.saved.path.unlink(missing_ok=True)
+
+    async def kill(self, box: Box) -> None:
+        """End it at once, whatever it does."""
+        self._boxes.pop(box.id, None)
+        await self._end(box)
+
+    async def _end(self, box: Box) -> None:
+        self._forget(box)
+        for context in [*box.contexts.values()]:
+            await context.close()
+        box.contexts.clear()
+
+    def _forget(self, box: Box) -> None:
+        for state in box.saved.values():
+            state.path.unlink(missing_ok=True)
+        box.saved.clear()
+        if box.paused_place is not None:
+            box.paused_place.leave()
+            box.paused_place = None
+
+    async def _sweep(self) -> None:
+        """End, or pause, what has lived long enough."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = time.monotonic()
+            for box in [box for box in self._boxes.values() if box.ends < now and not box.paused]:
+                try:
+                    if not box.asked.autoPause:
+                        await self.kill(box)
+                    else:
+                        await self.pause(box)
+                except Refused:
+                    continue  # a cell still runs; the next round
+                except (SandboxError, OSError):
+                    await self.kill(box)
+
+    # Sessions
+
+    async def _context(self, tenant: Tenant, saved: Saved | None) -> Context:
+        sandbox = await tenant.sandbox()
+        place = tenant.place(sandbox.policy)
+        try:
+            session = await (sandbox.session() if saved is None else sandbox.restore(saved.path))
+        except BaseException:
+            place.leave()
+            raise
+        return Context(session, place, saved.lost if saved is not None else None)
+
+    async def _save(self, session: AsyncSession) -> Saved:
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="safeexec-states-"))
+        path = self._directory / secrets.token_hex(16)
+        return Saved(path, await session.save(path))
+
+    def _check_room(self, tenant: Tenant) -> None:
+        if len(self.of(tenant)) + len(self.snapshots_of(tenant)) >= MAX_KEPT:
+            raise Refused(429, f"{MAX_KEPT} sandboxes and snapshots are kept", "Full", RETRY_SECONDS)
+
+
+class _AtRest:
+    """A sandbox whose state nobody changes meanwhile. Raises `Refused` where a cell runs, or it is paused."""
+
+    def __init__(self, box: Box) -> None:
+        self._box = box
+        self._turns: list[asyncio.Lock] = []
+
+    async def __aenter__(self) -> None:
+        await self._box.changing.acquire()
+        try:
+            if self._box.paused:
+                raise Refused(409, "the sandbox is paused", "Paused")
+            if any(context.turn.locked() for context in self._box.contexts.values()):
+                raise Refused(429, "a cell of the sandbox runs", "Busy", RETRY_SECONDS)
+            for context in self._box.contexts.values():
+                await context.turn.acquire()
+                self._turns.append(context.turn)
+        except BaseException:
+            await self.__aexit__()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        for turn in self._turns:
+            turn.release()
+        self._box.changing.release()
