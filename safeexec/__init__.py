@@ -29,16 +29,19 @@ if TYPE_CHECKING:
         ToolError,
         WorkspaceError,
     )
-    from safeexec.host.faces.aio import AsyncSandbox, AsyncSession
-    from safeexec.host.faces.blocking import Sandbox, Session
+    from safeexec.host.commands import CommandResult
+    from safeexec.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
+    from safeexec.host.faces.blocking import Namespace, Sandbox, Session, Stream
     from safeexec.host.plugins.plugin import AsyncPlugin, Plugin
+    from safeexec.host.session.checkpoints import CheckpointInfo
     from safeexec.host.startup.confinement import describe as machine_protection
+    from safeexec.host.tools.approvals import Allow, Deny
     from safeexec.inline import compile_expression, evaluate
-    from safeexec.policy.model import Policy
+    from safeexec.policy.model import Limits, Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Opaque
     from safeexec.remote.connect import async_connect, connect
-    from safeexec.results import Display, ErrorInfo, Result
+    from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result, ToolCallRecord, Usage, Variable
 
 _HOME = {
     "safeexec.errors": (
@@ -46,29 +49,41 @@ _HOME = {
         "SandboxClosed "
         "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
     ),
-    "safeexec.host.faces.aio": "AsyncSandbox AsyncSession",
-    "safeexec.host.faces.blocking": "Sandbox Session",
+    "safeexec.host.commands": "CommandResult",
+    "safeexec.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
+    "safeexec.host.faces.blocking": "Namespace Sandbox Session Stream",
     "safeexec.host.plugins.plugin": "AsyncPlugin Plugin",
+    "safeexec.host.session.checkpoints": "CheckpointInfo",
+    "safeexec.host.tools.approvals": "Allow Deny",
     "safeexec.inline": "compile_expression evaluate",
-    "safeexec.policy.model": "Policy",
+    "safeexec.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Opaque",
     "safeexec.remote.connect": "async_connect connect",
-    "safeexec.results": "Display ErrorInfo Result",
+    "safeexec.results": "Changes Display ErrorInfo FileChange Result ToolCallRecord Usage Variable",
     "safeexec.servers.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _RENAMED = {"machine_protection": ("safeexec.host.startup.confinement", "describe")}
 
 __all__ = [
+    "Allow",
     "AsyncPlugin",
     "AsyncSandbox",
     "AsyncSession",
+    "AsyncStream",
+    "Changes",
     "CheckpointError",
+    "CheckpointInfo",
+    "CommandResult",
+    "Deny",
     "Display",
     "ErrorInfo",
     "ExpressionError",
+    "FileChange",
+    "Limits",
     "Mechanism",
+    "Namespace",
     "Opaque",
     "Plugin",
     "PluginError",
@@ -86,7 +101,11 @@ __all__ = [
     "SessionClosed",
     "StateFileError",
     "StepFailed",
+    "Stream",
+    "ToolCallRecord",
     "ToolError",
+    "Usage",
+    "Variable",
     "WorkspaceError",
     "async_connect",
     "compile_expression",

@@ -18,7 +18,9 @@ from safeexec.text import head_and_tail, printable
 if TYPE_CHECKING:
     from safeexec.outcomes import Display, ErrorInfo, FileChange, StepData
 
-Format = Literal["text", "markdown", "mistral", "openai", "anthropic", "mcp"]
+Prose = Literal["text", "markdown"]
+Blocks = Literal["mistral", "openai", "anthropic", "mcp"]
+FORMATS = (*get_args(Prose), *get_args(Blocks))
 
 MIN_TOKENS = 100
 MAX_IMAGES = 4
@@ -54,14 +56,14 @@ Section = tuple[str, str, bool]
 """Label, text, and whether the text is a block of its own (code, output, a traceback)."""
 
 
-def observe(result: StepData, max_tokens: int = 2000, format: Format = "text") -> str | list[dict[str, Any]]:
+def observe(result: StepData, max_tokens: int = 2000, format: Prose | Blocks = "text") -> str | list[dict[str, Any]]:
     """`result` within about `max_tokens` tokens (see `estimate_tokens`), pictures not counted.
 
     ``text`` and ``markdown`` give a str, the names of APIs a list of content blocks: one text, then up to four
     pictures. Raises ValueError for another format, or fewer than 100 tokens.
     """
-    if format not in get_args(Format):
-        raise ValueError(f"no format {format!r}; there are {', '.join(get_args(Format))}")
+    if format not in FORMATS:
+        raise ValueError(f"no format {format!r}; there are {', '.join(FORMATS)}")
     if max_tokens < MIN_TOKENS:
         raise ValueError(f"max_tokens={max_tokens}: an observation needs at least {MIN_TOKENS}")
     text = _write(result, max_tokens, markdown=format != "text")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from safeexec.errors import StepFailed
 from safeexec.outcomes import (
@@ -22,7 +22,7 @@ from safeexec.outcomes import (
 )
 
 if TYPE_CHECKING:
-    from safeexec.observation import Format
+    from safeexec.observation import Blocks, Prose
 
 __all__ = [
     "NEWEST_LEFT",
@@ -51,7 +51,16 @@ class Result(StepData, frozen=True):
             raise StepFailed(f"{self.outcome}: {error.type}: {error.message}" if error else self.outcome, self)
         return self
 
-    def observation(self, max_tokens: int = 2000, format: Format = "text") -> str | list[dict[str, Any]]:
+    @overload
+    def observation(self, max_tokens: int = 2000, format: Prose = "text") -> str: ...
+
+    @overload
+    def observation(self, max_tokens: int, format: Blocks) -> list[dict[str, Any]]: ...
+
+    @overload
+    def observation(self, max_tokens: int = 2000, *, format: Blocks) -> list[dict[str, Any]]: ...
+
+    def observation(self, max_tokens: int = 2000, format: Prose | Blocks = "text") -> str | list[dict[str, Any]]:
         """The result as a model should read it, within about `max_tokens` tokens.
 
         ``text`` and ``markdown`` give a str; ``mistral``, ``openai``, ``anthropic`` and ``mcp`` give the content blocks

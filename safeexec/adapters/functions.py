@@ -59,4 +59,4 @@ def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int
     if code is None:
         return INVALID, None
     result = session.run(code)
-    return str(result.observation(max_tokens)), result
+    return result.observation(max_tokens), result

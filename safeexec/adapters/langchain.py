@@ -25,7 +25,7 @@ def python_tool(session: Session, policy: Policy, *, tools: Any = (), max_tokens
 
     def run_python(code: str) -> tuple[str, Any]:
         result = session.run(code)
-        return str(result.observation(max_tokens)), result
+        return result.observation(max_tokens), result
 
     return StructuredTool.from_function(func=run_python, **_declared(policy, tools))
 
@@ -37,7 +37,7 @@ def async_python_tool(
 
     async def run_python(code: str) -> tuple[str, Any]:
         result = await session.run(code)
-        return str(result.observation(max_tokens)), result
+        return result.observation(max_tokens), result
 
     return StructuredTool.from_function(coroutine=run_python, **_declared(policy, tools))
 

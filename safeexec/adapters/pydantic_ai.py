@@ -19,6 +19,6 @@ def toolset(session: AsyncSession, policy: Policy, *, tools: Any = (), max_token
     """
 
     async def run_python(code: str) -> str:
-        return str((await session.run(code)).observation(max_tokens))
+        return (await session.run(code)).observation(max_tokens)
 
     return FunctionToolset([Tool(run_python, name=NAME, description=describe(policy, tools), sequential=True)])

@@ -68,7 +68,7 @@ class SafeExecutor(PythonExecutor):  # type: ignore[misc]
         if self._final:
             return CodeOutput(output=_shown(self._final[0]), logs=result.stdout, is_final_answer=True)
         if not result.ok:
-            raise InterpreterError(str(result.observation()))
+            raise InterpreterError(result.observation())
         output = result.text if isinstance(result.value, Opaque) else _shown(result.value)
         return CodeOutput(output=output, logs=result.stdout, is_final_answer=False)
 

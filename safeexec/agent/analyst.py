@@ -46,6 +46,11 @@ class Analysis:
         return self.run.ok
 
     @property
+    def answer(self) -> Any:
+        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        return self.run.answer
+
+    @property
     def text(self) -> str:
         return self.run.text
 

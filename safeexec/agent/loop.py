@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from safeexec.agent import prompts
 from safeexec.agent.drivers import drive, drive_async
@@ -398,7 +398,7 @@ class _Work:
         number = len(self._steps) + 1
         self._agent.emit(StepEvent(number, source))
         result = yield from self._execute(source)
-        observation = cast("str", result.observation(max_tokens=self._limits.observation_tokens))
+        observation = result.observation(max_tokens=self._limits.observation_tokens)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
         self._usage.steps += 1
@@ -458,7 +458,7 @@ def _pictures(result: Result) -> tuple[str, ...]:
     """What a step shows, as ``data:`` URLs: of the newest pictures those that an API takes."""
     if not result.displays:
         return ()
-    blocks = cast("list[dict[str, Any]]", result.observation(format="mistral"))
+    blocks = result.observation(format="mistral")
     return tuple(block["image_url"] for block in blocks if block["type"] == "image_url")
 
 

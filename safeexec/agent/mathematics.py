@@ -48,7 +48,7 @@ class MathAnswer:
     alone in a fresh session, gave it again.
     """
 
-    value: Any
+    answer: Any
     text: str
     code: str
     """The program that computes the value; empty where the model computed nothing."""
@@ -57,6 +57,11 @@ class MathAnswer:
 
     def __repr__(self) -> str:
         return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}>"
+
+    @property
+    def value(self) -> Any:
+        """The answer."""
+        return self.answer
 
     @property
     def ok(self) -> bool:

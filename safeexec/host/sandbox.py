@@ -37,7 +37,8 @@ from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import Zygote
-from safeexec.host.tools.toolbox import Approval, Toolbox, tools_from
+from safeexec.host.tools.approvals import Approval
+from safeexec.host.tools.toolbox import Toolbox, tools_from
 from safeexec.host.waiting import Core, Work, drive
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.policy.kernel import COMMAND_THREADS
@@ -323,9 +324,15 @@ class SandboxCore:
     # Sessions
 
     def new_session(
-        self, *, queue_seconds: float | None = None, label: str | None = None, **tightened: Any
+        self,
+        *,
+        queue_seconds: float | None = None,
+        label: str | None = None,
+        namespace: Mapping[str, Any] | None = None,
+        **tightened: Any,
     ) -> Core[SessionCore]:
-        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it.
+        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it, and
+        TypeError for a value in `namespace` that cannot cross.
 
         Where `max_sessions` are open, waits its turn: `SandboxBusy` after `queue_seconds`.
         """
@@ -346,6 +353,13 @@ class SandboxCore:
         self._entered.add(session)
         yield from session.open()
         self.session_opened(session)
+        if namespace:
+            try:
+                for name, value in namespace.items():
+                    yield from session.assign(name, value)
+            except BaseException:
+                yield from session.close()
+                raise
         return session
 
     def _check_descriptors(self) -> None:

@@ -104,22 +104,56 @@ def wait(wanted: Wait) -> bool:
             sleep(min(left, 0.0001))
 
 
+class Abandoned(BaseException):
+    """Nobody waits for this step any more. (`GeneratorExit` itself would forbid the core to wait for anything.)"""
+
+
 def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:
     """Run a generator of the core to its end, blocking. `call` runs host tools; without it they are called plainly."""
     try:
         wanted = next(core)
         while True:
-            try:
-                if isinstance(wanted, Wait):
-                    answer: Any = wait(wanted)
-                elif isinstance(wanted, Work):
-                    answer = wanted.call()
-                else:
-                    answer = call(wanted) if call is not None else wanted.call()
-            except BaseException as problem:
-                # A tool that failed, or Ctrl-C while waiting: the core decides what becomes of the step.
-                wanted = core.throw(problem)
-                continue
-            wanted = core.send(answer)
+            wanted = _go_on(core, wanted, call)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+
+
+def stepwise(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> Generator[None, None, R]:
+    """As `drive`, but gives way before each thing that it waits for. Given up before the end, it lets the core stop
+    what it does and bring its state in order.
+    """
+    try:
+        wanted = next(core)
+        while True:
+            try:
+                yield
+            except GeneratorExit:
+                _abandon(core, call)
+                raise
+            wanted = _go_on(core, wanted, call)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+
+
+def _go_on(core: Core[R], wanted: Wait | CallTool | Work, call: Callable[[CallTool], Any] | None) -> Any:
+    """Answer the core, and what it wants next. StopIteration at its end."""
+    try:
+        if isinstance(wanted, Wait):
+            answer: Any = wait(wanted)
+        elif isinstance(wanted, Work):
+            answer = wanted.call()
+        else:
+            answer = call(wanted) if call is not None else wanted.call()
+    except BaseException as problem:
+        # A tool that failed, or Ctrl-C while waiting: the core decides what becomes of the step.
+        return core.throw(problem)
+    return core.send(answer)
+
+
+def _abandon(core: Core[Any], call: Callable[[CallTool], Any] | None) -> None:
+    try:
+        wanted = core.throw(Abandoned())
+        while True:
+            wanted = _go_on(core, wanted, call)
+    except (Abandoned, StopIteration):
+        pass

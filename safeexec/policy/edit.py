@@ -31,12 +31,23 @@ def replaced(policy: P, changes: dict[str, Any]) -> P:
         if key in Limits.__struct_fields__ and (key != "checkpoints" or isinstance(value, int)):
             content.setdefault("limits", {})[key] = value
         elif key not in SETTINGS:
-            raise PolicyError(f"a policy has no setting {key!r}{nearest(key, [*SETTINGS, *Limits.__struct_fields__])}")
+            raise PolicyError(f"a policy has no setting {key!r}{_meant(key)}")
         elif isinstance(value, dict) and isinstance(content.get(key), dict):
             content[key].update(_spelt(value))
         else:
             content[key] = _spelt(value)
     return resolve(name, [checked(PolicyFile(WRITTEN_HERE, "", content, {}, []))], type(policy), start=policy)
+
+
+_MEANT = {"timeout": "wall_seconds", "memory": "memory_mb", "seconds": "wall_seconds", "cpu": "cpu_seconds"}
+"""What callers write who know another library."""
+
+
+def _meant(key: str) -> str:
+    """`; did you mean …?`, where it can be told."""
+    if key in _MEANT:
+        return f"; did you mean {_MEANT[key]}?"
+    return nearest(key, [*SETTINGS, *Limits.__struct_fields__])
 
 
 def _spelt(value: Any) -> Any:

@@ -14,7 +14,9 @@ from safeexec.policy.settings import Limits, PolicyData
 if TYPE_CHECKING:
     import os
     from pathlib import Path
+    from typing import Unpack
 
+    from safeexec.policy.keywords import PolicyChanges
     from safeexec.protocol.plan import LanguagePlan, LimitsPlan
     from safeexec.reports.diff import Difference
     from safeexec.reports.needs import Needs
@@ -48,7 +50,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
         return from_text(text, name=name, filename=filename, make=cls)
 
-    def replace(self, **changes: Any) -> Policy:
+    def replace(self, **changes: Unpack[PolicyChanges]) -> Policy:
         """A copy with `changes` laid over it, by the rules of a file that extends this policy.
 
         ``replace(limits={"memory_mb": 512})`` or shorter ``replace(memory_mb=512)``, ``replace(checkpoints="off")``,
@@ -57,7 +59,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """
         from safeexec.policy.edit import replaced
 
-        return replaced(self, changes)
+        return replaced(self, dict(changes))
 
     def to_yaml(self) -> str:
         """The whole policy as YAML that `from_yaml` reads back to an equal one (no `extends`)."""

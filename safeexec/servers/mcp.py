@@ -38,7 +38,18 @@ from msgspec.structs import asdict
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
-from safeexec import AsyncSandbox, AsyncSession, Policy, Result, SandboxBusy, SandboxError, SessionClosed, __version__
+from safeexec import (
+    Allow,
+    AsyncSandbox,
+    AsyncSession,
+    Deny,
+    Policy,
+    Result,
+    SandboxBusy,
+    SandboxError,
+    SessionClosed,
+    __version__,
+)
 from safeexec.jsonable import jsonable
 from safeexec.servers.access import TokenRequired, announce, listen
 from safeexec.text import head_and_tail, printable, short_repr, shorten
@@ -235,17 +246,17 @@ class RunningStep:
             self._answer.set_result(answer if isinstance(answer, ElicitResult) else ElicitResult(action="cancel"))
 
 
-async def _approve(tool: str, arguments: dict[str, Any]) -> bool | str:
-    """Whether the person at the client of the running step lets it call a tool; a str says why not."""
+async def _approve(tool: str, arguments: dict[str, Any]) -> Allow | Deny:
+    """Whether the person at the client of the running step lets it call a tool."""
     ask = _ASK.get()
     if ask is None:
-        return "it needs an approval, and this client cannot ask for one (elicitation)"
+        return Deny("it needs an approval, and this client cannot ask for one (elicitation)")
     shown = printable(", ".join(f"{name}={short_repr(value)}" for name, value in arguments.items()))
     try:
         answer = await ask(f"Code in the sandbox wants to call {tool}({shorten(shown, MAX_TOLD)}). Allow it?")
     except (MCPError, ValueError) as error:
-        return f"the client could not be asked: {error}"
-    return answer.action == "accept" or "the person at the client did not allow it"
+        return Deny(f"the client could not be asked: {error}")
+    return Allow() if answer.action == "accept" else Deny("the person at the client did not allow it")
 
 
 def _asker(ctx: Context, step: RunningStep) -> Callable[[str], Awaitable[ElicitResult]] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from safeexec import Deny
 from safeexec.agent import RepairError, Reply, ScriptedModel
 from safeexec.agent.repair import RepairAgent
 from safeexec.agent.repair.copies import WorkingCopy
@@ -292,8 +293,8 @@ def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> No
     assert "src/shop/pricing.py: ended the verification by SystemExit" in result.warnings
 
 
-@pytest.mark.parametrize("answer", [None, "not today", 1, object()])
-def test_only_true_approves(shop: Path, answer: object) -> None:
+@pytest.mark.parametrize("answer", [None, "yes", 1, object(), False, Deny("not today")])
+def test_only_a_clear_yes_approves(shop: Path, answer: object) -> None:
     asked: list[tuple[str, str]] = []
 
     def approval(action: str, diff: str) -> object:
@@ -304,7 +305,7 @@ def test_only_true_approves(shop: Path, answer: object) -> None:
     assert result.diff == ""
     assert asked[0][0] == "delete src/shop/pricing.py"
     assert "-    return price - rate\n" in asked[0][1], "the diff that it would make"
-    assert ("not today" if answer == "not today" else "was not approved") in result.run.steps[0].observation
+    assert ("not today" if isinstance(answer, Deny) else "was not approved") in result.run.steps[0].observation
 
 
 def test_a_person_who_cannot_be_asked_has_not_approved(shop: Path) -> None:

@@ -59,6 +59,11 @@ class RepairResult:
         return self.after.ok
 
     @property
+    def answer(self) -> Any:
+        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        return self.run.answer
+
+    @property
     def text(self) -> str:
         """What the model says it did."""
         return self.run.text

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import apply_hunks, numbered, parse_diff, replace_passage
@@ -17,10 +18,8 @@ from safeexec.agent.repair.verification import Verification, Verifier
 from safeexec.agent.transcript import shorten
 from safeexec.text import printable
 
-Approval = Callable[[str, str], bool | str]
-"""Sees an action in words and the diff it would make. True, and nothing else, lets it happen; a text is the reason why
-not.
-"""
+Approval = Callable[[str, str], Allow | Deny | bool]
+"""Sees an action in words and the diff it would make. True or `Allow()`, and nothing else, lets it happen."""
 
 _MAX_LISTED = 500
 _MAX_FOUND = 100
@@ -182,8 +181,8 @@ class Bench:
                 f"{action}: needs the approval of a person, and nobody is there to ask; mend the code itself"
             )
         answer = self._approval(printable(action), printable(diff))
-        if answer is not True:
-            reason = answer if isinstance(answer, str) else "was not approved"
+        if answer is not True and not isinstance(answer, Allow):
+            reason = answer.reason if isinstance(answer, Deny) else Deny().reason
             raise PermissionError(f"{action}: {reason}; find another way")
 
     # Judging

@@ -205,7 +205,7 @@ class Verifier:
         from safeexec import Policy, Sandbox
 
         policy = Policy.load("confined-python").replace(
-            checkpoints="off", tools={"max_calls": MAX_CALLS}, **self._limits
+            checkpoints="off", tools={"max_calls": MAX_CALLS}, limits=self._limits
         )
         program = _python_program(self.argv)
         if program is None:

@@ -10,11 +10,11 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from safeexec.errors import SandboxClosed
-from safeexec.host.faces.blocking import environment
+from safeexec.host.faces.blocking import environment, told
 from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
-    from safeexec.host.tools.toolbox import Approval
+    from safeexec.host.tools.approvals import Approval
+    from safeexec.policy.keywords import PluginChanges, SessionChanges
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, ToolCallRecord, Variable
@@ -93,6 +94,9 @@ class AsyncSandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def __repr__(self) -> str:
+        return f"<AsyncSandbox {told(self._policy, self._opened)}>"
+
     async def open(self) -> AsyncSandbox:
         """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
         if self._opened is not None:
@@ -122,9 +126,9 @@ class AsyncSandbox:
         """What the kernel does for every session here, and what it does not and why."""
         return tuple(self._core.protection)
 
-    def session(self, **tightened: Any) -> Opening:
+    def session(self, **tightened: Unpack[SessionChanges]) -> Opening:
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
-        return Opening(self._core, tightened)
+        return Opening(self._core, dict(tightened))
 
     async def command(
         self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
@@ -153,7 +157,7 @@ class AsyncSandbox:
         state: Literal["keep", "fresh"] = "keep",
         timeout: float | None = None,
         name: str | None = None,
-        **limits: Any,
+        **limits: Unpack[PluginChanges],
     ) -> AsyncPlugin:
         """Load a plugin; as `Sandbox.plugin`."""
         from safeexec.host.plugins.plugin import AsyncPlugin, PluginCore
@@ -273,6 +277,9 @@ class AsyncSession:
     async def __aenter__(self) -> AsyncSession:
         return self
 
+    def __repr__(self) -> str:
+        return f"<AsyncSession {self._core.told}>"
+
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
@@ -290,6 +297,8 @@ class AsyncSession:
         atomic: bool = False,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
+        namespace: Mapping[str, Any] | None = None,
+        wait: float | None = None,
         on_output: OnOutput | None = None,
         on_stdout: OnOutput | None = None,
         on_stderr: OnOutput | None = None,
@@ -298,7 +307,11 @@ class AsyncSession:
     ) -> Result:
         """Run one step, as `Session.run`. Cancelling the task stops the step and restores the state."""
         told = (on_output, on_stdout, on_stderr, on_display, on_progress)
-        return await drive(self._core.run(source, timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv))
+        run = partial(
+            self._core.run, source,
+            timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv, namespace=namespace,
+        )  # fmt: skip
+        return await drive(run() if wait is None else self._core.patiently(wait, run))
 
     async def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
         """Run one SQL query over the session's frames and files, as `Session.sql`."""
@@ -316,7 +329,7 @@ class AsyncSession:
         """The names of the workspace's regular files, sorted."""
         return self._core.list_files()
 
-    def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
+    def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> AsyncStream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
 
             stream = session.stream(source)
@@ -326,7 +339,7 @@ class AsyncSession:
 
         Leaving the loop early stops the step and restores the state.
         """
-        return Stream(
+        return AsyncStream(
             lambda on_output: self._core.run(
                 source, timeout=timeout, atomic=atomic, told=(on_output, None, None, None, None)
             )
@@ -422,7 +435,7 @@ class AsyncSession:
         return tuple(self._core.protection)
 
 
-class Stream:
+class AsyncStream:
     """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
     ended.
     """

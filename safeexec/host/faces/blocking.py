@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import closing
 from functools import cached_property, partial
 from types import TracebackType
 
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
-from safeexec.host.waiting import CallTool, drive
+from safeexec.host.waiting import CallTool, drive, stepwise
 
 TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; the process is launched first
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
-    from safeexec.host.tools.toolbox import Approval
+    from safeexec.host.tools.approvals import Approval
+    from safeexec.host.waiting import Core
+    from safeexec.policy.keywords import PluginChanges, SessionChanges
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.results import Result, ToolCallRecord, Variable
@@ -49,6 +53,15 @@ def call_tool(wanted: CallTool) -> Any:
 def environment(policy: Policy) -> dict[str, str]:
     """The environment of a zygote: nothing, but for the one variable that fixes the order of sets of strings."""
     return {} if policy.determinism is None else {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
+
+
+def told(policy: object, core: SandboxCore | None) -> str:
+    """A sandbox in a few words: ``'calculator', open, 2 sessions``."""
+    name = getattr(policy, "name", policy)
+    if core is None or not core.alive:
+        return f"{name!r}, {'not open' if core is None else 'closed'}"
+    count = len(core.open_sessions())
+    return f"{name!r}, open, {count} session{'' if count == 1 else 's'}"
 
 
 class Sandbox:
@@ -122,6 +135,9 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<Sandbox {told(self._policy, self._opened)}>"
+
     def open(self) -> Sandbox:
         """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
         if self._opened is not None and self._opened.alive:
@@ -155,9 +171,9 @@ class Sandbox:
         """What the kernel does for every session here, and what it does not and why."""
         return tuple(self._core.protection)
 
-    def session(self, **tightened: Any) -> Session:
+    def session(self, **tightened: Unpack[SessionChanges]) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
-        audit log whose session it is.
+        audit log whose session it is; `namespace` are variables to begin with.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
         `SandboxBusy`.
@@ -199,7 +215,7 @@ class Sandbox:
         state: Literal["keep", "fresh"] = "keep",
         timeout: float | None = None,
         name: str | None = None,
-        **limits: Any,
+        **limits: Unpack[PluginChanges],
     ) -> Plugin:
         """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
         sources.
@@ -303,6 +319,9 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
+    def __repr__(self) -> str:
+        return f"<Session {self._core.told}>"
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
@@ -322,6 +341,8 @@ class Session:
         atomic: bool = False,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
+        namespace: Mapping[str, Any] | None = None,
+        wait: float | None = None,
         on_output: OnOutput | None = None,
         on_stdout: OnOutput | None = None,
         on_stderr: OnOutput | None = None,
@@ -335,6 +356,8 @@ class Session:
 
         `stdin` is what the program reads: a text, bytes, an iterable of lines, or a file that is open for reading,
         which is streamed while the program reads it. `argv` is its `sys.argv`, the program's name first.
+        `namespace` sets variables before the step begins. `wait`: how many seconds to wait while another thread or task
+        uses the session; without it that is a `SessionBusy` at once.
 
         `on_output` gets whole lines of output while the step runs, `on_stdout` and `on_stderr` those of one stream,
         `on_display` what it displays (its value is in the result alone), `on_progress` description, count and total of
@@ -344,10 +367,11 @@ class Session:
         in the result.
         """
         told = (on_output, on_stdout, on_stderr, on_display, on_progress)
-        return drive(
-            self._core.run(source, timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv),
-            call_tool,
-        )
+        run = partial(
+            self._core.run, source,
+            timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv, namespace=namespace,
+        )  # fmt: skip
+        return drive(run() if wait is None else self._core.patiently(wait, run), call_tool)
 
     def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
         """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
@@ -355,6 +379,22 @@ class Session:
         The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
         """
         return drive(self._core.sql(query, name, timeout))
+
+    def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
+        """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
+
+            stream = session.stream(source)
+            for text in stream:
+                print(text, end="")
+            stream.result.check()
+
+        Leaving the loop early stops the step and restores the state.
+        """
+        return Stream(
+            lambda on_output: self._core.run(
+                source, timeout=timeout, atomic=atomic, told=(on_output, None, None, None, None)
+            )
+        )
 
     def cancel(self) -> bool:
         """Stop the running step, or `save`, from another thread. Its state is restored. Whether one was running."""
@@ -472,3 +512,41 @@ class Session:
             active = tried.active and (known is None or known.active)
             planned[tried.name] = type(tried)(tried.name, active, detail)
         return tuple(planned.values())
+
+
+class Stream:
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
+    ended.
+    """
+
+    __slots__ = ("_result", "_start")
+
+    def __init__(self, start: Callable[[OnOutput], Core[Result]]) -> None:
+        self._start: Callable[[OnOutput], Core[Result]] | None = start
+        self._result: Result | None = None
+
+    @property
+    def result(self) -> Result:
+        """The result of the step. Raises RuntimeError as long as the iteration has not ended."""
+        if self._result is None:
+            raise RuntimeError("the step has not ended: iterate over the stream to its end first")
+        return self._result
+
+    def __iter__(self) -> Iterator[str]:
+        if self._start is None:
+            raise RuntimeError("a step runs once: this stream has been iterated over already")
+        start, self._start = self._start, None
+        return self._pieces(start)
+
+    def _pieces(self, start: Callable[[OnOutput], Core[Result]]) -> Iterator[str]:
+        heard: deque[str] = deque()
+        step = stepwise(start(heard.append), call_tool)
+        with closing(step):
+            try:
+                while True:
+                    next(step)
+                    while heard:
+                        yield heard.popleft()
+            except StopIteration as end:
+                self._result = end.value
+        yield from heard

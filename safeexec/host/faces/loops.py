@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
-from safeexec.host.waiting import CallTool, Core, Wait, Work
+from safeexec.host.waiting import Abandoned, CallTool, Core, Wait, Work
 
 R = TypeVar("R")
 
@@ -80,10 +80,6 @@ def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, 
     if isinstance(wanted, Wait):
         return loop.wait(wanted)
     return loop.call(wanted) if isinstance(wanted, CallTool) else loop.work(wanted)
-
-
-class Abandoned(BaseException):
-    """Nobody waits for this step any more. (`GeneratorExit` itself would forbid the core to wait for anything.)"""
 
 
 async def interrupted(loop: Loop, core: Core[Any]) -> None:

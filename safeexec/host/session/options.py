@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
 
 from safeexec.host.session.listeners import OnDisplay, OnProgress
 from safeexec.host.session.output import OnOutput
@@ -17,6 +17,8 @@ class RunOptions(TypedDict, total=False):
     atomic: bool
     stdin: Given | None
     argv: Sequence[str] | None
+    namespace: Mapping[str, Any] | None
+    wait: float | None
     on_output: OnOutput | None
     on_stdout: OnOutput | None
     on_stderr: OnOutput | None

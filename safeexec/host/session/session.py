@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import count
 from time import monotonic
@@ -81,6 +81,8 @@ NAMES_SECONDS = 3.0
 """How long a process that was brought back may take to name its variables."""
 COMPACT_SECONDS = 0.5
 """How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
+BUSY_SECONDS = 0.02
+"""How often at least to ask whether a session that somebody waits for is free."""
 NAMES = 10_000
 """Names that a saved state's header tells of at most."""
 NAME_LENGTH = 200
@@ -166,7 +168,8 @@ class SessionCore:
         while not self._take(turn):
             if not self._turn.brief:
                 raise SessionBusy(
-                    "a step of this session is running in another thread or task; use a session per thread, or branch"
+                    "a step of this session is running in another thread or task; wait for it with "
+                    "run(..., wait=seconds), use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
         self.watched.begin()
@@ -187,6 +190,18 @@ class SessionCore:
             if self._turn is turn:
                 return True
         raise SessionClosed(self._why_closed)
+
+    def patiently(self, seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:
+        """Do `operation` when the session is free, within so many seconds. Raises `SessionBusy` after that."""
+        deadline, pause = monotonic() + seconds, BRIEF_SECONDS
+        while True:
+            try:
+                return (yield from operation())
+            except SessionBusy:
+                if (left := deadline - monotonic()) <= 0:
+                    raise
+            pause = min(2 * pause, BUSY_SECONDS)
+            yield Wait((), monotonic() + min(pause, left))
 
     def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
         """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
@@ -385,6 +400,12 @@ class SessionCore:
     def closed(self) -> bool:
         return self._why_closed is not None
 
+    @property
+    def told(self) -> str:
+        """The session in a few words: ``3 of 'calculator', step 12, idle``."""
+        label = f" ({self.label})" if self.label else ""
+        return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.state}"
+
     # What others ask of it
 
     @property
@@ -485,14 +506,20 @@ class SessionCore:
         told: Callbacks,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
+        namespace: Mapping[str, Any] | None = None,
     ) -> Core[Result]:
-        """Run one step and give its result. `told`: who hears of it while it runs."""
+        """Run one step and give its result. `told`: who hears of it while it runs. `namespace`: what to set
+        before.
+        """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = self._timeout(timeout)
         arguments = None if argv is None else checked_arguments(argv)
         if (size := len(source)) > self.policy.limits.step_source_kb << 10:
             return self._too_long(size)
+        if namespace:
+            for assignment in [self._assignment(name, value) for name, value in namespace.items()]:
+                yield from self._changed(assignment)
         self.step += 1
         self._sources.add(self.step, source)
         listeners = listeners_of(told)
@@ -991,7 +1018,10 @@ class SessionCore:
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        yield from self._change(m.Assign(name, encode_payload(self.policy.limits, name, value)))
+        yield from self._change(self._assignment(name, value))
+
+    def _assignment(self, name: str, value: Any) -> m.Assign:
+        return m.Assign(name, encode_payload(self.policy.limits, name, value))
 
     def remove(self, name: str) -> Core[None]:
         """Unbind a variable. Raises KeyError."""
@@ -999,6 +1029,9 @@ class SessionCore:
 
     @exclusive
     def _change(self, request: m.Assign | m.Remove) -> Core[None]:
+        yield from self._changed(request)
+
+    def _changed(self, request: m.Assign | m.Remove) -> Core[None]:
         try:
             answer = yield from self._tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds))
         except (Gone, ProtocolError) as error:

@@ -21,6 +21,7 @@ from uuid import UUID
 import msgspec
 
 from safeexec.errors import ProtocolError, ToolError
+from safeexec.host.tools.approvals import Approval, Deny, decision
 from safeexec.host.waiting import CallTool, Core
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_call
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
         tool_records: ToolLog
 
 
-Approval = Callable[[str, dict[str, Any]], "bool | str | dict[str, Any] | Awaitable[bool | str | dict[str, Any]]"]
-"""Sees tool and arguments; True allows, a dict replaces the arguments it names, False or a str (the reason) refuses."""
 TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
 """Where `toolkit.limited` leaves the deadline of one tool, seconds."""
 _KINDS = {
@@ -337,20 +336,19 @@ class Toolbox:
         if approval is None:
             raise RefusedCall(f"{tool.name}() needs approval and the host has nobody to ask")
         shown = dict(bound.arguments)
-        verdict = yield CallTool(
+        answer = yield CallTool(
             partial(contained, f"the approval of {tool.name}()", approval, tool.name, shown),
             self._rules.timeout_seconds,
             is_async=inspect.iscoroutinefunction(approval),
             owner=self,
         )
-        if isinstance(verdict, dict):
-            for name, value in verdict.items():
-                if name not in tool.signature.parameters:
-                    raise RefusedCall(f"{tool.name}() was edited into a call that does not exist: {name!r}")
-                bound.arguments[name] = value
-        elif verdict is not True:
-            reason = verdict if isinstance(verdict, str) else "the host refused this call"
-            raise RefusedCall(f"{tool.name}(): {reason}")
+        decided = decision(answer, f"{tool.name}()")
+        if isinstance(decided, Deny):
+            raise RefusedCall(f"{tool.name}(): {decided.reason}")
+        for name, value in decided.arguments.items():
+            if name not in tool.signature.parameters:
+                raise RefusedCall(f"{tool.name}() was edited into a call that does not exist: {name!r}")
+            bound.arguments[name] = value
 
 
 class RefusedCall(PermissionError):

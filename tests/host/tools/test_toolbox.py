@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import Meta
 
-from safeexec import Policy, Sandbox, Session, SessionClosed, ToolError
+from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
 from safeexec.host.tools.toolbox import Tool
 
 
@@ -229,14 +229,16 @@ def test_approval_may_allow_edit_and_refuse() -> None:
     policy = Policy.load("standard").replace(tools={"approval": ["price"]})
     asked: list[tuple[str, dict[str, Any]]] = []
 
-    def approve(tool: str, arguments: dict[str, Any]) -> bool | str | dict[str, Any]:
+    def approve(tool: str, arguments: dict[str, Any]) -> Any:
         asked.append((tool, arguments))
         if arguments["item"] == "gun":
-            return "not for sale"
+            return Deny("not for sale")
         if arguments["item"] == "cheap":
-            return {"quantity": 10}
+            return Allow(arguments={"quantity": 10})
         if arguments["item"] == "wrong":
-            return {"size": 10}
+            return Allow(arguments={"size": 10})
+        if arguments["item"] == "text":
+            return "a text is no answer"
         if arguments["item"] == "nobody":
             raise LookupError("nobody is at home")
         return arguments["item"] != "no"
@@ -248,12 +250,13 @@ def test_approval_may_allow_edit_and_refuse() -> None:
         assert session.run("price('abc')").value == 3.0
         assert session.run("price('cheap')").value == 50.0
         assert told(session, "price('gun')") == "PermissionError: price(): not for sale"
-        assert told(session, "price('no')") == "PermissionError: price(): the host refused this call"
+        assert told(session, "price('no')") == "PermissionError: price(): it was not approved"
         assert "a call that does not exist: 'size'" in told(session, "price('wrong')")
+        assert "answered an object of type str; it answers safeexec.Allow(" in told(session, "price('text')")
         assert told(session, "price('nobody')") == "LookupError: nobody is at home"
         assert session.run("free()").value == "nobody asked"
     assert asked[0] == ("price", {"item": "abc"})
-    assert len(asked) == 6
+    assert len(asked) == 7
 
 
 def test_an_approval_can_be_asynchronous_and_nobody_to_ask_is_a_refusal() -> None:

@@ -1,0 +1,40 @@
+"""What an approval may answer, and how its answer is read: whatever is no clear yes is a no."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+
+class Allow(Struct, frozen=True):
+    """Yes. `arguments` replaces the arguments of a tool call that it names."""
+
+    arguments: Mapping[str, Any] = {}
+
+
+class Deny(Struct, frozen=True):
+    """No. `reason` is told to the one who asked: a model reads it and tries something else."""
+
+    reason: str = "it was not approved"
+
+
+Decision = Allow | Deny | bool
+"""True is `Allow()`, False is `Deny()`."""
+Approval = Callable[[str, dict[str, Any]], Decision | Awaitable[Decision]]
+"""Sees a tool's name and its arguments."""
+
+
+def decision(answer: object, what: str) -> Allow | Deny:
+    """An approval's answer. What is none is refused with a sentence about it, for the author of the host."""
+    if isinstance(answer, Allow | Deny):
+        return answer
+    if answer is True:
+        return Allow()
+    if answer is False:
+        return Deny()
+    return Deny(
+        f"the approval of {what} answered an object of type {type(answer).__name__}; "
+        "it answers safeexec.Allow(arguments=...), safeexec.Deny(reason), True or False"
+    )
