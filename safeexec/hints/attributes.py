@@ -31,13 +31,13 @@ from safeexec.hints.objects import (
     type_name,
 )
 from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
-from safeexec.hints.rules import Finder, Rules
+from safeexec.hints.rules import Finder, HintRules
 from safeexec.hints.tables.foreign import ATTRIBUTES, CLASSES, SYNONYMS
 from safeexec.hints.tables.libraries import METHODS
 from safeexec.hints.tables.modules import ALIASES
 from safeexec.hints.tables.origins import ORIGINS
 
-RULES = Rules()
+RULES = HintRules()
 _MESSAGE = re.compile(
     r"(?:'(?P<kind>[\w.]+)' object|type object '\w+'|module '[\w.]+') has no attribute '(?P<name>\w+)'"
 )

@@ -10,13 +10,13 @@ from types import FunctionType
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import TYPING_ERRORS, nearest, quoted
 from safeexec.hints.objects import MISSING, attribute_of, parameters
-from safeexec.hints.rules import Rule, Rules
+from safeexec.hints.rules import HintRule, HintRules
 from safeexec.hints.tables.libraries import ARGUMENTS, ARTIST_PROPERTIES, KEYWORDS
 
 _TAKE_ONE_LIST = ("concatenate", "vstack", "hstack", "stack", "dstack", "column_stack", "concat", "block", "array")
-RULES = Rules(
+RULES = HintRules(
     (
-        Rule(
+        HintRule(
             "TypeError",
             r"data type|interpret",
             "The shape is one tuple: `{as_tuple}`.",
@@ -24,7 +24,7 @@ RULES = Rules(
             "np.zeros((3, 4))",
             ("zeros", "ones", "empty", "full"),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"takes|iterable|scalar|axis|interpret",
             "Give them as one list: `{as_list}`.",
@@ -32,7 +32,7 @@ RULES = Rules(
             "np.vstack([[1, 2], [3, 4]])",
             _TAKE_ONE_LIST,
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"unhashable",
             "Spread the list with a star: `{function}(*coroutines)`.",
@@ -40,7 +40,7 @@ RULES = Rules(
             "async def f():\n    return 1\nasync def main():\n    await asyncio.gather(*[f()])\nasyncio.run(main())",
             ("gather", "wait"),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"'tuple'",
             "Give the sizes as separate numbers: `{function}(2, 3)`.",
@@ -48,7 +48,7 @@ RULES = Rules(
             "np.random.rand(2, 3)",
             ("rand", "randn"),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"only integer scalar arrays",
             "Loop over the number of rows: `range(len(a))`, or over the rows themselves: `for row in a:`.",
@@ -56,7 +56,7 @@ RULES = Rules(
             "for i in range(len(np.array([1, 2]))):\n    pass",
             ("range",),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"'str'$",
             "Turn the items into numbers first: `sum(float(x) for x in values)`; texts are joined with `''.join(parts)`.",
@@ -64,7 +64,7 @@ RULES = Rules(
             "sum(float(x) for x in ['1', '2'])",
             ("sum",),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"can't sum (?:strings|bytes)",
             "Give the numbers as one list, `sum([1, 2])`; texts are made numbers first, `sum(float(x) for x in values)`, or joined with `''.join(parts)`.",
@@ -72,7 +72,7 @@ RULES = Rules(
             "sum([1, 2])",
             ("sum",),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"'int' and 'list'$",
             "`sum` adds numbers: join lists with a comprehension, `[x for part in values for x in part]`.",
@@ -80,7 +80,7 @@ RULES = Rules(
             "[x for part in [[1], [2]] for x in part]",
             ("sum",),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"'(int|float|bool)' object is not iterable",
             "`{function}` takes a list, or several values: `{function}([1, 2, 3])`; a single number is used as it is.",
@@ -88,7 +88,7 @@ RULES = Rules(
             "max([5])",
             ("sum", "min", "max", "any", "all", "sorted", "mean"),
         ),
-        Rule(
+        HintRule(
             "TypeError",
             r"integer|float",
             "The third argument of `linspace` is the number of points, `num=5`; for a step use `np.arange(start, stop, step)`.",

@@ -10,9 +10,9 @@ from typing import Any
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
 from safeexec.hints.objects import MISSING, attribute_of, library_class, library_kind, type_name
-from safeexec.hints.rules import Rules
+from safeexec.hints.rules import HintRules
 
-RULES = Rules()
+RULES = HintRules()
 APPLIED = (
     "`apply` gives the function one column after the other: for rows use `df.apply(function, axis=1)`, or compute with"
     " whole columns, `df['a'] + df['b']`."

@@ -18,7 +18,7 @@ _LONGEST = 40
 """Characters of source text that a sentence repeats."""
 
 
-class Place(NamedTuple):
+class ErrorPlace(NamedTuple):
     """Where guest code failed. `frame` is alive only while the hint is looked for."""
 
     frame: FrameType
@@ -31,7 +31,7 @@ class Failure(msgspec.Struct, kw_only=True, dict=True):
 
     exc: BaseException
     message: str
-    place: Place | None
+    place: ErrorPlace | None
     segment: str
     """Source text of the expression that failed."""
     rest_of_line: str

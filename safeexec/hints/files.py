@@ -7,9 +7,9 @@ import re
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
-from safeexec.hints.rules import Rules
+from safeexec.hints.rules import HintRules
 
-RULES = Rules()
+RULES = HintRules()
 KERNEL_REFUSALS = 3000
 """Error numbers from here on are refusals by the kernel layer, which explains them itself."""
 _WRITING = ("'w", '"w', "'a", '"a', "to_csv", "savefig", "write_")

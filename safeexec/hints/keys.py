@@ -11,9 +11,9 @@ from typing import Any
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
 from safeexec.hints.objects import MISSING, enum_members, library_kind, type_name
-from safeexec.hints.rules import Rules
+from safeexec.hints.rules import HintRules
 
-RULES = Rules()
+RULES = HintRules()
 _MOST_KEYS = 2000
 _GET = "For a key that may be missing use `.get(key, default)`, or ask `key in ...` first."
 

@@ -12,13 +12,13 @@ from safeexec.hints.matching import TYPING_ERROR, TYPING_ERRORS, did_you_mean, n
 from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
 from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
-from safeexec.hints.rules import Rules
+from safeexec.hints.rules import HintRules
 from safeexec.hints.tables.foreign import MEMBERS, NAMES
 from safeexec.hints.tables.libraries import REMOVED
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.hints.tables.origins import ORIGINS
 
-RULES = Rules()
+RULES = HintRules()
 _NAME = r"name '([^']+)' is not defined"
 _LOCAL = r"variable '([^']+)'"
 _LITERALS = ("true", "false", "null", "nil", "none", "undefined", "this")

@@ -18,7 +18,7 @@ from safeexec.hints.objects import bases_of, is_of_guest, type_name
 Finder = Callable[[Failure, "re.Match[str]"], "str | None"]
 
 
-class Rule(NamedTuple):
+class HintRule(NamedTuple):
     """Which sentence an exception is answered with."""
 
     kind: str
@@ -36,16 +36,16 @@ class Rule(NamedTuple):
     """The rule holds only where the failing expression calls one of these; empty: anywhere."""
 
 
-class Rules:
+class HintRules:
     """Rules by exception, the first of which that has something to say is asked."""
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        self.by_kind: dict[str, list[Rule]] = {}
+    def __init__(self, rules: Iterable[HintRule] = ()) -> None:
+        self.by_kind: dict[str, list[HintRule]] = {}
         self._needles: dict[str, tuple[str, ...]] = {}
         for rule in rules:
             self.add(rule)
 
-    def add(self, rule: Rule) -> None:
+    def add(self, rule: HintRule) -> None:
         """Keep a rule, behind those that are there."""
         self.by_kind.setdefault(rule.kind, []).append(rule)
 
@@ -56,12 +56,12 @@ class Rules:
 
         def keep(find: Finder) -> Finder:
             for kind in kinds.split():
-                self.add(Rule(kind, pattern, find, wrong, right, calls))
+                self.add(HintRule(kind, pattern, find, wrong, right, calls))
             return find
 
         return keep
 
-    def answer(self, failure: Failure) -> tuple[Rule, str] | None:
+    def answer(self, failure: Failure) -> tuple[HintRule, str] | None:
         """The rule that speaks and its sentence: one for the exception's class, else for the nearest base."""
         for base in bases_of(failure.kind):
             for rule in () if is_of_guest(base) else self.by_kind.get(type_name(base), ()):
@@ -69,7 +69,7 @@ class Rules:
                     return rule, text
         return None
 
-    def _ask(self, rule: Rule, failure: Failure) -> str | None:
+    def _ask(self, rule: HintRule, failure: Failure) -> str | None:
         if rule.calls and failure.called not in rule.calls:
             return None
         wanted = self._needles.get(rule.pattern)

@@ -7,14 +7,14 @@ that its names stand for.
 from __future__ import annotations
 
 from safeexec.hints import attributes, calls, columns, files, keys, names, values
-from safeexec.hints.failure import Failure, Place
-from safeexec.hints.rules import Rules
+from safeexec.hints.failure import ErrorPlace, Failure
+from safeexec.hints.rules import HintRules
 from safeexec.hints.tables import messages
 
-__all__ = ["RULES", "Failure", "Place", "runtime_hint"]
+__all__ = ["RULES", "ErrorPlace", "Failure", "runtime_hint"]
 
 _ROOMS = (names, attributes, calls, values, columns, keys, files)
-RULES = Rules(rule for room in _ROOMS for rules in room.RULES.by_kind.values() for rule in rules)
+RULES = HintRules(rule for room in _ROOMS for rules in room.RULES.by_kind.values() for rule in rules)
 """Rules that look at the objects, then those that follow from the message alone."""
 for _rule in (*messages.RULES, *messages.PATTERN_ERRORS):
     RULES.add(_rule)

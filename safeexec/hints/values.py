@@ -18,9 +18,9 @@ from safeexec.hints.objects import (
     library_kind,
     module_name,
 )
-from safeexec.hints.rules import Rules
+from safeexec.hints.rules import HintRules
 
-RULES = Rules()
+RULES = HintRules()
 _BUILTIN_NAMES = frozenset(name for name in dir(builtins) if name.islower() and not name.startswith("_"))
 _METHODS = (FunctionType, type(len), type(str.join))
 _IN_PLACE = (

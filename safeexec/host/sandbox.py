@@ -36,7 +36,7 @@ from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
 from safeexec.host.startup.launch import Launched
-from safeexec.host.startup.launcher import Zygote
+from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.approvals import Approval
 from safeexec.host.tools.toolbox import Toolbox, tools_from
 from safeexec.host.waiting import Core, Work, drive
@@ -102,7 +102,7 @@ class SandboxCore:
             )
         self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
         self._open: set[SessionCore] = set()
-        self._zygote: Zygote | None = None
+        self._zygote: ZygoteHandle | None = None
         self._root: WorkspaceRoot | None = None
         self._numbers = count(1)
         self._policies: dict[tuple[tuple[str, str], ...], Policy] = {}
@@ -131,7 +131,7 @@ class SandboxCore:
         """Make a zygote of the process that was launched. Raises `ProtectionError` when the machine cannot give what
         the policy requires.
         """
-        self._zygote = Zygote(launched)
+        self._zygote = ZygoteHandle(launched)
         try:
             yield from self._zygote.start(self._configuration())
             self.layers = BranchLayers(self._child, self._zygote.proc)

@@ -23,12 +23,12 @@ from safeexec.linux.libc import raw_syscall
 from safeexec.syscalls import NAMING_BASE, allow, refuse
 from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
-__all__ = ["Answer", "Probe", "is_root", "probe", "run_probe"]
+__all__ = ["Probe", "ProbeAnswer", "is_root", "probe", "run_probe"]
 
 TIMEOUT_SECONDS = 5.0
 
 
-class Answer(NamedTuple):
+class ProbeAnswer(NamedTuple):
     """Whether an act worked here; `reason` is empty, or what failed and how."""
 
     works: bool
@@ -38,30 +38,30 @@ class Answer(NamedTuple):
 class Probe(NamedTuple):
     """One answer per act. `landlock_abi` is 0 where Landlock does not hold."""
 
-    root: Answer
+    root: ProbeAnswer
     """The process may change its user (root with CAP_SETUID and CAP_SETGID)."""
-    user: Answer
+    user: ProbeAnswer
     """A user namespace with one mapped user; for a root host: of an unprivileged user, after the change of user."""
-    mount: Answer
+    mount: ProbeAnswer
     """A new root by pivot_root, with binds and, in a new pid namespace, a fresh ``/proc``."""
-    pid: Answer
-    net: Answer
-    ipc: Answer
-    uts: Answer
-    cgroup: Answer
-    landlock: Answer
-    seccomp: Answer
-    notify: Answer
+    pid: ProbeAnswer
+    net: ProbeAnswer
+    ipc: ProbeAnswer
+    uts: ProbeAnswer
+    cgroup: ProbeAnswer
+    landlock: ProbeAnswer
+    seccomp: ProbeAnswer
+    notify: ProbeAnswer
     """A fork that waits until another process allows it."""
-    pidfd: Answer
+    pidfd: ProbeAnswer
     landlock_abi: int
 
-    def namespace(self, kind: str) -> Answer:
-        answer: Answer = getattr(self, kind)
+    def namespace(self, kind: str) -> ProbeAnswer:
+        answer: ProbeAnswer = getattr(self, kind)
         return answer
 
 
-_NOT_TRIED = Answer(False, "the probe ended before it came to this")
+_NOT_TRIED = ProbeAnswer(False, "the probe ended before it came to this")
 _cache: list[Probe] = []
 
 
@@ -108,12 +108,12 @@ def _read_all(descriptor: int, deadline: float) -> bytes:
     return data
 
 
-def _parse(data: bytes) -> dict[str, Answer]:
-    answers: dict[str, Answer] = {}
+def _parse(data: bytes) -> dict[str, ProbeAnswer]:
+    answers: dict[str, ProbeAnswer] = {}
     for line in data.decode("utf-8", "replace").splitlines():
         name, separator, reason = line.partition("\t")
         if separator:
-            answers.setdefault(name, Answer(not reason, reason))
+            answers.setdefault(name, ProbeAnswer(not reason, reason))
     return answers
 
 

@@ -45,7 +45,7 @@ class ErrorReport(Refusal, array_like=True, kw_only=True):
     diagnostics: Annotated[list[Refusal], _MANY] = []
 
 
-class Display(msgspec.Struct, array_like=True):
+class DisplayData(msgspec.Struct, array_like=True):
     """One rich result: MIME type → data (text as UTF-8)."""
 
     data: Annotated[dict[str, bytes], msgspec.Meta(max_length=64)]
@@ -95,7 +95,7 @@ class Export(msgspec.Struct, kw_only=True):
     doc: str = ""
 
 
-class Variable(msgspec.Struct, array_like=True):
+class VariableData(msgspec.Struct, array_like=True):
     """One name of a session's namespace, described without its value. `size` is in bytes, as far as it is cheaply
     known.
     """
@@ -346,7 +346,7 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     truncated: bool = False
     peak_kb: int = 0
     changes: ChangesReport | None = None
-    displays: Annotated[list[Display], _FEW] = []
+    displays: Annotated[list[DisplayData], _FEW] = []
     notes: Annotated[list[str], _MANY] = []
     pending: int = 0
     refusals: Annotated[list[Refusal], _MANY] = []
@@ -380,7 +380,7 @@ class Progress(msgspec.Struct, tag="progress", array_like=True):
 class Shown(msgspec.Struct, tag="shown", array_like=True):
     """The guest displayed something; the answer of the step will hold it too."""
 
-    display: Display
+    display: DisplayData
 
 
 class Fetched(msgspec.Struct, tag="fetched", array_like=True):
@@ -401,7 +401,7 @@ class Names(msgspec.Struct, tag="name-list", array_like=True):
 class Described(msgspec.Struct, tag="described", array_like=True):
     """The answer to `Describe`."""
 
-    variables: Annotated[list[Variable], _MANY]
+    variables: Annotated[list[VariableData], _MANY]
 
 
 class Saved(msgspec.Struct, tag="saved", array_like=True):

@@ -7,7 +7,7 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-from safeexec.hints.rules import Rule
+from safeexec.hints.rules import HintRule
 from safeexec.hints.runtime import RULES
 from safeexec.protocol.plan import LanguagePlan
 from tests.hints.running import FILES, PLAN, WORKSPACE, answer, before, run
@@ -15,13 +15,13 @@ from tests.hints.running import FILES, PLAN, WORKSPACE, answer, before, run
 OWN_HINT = LanguagePlan(imports=PLAN.imports, builtins=PLAN.builtins, hints={"price": "Call `fetch_price(item)`."})
 
 
-def examples() -> list[Rule]:
+def examples() -> list[HintRule]:
     """Each rule that has an example, once: a rule for several exceptions has one."""
     every = [rule for rules in RULES.by_kind.values() for rule in rules if rule.wrong and rule.kind != "PatternError"]
     return list({(rule.hint, rule.wrong): rule for rule in reversed(every)}.values())
 
 
-def plan_for(rule: Rule) -> LanguagePlan:
+def plan_for(rule: HintRule) -> LanguagePlan:
     """The policy that the rule holds under."""
     if "price" in rule.wrong and "_of_policy" in str(rule.hint):
         return OWN_HINT
@@ -30,7 +30,7 @@ def plan_for(rule: Rule) -> LanguagePlan:
     return WORKSPACE if of_files and "_no_files" not in str(rule.hint) else PLAN
 
 
-def faults(rule: Rule) -> Iterator[str]:
+def faults(rule: HintRule) -> Iterator[str]:
     """What is wrong with the example: it does not fail, another rule answers, the mended form fails."""
     try:
         kind, found, text = answer(rule.wrong, before(rule.wrong, rule.kind), plan_for(rule))

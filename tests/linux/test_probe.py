@@ -15,7 +15,7 @@ from tests.kernel.harness import refuse_namespaces
 def test_every_question_has_an_answer() -> None:
     answers = probe.run_probe()
     for name, answer in zip(answers._fields, answers, strict=True):
-        if isinstance(answer, probe.Answer):
+        if isinstance(answer, probe.ProbeAnswer):
             assert answer.works != bool(answer.reason), name
             assert "ended before" not in answer.reason, name
 
@@ -51,5 +51,5 @@ def test_a_probe_that_dies_has_no_good_news() -> None:
         raise SystemExit
 
     answers = probe.run_probe(die)
-    assert not any(answer.works for answer in answers if isinstance(answer, probe.Answer))
+    assert not any(answer.works for answer in answers if isinstance(answer, probe.ProbeAnswer))
     assert answers.landlock_abi == 0

@@ -53,7 +53,7 @@ def seeds_of_values() -> list[bytes]:
 def seeds_of_messages() -> list[bytes]:
     error = messages.ErrorReport(type="ValueError", message=b"no", line=1, diagnostics=[messages.ErrorReport(type="X")])
     changes = messages.ChangesReport(["a"], ["b"], ["c"], {"a": "int"})
-    display = messages.Display({"text/plain": b"x", "image/png": b"\x89PNG"})
+    display = messages.DisplayData({"text/plain": b"x", "image/png": b"\x89PNG"})
     sent: list[messages.FromChild] = [
         messages.Ready(notes=["n"]),
         messages.Parked(3),
@@ -62,7 +62,7 @@ def seeds_of_messages() -> list[bytes]:
         messages.Progress("load", 1.0, 10.0),
         messages.Fetched(True, b"N"),
         messages.Names(["a", "b"]),
-        messages.Described([messages.Variable("a", "int", "", 28, b"1")]),
+        messages.Described([messages.VariableData("a", "int", "", 28, b"1")]),
         messages.Done("no"),
     ]
     return [msgspec.msgpack.encode(message) for message in sent]

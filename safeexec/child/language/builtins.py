@@ -65,7 +65,7 @@ def leave(code: object = None, /) -> None:
     raise SystemExit(code)
 
 
-class View(dict[str, Any]):
+class NamespaceView(dict[str, Any]):
     """A namespace of guest code as `globals()`, and `locals()` in a class body, show it: without the interpreter's own
     entries. It is looked at again for each question, and writing to the view reaches it.
     """
@@ -137,7 +137,7 @@ class View(dict[str, Any]):
 def _looking(name: str) -> Any:
     question = getattr(dict, name)
 
-    def ask(self: View, *args: Any) -> Any:
+    def ask(self: NamespaceView, *args: Any) -> Any:
         self._see()
         return question(self, *args)
 
@@ -150,9 +150,9 @@ _QUESTIONS: Final = """
     values
 """
 for _question in _QUESTIONS.split():
-    setattr(View, _question, _looking(_question))
-View.__name__ = View.__qualname__ = "dict"  # what a program prints of it
-View.__module__ = "builtins"
+    setattr(NamespaceView, _question, _looking(_question))
+NamespaceView.__name__ = NamespaceView.__qualname__ = "dict"  # what a program prints of it
+NamespaceView.__module__ = "builtins"
 
 
 def _check_key(name: Any) -> None:
@@ -181,10 +181,10 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
         found: Any = frame.f_locals
         if frame.f_code.co_flags & _OF_FUNCTION:
             return without_own(found)
-        return View(found, of_module=found is guest_globals)
+        return NamespaceView(found, of_module=found is guest_globals)
 
     def globals() -> dict[str, Any]:
-        return View(guest_globals, of_module=True)
+        return NamespaceView(guest_globals, of_module=True)
 
     def locals() -> dict[str, Any]:
         return visible(frame_of(1))
@@ -306,9 +306,9 @@ def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, An
             raise TypeError("globals must be a dict")
         if not (locals is None or isinstance(locals, dict)):
             raise TypeError("locals must be a dict")
-        if isinstance(globals, View) and globals.of_module:
+        if isinstance(globals, NamespaceView) and globals.of_module:
             globals = guest_globals
-        if locals is globals or (globals is guest_globals and isinstance(locals, View) and locals.of_module):
+        if locals is globals or (globals is guest_globals and isinstance(locals, NamespaceView) and locals.of_module):
             locals = None
         with contextlib.ExitStack() as stack:
             namespace = globals if globals is guest_globals else stack.enter_context(spaces.globals(globals))

@@ -101,7 +101,7 @@ class Library:
         if entry is None:
             return None
         _, _, origin, package = entry
-        spec = ModuleSpec(name, _Loader(self), origin=origin, is_package=package)  # type: ignore[arg-type]
+        spec = ModuleSpec(name, _LibraryLoader(self), origin=origin, is_package=package)  # type: ignore[arg-type]
         spec.has_location = True
         return spec
 
@@ -117,7 +117,7 @@ class Library:
         return marshal.loads(self._read(_part_of(name), name))
 
 
-class _Loader:
+class _LibraryLoader:
     """Of one module: whoever watches its import may put something in its place."""
 
     def __init__(self, library: Library) -> None:

@@ -19,7 +19,7 @@ from safeexec.child.process.link import Link
 from safeexec.child.step import refusals
 from safeexec.child.step.execute import WARM_UP, Guest
 from safeexec.child.step.plugins import WARM_UP as NO_CALL
-from safeexec.child.step.plugins import Plugin
+from safeexec.child.step.plugins import LoadedPlugin
 from safeexec.child.step.tools import ToolCaller, tool_functions
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments
@@ -45,7 +45,7 @@ class Server:
         self.guest = guest
         self.tools = tools
         self.checkpoints = Checkpoints()
-        self.plugin = Plugin(guest)
+        self.plugin = LoadedPlugin(guest)
         self._idle = False
         self._control: int | None = None
         self._stdin: int | None = None
@@ -243,7 +243,7 @@ class Server:
             given.end()
             self.guest.displays.tell = None
 
-    def _shown(self, display: m.Display) -> None:
+    def _shown(self, display: m.DisplayData) -> None:
         """The guest displayed something: told by the thread whose the socket is."""
         if _thread.get_ident() == self._thread and not self.tools.waiting:
             self.link.send(m.Shown(display))

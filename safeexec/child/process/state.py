@@ -28,12 +28,12 @@ _OF_CLOUDPICKLE = "cloudpickle.cloudpickle"
 
 
 def restore_special(kind: str, name: str) -> Any:
-    """Stands in a pickle for an object of the sandbox; `_Loader` resolves it."""
+    """Stands in a pickle for an object of the sandbox; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError(f"{kind} {name!r} can be restored in a sandbox only")
 
 
 def restore_function(code: Any, name: str, closure: Any) -> Any:
-    """Stands in a pickle for a function of the guest; `_Loader` resolves it."""
+    """Stands in a pickle for a function of the guest; `_StateUnpickler` resolves it."""
     raise pickle.UnpicklingError(f"function {name!r} can be restored in a sandbox only")
 
 
@@ -88,7 +88,7 @@ class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
         return super().reducer_override(obj)
 
 
-class _Loader(pickle.Unpickler):
+class _StateUnpickler(pickle.Unpickler):
     def __init__(
         self, file: Any, namespace: dict[str, Any], specials: Mapping[tuple[str, str], Any], plan: LanguagePlan
     ) -> None:
@@ -238,7 +238,7 @@ def judge_names(file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, st
     """Look at every name in the pickle that begins here, and run nothing of it. Raises UnpicklingError."""
     from safeexec.child.process.state_names import judge
 
-    judge(file, _Loader(io.BytesIO(), namespace, own, plan).find_class)
+    judge(file, _StateUnpickler(io.BytesIO(), namespace, own, plan).find_class)
 
 
 def problem(error: BaseException, length: int = 500) -> str:
@@ -265,7 +265,7 @@ def load(
     if plan.mode == "restricted":
         judge_names(file, namespace, own, plan)
         file.seek(start)
-    restored = _Loader(file, namespace, own, plan).load()
+    restored = _StateUnpickler(file, namespace, own, plan).load()
     if type(restored) is not dict or not all(type(name) is str for name in restored):
         raise pickle.UnpicklingError("the saved state holds no variables")
     return restored

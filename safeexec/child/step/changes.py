@@ -28,7 +28,7 @@ from zlib import crc32
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES, Facade
 from safeexec.identity import identity
-from safeexec.protocol.messages import MANY, ChangesReport, Variable
+from safeexec.protocol.messages import MANY, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
 _ALL_NAMES = 64
@@ -360,13 +360,13 @@ def library_of(kind: type) -> str:
     return module.partition(".")[0] if found is kind else ""
 
 
-def variables(namespace: dict[str, Any]) -> list[Variable]:
+def variables(namespace: dict[str, Any]) -> list[VariableData]:
     """Each name of `namespace` with type, shape, size in bytes and a short repr; at most 1000 names.
 
     The `repr` of guest objects is the guest's own: call this where the guest's limits hold.
     """
     return [
-        Variable(_plain(name), _plain(type_name(type(value))), shape_of(value), size_of(value), _text(value))
+        VariableData(_plain(name), _plain(type_name(type(value))), shape_of(value), size_of(value), _text(value))
         for name, value in islice(namespace.items(), _VARIABLES)
         if type(name) is str
     ]

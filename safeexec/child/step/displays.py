@@ -13,7 +13,7 @@ from typing import Any
 
 from safeexec.child.language.on_import import after_import
 from safeexec.child.step import figures
-from safeexec.protocol.messages import Display
+from safeexec.protocol.messages import DisplayData
 
 MAX_DISPLAYS = 50
 MAX_BYTES = 4 << 20
@@ -49,12 +49,12 @@ class Displays:
     """Collects the displays of one step after the other."""
 
     def __init__(self) -> None:
-        self._shown: list[Display] = []
+        self._shown: list[DisplayData] = []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
-        self.tell: Callable[[Display], None] | None = None
+        self.tell: Callable[[DisplayData], None] | None = None
         """Hears of each display as it comes; the step's value is none."""
         figures.set_on_show(self.show_figures)
 
@@ -92,7 +92,7 @@ class Displays:
             if figures.figure_of(value) is not None:
                 self._remember(value)  # or it would be drawn a second time when the step ends
 
-    def collect(self, value: Any, text: str | None = None) -> list[Display]:
+    def collect(self, value: Any, text: str | None = None) -> list[DisplayData]:
         """The displays of the step that ends with `value`, whose repr is `text`; open figures are drawn."""
         if "matplotlib._pylab_helpers" in sys.modules:
             self.show_figures()
@@ -140,11 +140,11 @@ class Displays:
         figures.remember(figure)
         self._drawn.append(figure)
 
-    def _taken(self) -> list[Display]:
+    def _taken(self) -> list[DisplayData]:
         shown = self._shown
         if self._left_out:
             note = f"{self._left_out} more displays were left out: a step may show {MAX_DISPLAYS}"
-            shown.append(Display({"text/plain": note.encode()}, truncated=True))
+            shown.append(DisplayData({"text/plain": note.encode()}, truncated=True))
         self.reset()
         return shown
 
@@ -197,7 +197,7 @@ class Displays:
             note = f"\n({', '.join(dropped)} left out: at most {MAX_BYTES} bytes each, {MAX_STEP_BYTES} per step)"
             kept["text/plain"] = kept.get("text/plain", b"")[: 64 << 10] + note.encode()
         if kept:
-            display = Display(kept, bool(dropped), display_id, update)
+            display = DisplayData(kept, bool(dropped), display_id, update)
             for place in replaced:
                 self._shown[place] = display
             if not replaced:

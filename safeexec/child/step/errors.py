@@ -41,7 +41,7 @@ def report(
     frames = tracebacks.guest_frames(exc, sources)
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
-    text = _text_or_empty(lambda: tracebacks.Formatter(sources).format(exc))
+    text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
     hint = _refusal(exc, "hint") or _text_or_empty(
         lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
     )
@@ -108,7 +108,7 @@ def _hint(
 
         return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
     from safeexec.hints.limits import limit_hint
-    from safeexec.hints.runtime import Failure, Place, runtime_hint
+    from safeexec.hints.runtime import ErrorPlace, Failure, runtime_hint
 
     if is_out_of_memory(exc):
         return limit_hint("memory") or ""
@@ -122,7 +122,7 @@ def _hint(
     failure = Failure(
         exc=exc,
         message=message,
-        place=Place(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
+        place=ErrorPlace(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         segment=lines.segment(frames[-1]) if frames else "",
         rest_of_line=lines.rest(frames[-1]) if frames else "",
         libraries=tracebacks.library_frames(exc, sources) if frames else [],

@@ -13,8 +13,8 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.native import builtin
-from safeexec.child.step.progress import Progress
-from safeexec.child.step.standard_input import NO_ARGUMENTS, StandardInput
+from safeexec.child.step.progress import ProgressBars
+from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.compiler.names import GUARD_NAMES, is_internal
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
@@ -64,7 +64,7 @@ class Guest:
         self.streams = streams
         self.displays = displays
         self.tracker = tracker
-        self.progress = Progress(lambda description, done, total: None)
+        self.progress = ProgressBars(lambda description, done, total: None)
         self.threads: Threads | None = None
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()
@@ -83,7 +83,7 @@ class Guest:
         if "print" in language.builtins:
             language.builtins["print"] = builtin(streams.print, "print")
         sys.argv = list(NO_ARGUMENTS)
-        self.input = StandardInput(language.builtins, restricted=language.plan.mode == "restricted")
+        self.input = GuestInput(language.builtins, restricted=language.plan.mode == "restricted")
         if language.plan.mode == "python":
             streams.watch_descriptors()
         self.hidden = frozenset(self.namespace) | GUARD_NAMES
@@ -213,7 +213,7 @@ class Guest:
         hidden = self.hidden | _LIBRARIES_LEAVE
         return [name for name in self.namespace if type(name) is str and name not in hidden and not is_internal(name)]
 
-    def variables(self) -> list[m.Variable]:
+    def variables(self) -> list[m.VariableData]:
         from safeexec.child.step.changes import variables
 
         namespace = self.namespace

@@ -186,7 +186,7 @@ def _absolute(name: str, globals: Any, level: int) -> str:
     return f"{base}.{name}" if name else base
 
 
-class Plugin:
+class LoadedPlugin:
     """The plugin that a session has loaded, as the child serves it."""
 
     def __init__(self, guest: Guest) -> None:

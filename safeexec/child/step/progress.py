@@ -21,7 +21,7 @@ MIN_SECONDS = 0.1
 _DESCRIPTION = 200
 
 
-class Progress:
+class ProgressBars:
     """Turns the progress bars of this process into calls of `emit`, from `prepare` on."""
 
     def __init__(self, emit: Emit) -> None:

@@ -16,7 +16,7 @@ NO_ARGUMENTS = ("",)
 """`sys.argv` of a step that was given none, as at a prompt."""
 
 
-class StandardInput:
+class GuestInput:
     """Descriptor 0, `sys.stdin`, and the builtins that read them: `input`, and `open` where there are no files.
 
     `builtins` is the dict of the guest's builtins. Where it is `restricted` both are missing until a step has something

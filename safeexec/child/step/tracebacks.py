@@ -231,7 +231,7 @@ def _characters(line: str, offset: int) -> int:
     return offset if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))
 
 
-class Formatter:
+class TracebackFormatter:
     """Writes one exception and what it is chained to, as `traceback.print_exception` would, within `MAX_TRACEBACK`."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:

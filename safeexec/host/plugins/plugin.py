@@ -32,7 +32,7 @@ State = Literal["keep", "fresh"]
 TURN_SECONDS = 3600.0
 
 
-class _Call:
+class _PluginCall:
     """One call under way. `plugin` is None when it is over."""
 
     __slots__ = ("plugin",)
@@ -41,7 +41,7 @@ class _Call:
         self.plugin: PluginCore | None = plugin
 
 
-_inside: ContextVar[tuple[_Call, ...]] = ContextVar("safeexec_calls", default=())
+_inside: ContextVar[tuple[_PluginCall, ...]] = ContextVar("safeexec_calls", default=())
 """The calls for which this thread or task waits, or a tool that one of them made. Some may be over: a call that is
 cancelled ends in another task."""
 
@@ -188,7 +188,7 @@ class PluginCore:
         finally:
             self._leave(call)
 
-    def _turn(self) -> Core[_Call]:
+    def _turn(self) -> Core[_PluginCall]:
         """One call at a time: threads and tasks that call one plugin wait for each other, first come first served.
 
         A tool that calls the plugin which called it would wait for itself.
@@ -201,11 +201,11 @@ class PluginCore:
             )
         if not (yield from self._turnstile.enter(monotonic() + TURN_SECONDS)):
             raise PluginError(f"{self.definition.name} was busy for {TURN_SECONDS:.0f} s")
-        call = _Call(self)
+        call = _PluginCall(self)
         _inside.set((*under_way, call))
         return call
 
-    def _leave(self, call: _Call) -> None:
+    def _leave(self, call: _PluginCall) -> None:
         call.plugin = None
         self._turnstile.leave()
 

@@ -186,7 +186,7 @@ def told_changes(report: m.ChangesReport) -> Changes:
     )
 
 
-def displays(reports: list[m.Display]) -> tuple[Any, ...]:
+def displays(reports: list[m.DisplayData]) -> tuple[Any, ...]:
     from safeexec.results import Display
 
     return tuple(

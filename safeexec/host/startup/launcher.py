@@ -30,7 +30,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(m.FromZygote)
 
 
-class Zygote:
+class ZygoteHandle:
     """The host's end of one zygote."""
 
     __slots__ = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -12,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import AsyncSandbox, Sandbox, SandboxClosed, Session, SessionBusy
-from safeexec.host.faces.aio import AsyncSession
+from safeexec import AsyncSandbox, Sandbox, SandboxClosed, SessionBusy
 
 FOREVER = "keep = 'lost'\nprint('started', flush=True)\nwhile True:\n    pass"
 
@@ -51,21 +49,6 @@ def test_steps_state_checkpoints_and_branches(run: Any) -> None:
                 assert [variable.name for variable in await session.variables()] == ["total"]
 
     run(main)
-
-
-def test_the_faces_have_the_same_names() -> None:
-    """Whatever a session can do blocking it can do awaited; the mapping alone needs no counterpart."""
-
-    def public(face: type) -> set[str]:
-        return {name for name in dir(face) if not name.startswith("_")}
-
-    assert public(Session) - public(AsyncSession) == {"namespace"}
-    assert public(AsyncSession) - public(Session) == {"stream", "names", "remove"}
-    assert public(Sandbox) - public(AsyncSandbox) == set()
-    for name in public(Session) & public(AsyncSession):
-        blocking, awaited = getattr(Session, name), getattr(AsyncSession, name)
-        if inspect.isfunction(blocking):
-            assert list(inspect.signature(blocking).parameters) == list(inspect.signature(awaited).parameters), name
 
 
 def test_a_session_can_be_awaited_instead_of_entered() -> None:

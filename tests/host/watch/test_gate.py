@@ -14,7 +14,7 @@ from safeexec import Policy, Sandbox, SandboxError, Session
 from safeexec.host.session.runner import ANSWER_SECONDS
 from safeexec.host.waiting import drive
 from safeexec.linux import processes
-from safeexec.linux.probe import Answer, Probe
+from safeexec.linux.probe import Probe, ProbeAnswer
 from tests.footprint import pause
 from tests.profiles import FORKING
 
@@ -202,7 +202,7 @@ def test_the_report_says_what_was_tried(session: Session, monkeypatch: pytest.Mo
     assert row.active and "the host, which answered EPERM" in row.detail
     assert session.run("1 + 1").value == 2
 
-    none = machine._replace(notify=Answer(False, "no listener: EBUSY"))
+    none = machine._replace(notify=ProbeAnswer(False, "no listener: EBUSY"))
     monkeypatch.setattr("safeexec.linux.probe._cache", [none])
     with Sandbox("confined-python") as sandbox, sandbox.session() as without:
         (row,) = [row for row in without.protection if row.name == "fork-gate"]
@@ -213,7 +213,7 @@ def test_the_report_says_what_was_tried(session: Session, monkeypatch: pytest.Mo
 @pytest.fixture
 def ungated(monkeypatch: pytest.MonkeyPatch, machine: Probe) -> Iterator[Session]:
     """A session where the kernel lets nobody wait."""
-    none = machine._replace(notify=Answer(False, "taken away"))
+    none = machine._replace(notify=ProbeAnswer(False, "taken away"))
     monkeypatch.setattr("safeexec.linux.probe._cache", [none])
     with Sandbox("confined-python") as sandbox, sandbox.session() as session:
         yield session
@@ -235,6 +235,6 @@ def test_a_policy_may_require_it(monkeypatch: pytest.MonkeyPatch, machine: Probe
     policy = Policy.load("confined-python").replace(require=["fork-gate"])
     with Sandbox(policy) as sandbox:
         assert sandbox.run("1 + 1").value == 2
-    monkeypatch.setattr("safeexec.linux.probe._cache", [machine._replace(notify=Answer(False, "taken away"))])
+    monkeypatch.setattr("safeexec.linux.probe._cache", [machine._replace(notify=ProbeAnswer(False, "taken away"))])
     with pytest.raises(ProtectionError, match="requires: fork-gate"), Sandbox(policy):
         pass
