@@ -147,11 +147,9 @@ def build_killed(
     plan: LimitsPlan,
     verdict: Verdict,
     place: Place,
-    notes: list[str],
     sources: dict[str, str],
-    remaining: tuple[str, ...],
 ) -> Result:
-    """The result of a step that the host ended, or whose process died."""
+    """The result of a step that the host ended, or whose process died; before its state is brought back."""
     from safeexec.hints.limits import limit_hint
     from safeexec.host.watch.supervisor import killed_error
 
@@ -167,12 +165,9 @@ def build_killed(
         stderr=warned.text,
         error=killed_error(verdict, place, file, sources, hint),
         usage=Usage(wall * 1e3, cpu * 1e3, 0.0, printed.size + warned.size),
-        state="restored",
         step=number,
         truncated=printed.left_out > 0 or warned.left_out > 0,
         tool_calls=calls,
-        notes=tuple(notes),
-        remaining=remaining,
     )
 
 

@@ -756,9 +756,20 @@ class SessionCore:
 
     def _take_out(self) -> Core[list[str]]:
         """End the process of a step that is to be undone, and bring back the state before it. Returns notes."""
+        yield from self._stop()
+        return (yield from self._bring_back())
+
+    def _stop(self) -> Core[None]:
+        """End the process of a step that is to be undone."""
         self.line.undo()
         self._go(LOST)
         yield from self.line.stop()
+
+    def _bring_back(self) -> Core[list[str]]:
+        """Bring back the state before a step whose process has ended. Returns notes."""
+        # What it printed is not to count against the process that goes on.
+        self.line.out.begin()
+        self.line.err.begin()
         return (yield from self._restore())
 
     def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
@@ -785,12 +796,12 @@ class SessionCore:
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
-        sources = self._sources.copy()
-        notes = yield from self._take_out()
-        remaining = yield from self._remaining()
+        yield from self._stop()
         line, records = self.line, self.tool_records.since(calls)
         told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
-        return build_killed(told, self.policy.limits_plan(), verdict, place, notes, sources, remaining)
+        result = build_killed(told, self.policy.limits_plan(), verdict, place, self._sources)
+        notes = yield from self._bring_back()
+        return restored(result, notes, (yield from self._remaining()))
 
     def _remaining(self) -> Core[tuple[str, ...]]:
         """The names of the variables after a restore; none if the process that was brought back does not tell."""

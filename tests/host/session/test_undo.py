@@ -240,3 +240,14 @@ def test_an_interruption_at_any_byte_code_of_a_step_leaves_the_session_in_order(
     """The session is free at once, and in the state before the step or after it; never in another one in silence."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "in order True\n", done.stdout + done.stderr
+
+
+@pytest.mark.profile("confined-python")
+def test_what_a_killed_step_printed_is_not_held_against_the_next(open_session: OpenSession) -> None:
+    """The accountant counts what the streams hold, at its own times: it must find them empty by then."""
+    session = open_session(output_kb=16)
+    for number in range(3):
+        flooded = session.run("import os\nwhile True:\n    os.write(1, b'x' * (1 << 20))")
+        assert (flooded.outcome, flooded.state) == ("output", "restored") and flooded.truncated
+        calm = session.run("import time\ntime.sleep(0.3)\nn = 1")
+        assert (calm.outcome, calm.notes) == ("ok", ()), (number, calm)
