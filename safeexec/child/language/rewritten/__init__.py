@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from safeexec.child.language.builtins import View
+from safeexec.child.language.builtins import NamespaceView
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
@@ -71,7 +71,7 @@ class Rewritten:
         self._plan = replace(plan, imports=opened | plan.imports)
         self._builtins = dict(table)
         self._builtins["__import__"] = self._import
-        self._builtins["globals"] = lambda: View(sys._getframe(1).f_globals)
+        self._builtins["globals"] = lambda: NamespaceView(sys._getframe(1).f_globals)
         for name in ("setattr", "delattr"):
             self._builtins[name] = self._of_own_classes(name, plan)
         self._modules: dict[str, ModuleType] = {}
@@ -258,7 +258,7 @@ class _Main:
     __name__ = "__main__"
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        object.__setattr__(self, "_names", View(namespace, of_module=True))
+        object.__setattr__(self, "_names", NamespaceView(namespace, of_module=True))
 
     @property
     def __doc__(self) -> Any:  # type: ignore[override]
