@@ -68,9 +68,10 @@ class RemoteSandboxCore:
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
 
-    def restore(self, path: str | os.PathLike[str], trust: str) -> Core[RemoteSessionCore]:
-        data = yield Work(partial(_read_file, path))
-        return (yield from self._opened("sandbox.restore", {**self._which, "state": marked(data), "trust": trust}))
+    def restore(self, path: str | os.PathLike[str], trust: str, timeout: float | None) -> Core[RemoteSessionCore]:
+        state = marked((yield Work(partial(_read_file, path))))
+        given = {**self._which, "state": state, "trust": trust, "timeout": timeout}
+        return (yield from self._opened("sandbox.restore", given))
 
     def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
@@ -264,8 +265,9 @@ class RemoteSessionCore:
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
         return [RemoteSessionCore(self._sandbox, identity) for identity in answer.sessions]
 
-    def save(self, path: str | os.PathLike[str]) -> Core[dict[str, str]]:
-        answer = yield from self._ask("save")
+    def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
+        params = {"session": self._id, "timeout": timeout}
+        answer = yield from self._sandbox.ask("session.save", params, stop=self._stop)
         yield Work(partial(_write_file, path, answer.state.base64))
         return dict(answer.unsaved)
 
@@ -273,7 +275,7 @@ class RemoteSessionCore:
 
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
         answer = yield from self._ask("command", argv=list(argv), cwd=directory, timeout=timeout)
-        result: CommandResult = _converted(answer.result, CommandResult)
+        result: CommandResult = _converted(answer.command, CommandResult)
         return result
 
     def read_file(self, name: str) -> bytes:

@@ -157,7 +157,7 @@ METHODS = {
         _method(
             "sandbox.restore",
             "Open a session that goes on from a state that `session.save` gave.",
-            {"state": Bytes, "trust": (Literal["signed", "kernel-only"], "signed")},
+            {"state": Bytes, "trust": (Literal["signed", "kernel-only"], "signed"), "timeout": (Seconds, None)},
             {"session": str},
         ),
         _method("sandbox.policy", "What the policy says.", {}, {"policy": dict[str, Any]}),
@@ -204,7 +204,7 @@ METHODS = {
             "session.command",
             "Run a program that the policy lists in the session's workspace; `cwd` is a directory in it.",
             {"argv": Arguments, "cwd": (Name, "."), "timeout": (Seconds, None)},
-            {"result": dict[str, Any]},
+            {"command": dict[str, Any]},
         ),
         _method("session.read_file", "The bytes of a file of the workspace.", {"name": Name}, {"data": Bytes}),
         _method("session.write_file", "Put a file into the workspace.", {"name": Name, "data": Data}, {}),
@@ -212,7 +212,7 @@ METHODS = {
         _method(
             "session.save",
             "The variables and files as bytes, signed by the server; `unsaved` are names that are not in it, and why.",
-            {},
+            {"timeout": (Seconds, None)},
             {"state": Bytes, "unsaved": dict[str, str]},
         ),
         _method(

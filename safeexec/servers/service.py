@@ -257,12 +257,12 @@ async def _open_session(service: Service, sandbox: AsyncSandbox, *, files: dict[
     return {"session": service.hold(await _opened(sandbox, files, **tightened))}
 
 
-async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, trust: Any) -> Answer:
+async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **how: Any) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
         path.write_bytes(state.base64)
         try:
-            return {"session": service.hold(await sandbox.restore(path, trust=trust))}
+            return {"session": service.hold(await sandbox.restore(path, **how))}
         except SandboxError as error:
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
 
@@ -326,10 +326,10 @@ async def _write_file(service: Service, at: Target, *, name: str, data: str | By
     return {}
 
 
-async def _save(service: Service, at: Target) -> Answer:
+async def _save(service: Service, at: Target, *, timeout: float | None) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
-        unsaved = await at.session.save(path)
+        unsaved = await at.session.save(path, timeout=timeout)
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
         return {"state": marked(path.read_bytes()), "unsaved": unsaved}

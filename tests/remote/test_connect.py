@@ -8,7 +8,6 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,12 @@ from safeexec import (
     connect,
 )
 from safeexec.host.faces import aio, blocking
+from safeexec.host.sandbox import SandboxCore
+from safeexec.host.session.session import SessionCore
 from safeexec.remote.core import RemoteSandboxCore, RemoteSessionCore
 from tests.footprint import pause
-from tests.remote.doors import TOKEN, command, http_server
+from tests.remote.doors import command
+from tests.servers.serving import needs_server, serving
 from tests.test_programs import DIRECTORY, Program, programs, told
 
 ENDLESS = "while True: pass"
@@ -46,12 +48,14 @@ display(Picture())
 Doors = dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=["pipe", "http"])
+@pytest.fixture(scope="module", params=["pipe", pytest.param("http", marks=needs_server)])
 def door(request: pytest.FixtureRequest) -> Iterator[Doors]:
     """How the server of the module is reached."""
-    serving: AbstractContextManager[Any] = http_server("confined-python") if request.param == "http" else nullcontext()
-    with serving as url:
-        yield {"url": url, "token": TOKEN} if url else {"command": command("confined-python")}
+    if request.param == "pipe":
+        yield {"command": command("confined-python")}
+        return
+    with serving("--policy", "confined-python") as server:
+        yield {"url": server.url, "token": server.token}
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +64,21 @@ def there(door: Doors) -> Iterator[Sandbox]:
         yield sandbox
 
 
-def test_the_cores_have_all_that_the_faces_use() -> None:
-    for kind, core in ((("Sandbox", "AsyncSandbox"), RemoteSandboxCore), (("Session",), RemoteSessionCore)):
-        offered = {*dir(core), *core.__init__.__code__.co_names}
-        for face in (blocking, aio):
-            for node in ast.walk(ast.parse(inspect.getsource(face))):
-                if isinstance(node, ast.ClassDef) and node.name.removeprefix("Async") in kind:
-                    used = {
-                        found.attr
-                        for found in ast.walk(node)
-                        if isinstance(found, ast.Attribute) and ast.unparse(found.value) == "self._core"
-                    }
-                    assert used <= offered, node.name
+@pytest.mark.parametrize(
+    ("face", "here", "there"),
+    [("Sandbox", SandboxCore, RemoteSandboxCore), ("Session", SessionCore, RemoteSessionCore)],
+)
+def test_the_cores_have_all_that_the_faces_use(face: str, here: type, there: type) -> None:
+    """By the same names, and taking the same."""
+    for module in (blocking, aio):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.ClassDef) and node.name.removeprefix("Async") == face:
+                calls = [found.func for found in ast.walk(node) if isinstance(found, ast.Call)]
+                for call in calls:
+                    if isinstance(call, ast.Attribute) and ast.unparse(call.value) == "self._core":
+                        mine, theirs = (inspect.signature(getattr(core, call.attr)) for core in (there, here))
+                        tightened = {"label", "queue_seconds"}  # `new_session` takes any keywords
+                        assert theirs.parameters.keys() - tightened <= mine.parameters.keys(), call.attr
 
 
 def test_it_is_a_sandbox(there: Sandbox) -> None:

@@ -19,7 +19,8 @@ import pytest
 from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
 from safeexec.remote.calls import raised
 from tests.footprint import pause
-from tests.remote.doors import TOKEN, command, http_server
+from tests.remote.doors import command
+from tests.servers.serving import needs_server, serving
 
 LIAR = """
 import json, sys
@@ -179,12 +180,13 @@ def test_a_fork_does_not_use_what_its_parent_connected() -> None:
 # HTTP
 
 
+@needs_server
 def test_a_wrong_token_is_an_error() -> None:
-    with http_server() as url:
+    with serving("--policy", "calculator") as server:
         for token in (None, "", "another"):
             with pytest.raises(SandboxError, match="a token is needed"):
-                connect(url, token)
-        with connect(url, TOKEN) as sandbox:
+                connect(server.url, token)
+        with connect(server.url, server.token) as sandbox:
             assert sandbox.run("1").value == 1
 
 
@@ -240,14 +242,14 @@ def saying(answer: bytes) -> Iterator[str]:
 )
 def test_what_speaks_http_and_is_no_server_of_ours(answer: bytes) -> None:
     with saying(answer) as url, pytest.raises(SandboxError):
-        connect(url, TOKEN)
+        connect(url, "token")
 
 
 def test_nobody_listens() -> None:
     with create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
     with pytest.raises(SandboxClosed, match="does not answer"):
-        connect(f"http://127.0.0.1:{port}", TOKEN)
+        connect(f"http://127.0.0.1:{port}", "token")
 
 
 def test_exceptions_are_those_of_safeexec_and_no_others() -> None:

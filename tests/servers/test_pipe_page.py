@@ -1,0 +1,70 @@
+"""The page on the pipe: every program on it runs and prints what is shown, and its table is the table of methods."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import safeexec
+from safeexec import Result
+from safeexec.servers.methods import METHODS, TIGHTENED
+
+PAGE = (Path(safeexec.__file__).parent / "servers" / "README.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("## A pipe: for any language\n")[2].partition("\n## ")[0]
+
+
+def block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `safeexec` is this one."""
+    command = tmp_path / "safeexec"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m safeexec "$@"\n')
+    command.chmod(0o755)
+    path = os.pathsep.join([str(Path(safeexec.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": path}
+
+
+def printed(argv: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_line_of_a_shell(environment: dict[str, str]) -> None:
+    line, shown = block("console").splitlines()
+    beginning, _, end = shown.partition("…")
+    answer = printed(["sh", "-c", line.removeprefix("$ ")], environment).rstrip()
+    assert answer.startswith(beginning) and answer.endswith(end)
+
+
+def test_the_client_in_javascript(environment: dict[str, str]) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    assert printed([node, "-e", block("js")], environment) == "set\n21\n"
+
+
+def test_the_client_in_python(environment: dict[str, str]) -> None:
+    assert printed([sys.executable, "-c", block("python")], environment) == "21\n"
+
+
+def test_the_table_of_the_page_is_the_table() -> None:
+    for method in METHODS.values():
+        fields = msgspec.structs.fields(method.parameters)
+        names = [field.name + "?" * (not field.required) for field in fields if field.name not in TIGHTENED]
+        names += ["checkpoints?", "any limit?"] if method.name == "sandbox.session" else []
+        answer = "result" if method.answer is Result else ", ".join(method.answer.__struct_fields__) or "nothing"
+        assert f"| `{method.name}` | {', '.join(names)} | {answer} |\n" in SECTION
+    assert SECTION.count("\n| `") == len(METHODS)
