@@ -41,17 +41,18 @@ def main(options: argparse.Namespace) -> int:
     missing.
     """
     try:
-        from safeexec.servers.access import token_of
-        from safeexec.servers.mcp import serve_http, serve_stdio
+        from safeexec.servers.access import listen, token_of
+        from safeexec.servers.mcp import OverHttp, serve_stdio
+        from safeexec.servers.running import serve
     except ModuleNotFoundError as error:
         raise SandboxError(f"MCP needs {error.name}: pip install 'safeexec[mcp]'") from None
     sys.path.insert(0, "")  # a tool may be in the current directory, as with `python -m`
     with redirect_stdout(sys.stderr):  # standard output is the protocol's
         tools = [tool_of(name) for name in options.tools]
     if options.http:
-        asyncio.run(serve_http(options.policy, tools, options.port, token_of(options.token_file)))
-    else:
-        asyncio.run(serve_stdio(options.policy, tools))
+        token = token_of(options.token_file)
+        return serve(OverHttp(options.policy, tools, token), listen(options.port), token)
+    asyncio.run(serve_stdio(options.policy, tools))
     return 0
 
 

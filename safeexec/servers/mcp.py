@@ -13,15 +13,13 @@ import base64
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence, Sized
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
-from socket import socket
 from typing import Annotated, Any, Literal
 
-import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.shared.exceptions import MCPError
@@ -34,7 +32,6 @@ from mcp.types import (
     TextContent,
     ToolAnnotations,
 )
-from msgspec.structs import asdict
 from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
@@ -51,7 +48,7 @@ from safeexec import (
     __version__,
 )
 from safeexec.jsonable import jsonable
-from safeexec.servers.access import TokenRequired, announce, listen
+from safeexec.servers.access import TokenRequired
 from safeexec.text import head_and_tail, printable, short_repr, shorten
 
 MAX_SESSIONS = 32
@@ -62,14 +59,14 @@ REMEMBERED = 1000
 """Handles of closed sessions, kept to say why they are gone."""
 MAX_DESCRIPTION = 2000
 MAX_VALUE = 20_000
-"""Characters of a step's value as JSON; beyond, its short text stands there: a client may show it to its model."""
+"""About how many characters of a step's value as JSON; beyond, its short text stands there, for a client may show it to
+its model.
+"""
 MAX_TOLD = 1000
 """Characters of one progress message, and of a call in a question."""
 MAX_FILE = 4 << 20
 MAX_REQUEST = 32 << 20
 """Bytes of one HTTP request: a program of the largest size that a policy allows, escaped."""
-GRACE_SECONDS = 5
-"""For the answers of stopped steps to be read, once the server is told to end."""
 
 FILE_URI = "safeexec://sessions/{session_id}/files/{+path}"
 Text = Annotated[str, BeforeValidator(lambda given: "" if given is None else given)]
@@ -170,31 +167,40 @@ def _answer(structured: dict[str, Any], content: list[Any] | None = None) -> Cal
 def _of_step(handle: str, result: Result) -> CallToolResult:
     blocks = result.observation(format="mcp")
     assert isinstance(blocks, list)
-    error, changes = result.error, result.changes
-    value = jsonable(result.value)
-    if len(json.dumps(value)) > MAX_VALUE:
-        value = result.text
-    answer = StepAnswer(
-        session_id=handle,
-        observation=blocks[0]["text"],
-        outcome=result.outcome,
-        value=value,
-        error=None
-        if error is None
-        else ProblemAnswer(type=error.type, message=error.message, line=error.line, rule=error.rule, hint=error.hint),
-        changes=ChangesAnswer(
-            created=list(changes.created), changed=list(changes.changed), deleted=list(changes.deleted)
-        ),
-        state=result.state,
-        files=[FileAnswer(name=file.name, change=file.change, size=file.size) for file in result.files],
-    )
-    return _answer(dict(answer), blocks)
+    answer = {
+        "session_id": handle,
+        "observation": blocks[0]["text"],
+        "outcome": result.outcome,
+        "value": jsonable(result.value) if _is_small(result.value) else result.text,
+        "error": result.error and _parts(ProblemAnswer, result.error),
+        "changes": _parts(ChangesAnswer, result.changes),
+        "state": result.state,
+        "files": [_parts(FileAnswer, file) for file in result.files],
+    }
+    return _answer(answer, blocks)
+
+
+def _parts(shape: Any, of: object) -> dict[str, Any]:
+    """The attributes of `of` that a shape names."""
+    return {name: getattr(of, name) for name in shape.__annotations__}
+
+
+def _is_small(value: Any) -> bool:
+    """Whether it is worth writing out. The look ends where it is not: other clients wait meanwhile."""
+    left, rest = MAX_VALUE, [value]
+    while rest and left > 0:
+        item = rest.pop()
+        left -= item.bit_length() // 3 if type(item) is int else len(item) if isinstance(item, Sized) else 0
+        left -= 1
+        if left > 0 and isinstance(item, dict | list | tuple | set | frozenset):
+            rest += [*item, *item.values()] if isinstance(item, dict) else item
+    return left > 0
 
 
 # Steps
 
 _NO_FIELDS = {"type": "object", "properties": {}}
-_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult]] | None] = ContextVar("_ASK")
+_ASK: ContextVar[Callable[[str], Awaitable[ElicitResult]] | None] = ContextVar("_ASK", default=None)
 """How the client of the running step asks its person; None where it cannot."""
 
 
@@ -291,7 +297,7 @@ class SharedSession:
 
 
 class Door:
-    """The tools and resources, over one sandbox: `async with Door(policy) as door`, then `door.server` serves."""
+    """The tools and resources, over one sandbox. `server` offers them between `open` and `close`."""
 
     def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
         self._sandbox = AsyncSandbox(policy, tools=tools, approval=_approve, idle_seconds=IDLE_SECONDS)
@@ -304,8 +310,7 @@ class Door:
         """Those that run or wait for their turn, with the handle that they were given."""
         self._asked: dict[str, RunningStep] = {}
         """Steps that wait for a request with the answer to their question."""
-        self._policy = self._sandbox.policy
-        self._card = self._policy.card(tools=tools)
+        self._card = self._sandbox.policy.card(tools=tools)
         self.server = MCPServer("safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
         self._offer()
 
@@ -314,22 +319,23 @@ class Door:
         description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
         self.server.add_tool(self.run_python, description=description)
         self.server.add_tool(self.list_variables, annotations=ToolAnnotations(read_only_hint=True))
-        for tool in (self.checkpoint, self.rollback, self.branch, self.files, self.close):
+        for tool in (self.checkpoint, self.rollback, self.branch, self.files):
             self.server.add_tool(tool)
+        self.server.add_tool(self.close_session, "close")
         self.server.resource("safeexec://policy", mime_type="text/plain")(self.policy)
         self.server.resource(FILE_URI, mime_type="application/octet-stream")(self.file)
 
-    async def __aenter__(self) -> Door:
-        """Begin to open the sandbox, which may take seconds: clients give up on a server that does not answer. Raises
+    async def open(self) -> None:
+        """Begin to open the sandbox. It may take seconds, and clients give up on a server that does not answer. Raises
         `ToolError`.
         """
         self.opening = asyncio.create_task(self._sandbox.open())
         await asyncio.sleep(0)
         if self.opening.done():
             await self.opening
-        return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def close(self) -> None:
+        """Stop every step, and end every session."""
         ending = [self.opening, *self._steps]
         for task in ending:
             task.cancel()
@@ -391,7 +397,7 @@ class Door:
         state = token_urlsafe()
         self._asked[state] = step
         step.task.add_done_callback(lambda _: self._asked.pop(state, None))
-        patience = self._policy.tools.timeout_seconds
+        patience = self._sandbox.policy.tools.timeout_seconds
         step.patience = asyncio.get_running_loop().call_later(patience, step.task.cancel)
         form = ElicitRequestFormParams(message=step.question, requested_schema=_NO_FIELDS)
         return InputRequiredResult(input_requests={"approval": ElicitRequest(params=form)}, request_state=state)
@@ -399,7 +405,7 @@ class Door:
     async def list_variables(self, session_id: str) -> Annotated[CallToolResult, VariablesAnswer]:
         """The variables of a session: name, type, shape, size in bytes, the beginning of its text."""
         async with self._session(session_id) as (handle, session):
-            variables = [asdict(variable) for variable in await session.variables()]
+            variables = [_parts(VariableAnswer, variable) for variable in await session.variables()]
             return _answer({"session_id": handle, "variables": variables})
 
     async def checkpoint(self, session_id: str, name: str) -> Annotated[CallToolResult, SessionAnswer]:
@@ -447,7 +453,7 @@ class Door:
                 content, encoding = base64.b64encode(data).decode(), "base64"
             return _answer({"session_id": handle, "content": content, "encoding": encoding, "size": len(data)})
 
-    async def close(self, session_id: str) -> Annotated[CallToolResult, SessionAnswer]:
+    async def close_session(self, session_id: str) -> Annotated[CallToolResult, SessionAnswer]:
         """End a session; a step that runs in it is stopped. Its variables and files are gone."""
         await self._end(session_id, self._find(session_id), "it was closed")
         return _answer({"session_id": session_id})
@@ -544,46 +550,38 @@ def _read(session: AsyncSession, path: str) -> bytes:
 
 async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
     """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
-    async with Door(policy, tools) as door:
+    door = Door(policy, tools)
 
-        async def leave() -> None:
-            await door.__aexit__()
-            os._exit(0)  # a thread that reads standard input cannot be interrupted
+    async def leave() -> None:
+        await door.close()
+        os._exit(0)  # a thread that reads standard input cannot be interrupted
 
+    await door.open()
+    try:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, lambda: loop.create_task(leave()))
         await door.server.run_stdio_async()
+    finally:
+        await door.close()
 
 
-async def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], port: int, token: str) -> None:
-    """Serve clients that know the token at `/mcp` on loopback, until SIGTERM or SIGINT. Raises OSError for a port that
-    is taken.
-    """
-    with listen(port) as listening:
-        async with Door(policy, tools) as door:
-            await door.opening
-            app = TokenRequired(door.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
-            config = uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=GRACE_SECONDS)
-            server = HttpServer(door, config, token)
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, lambda *_: None)  # uvicorn takes both while it serves, and raises them again
-            await server.serve(sockets=[listening])
+class OverHttp:
+    """The door as an application of `safeexec.servers.running`, at `/mcp`, for those who know the token."""
 
+    def __init__(self, policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str) -> None:
+        self._door = Door(policy, tools)
+        self._app = TokenRequired(self._door.server.streamable_http_app(max_request_body_size=MAX_REQUEST), token)
 
-class HttpServer(uvicorn.Server):  # type: ignore[misc]  # its stubs may be missing
-    """Announces itself, and stops the steps before it waits for their answers to be read."""
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._app(scope, receive, send)
 
-    def __init__(self, door: Door, config: uvicorn.Config, token: str) -> None:
-        super().__init__(config)
-        self._door = door
-        self._token = token
+    async def open(self) -> None:
+        await self._door.open()
+        await self._door.opening
 
-    async def startup(self, sockets: list[socket] | None = None) -> None:
-        await super().startup(sockets)
-        assert sockets
-        announce(sockets[0], self._token)
+    async def stop(self) -> None:
+        await self._door.close()
 
-    async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        await self._door.__aexit__()
-        await super().shutdown(sockets)
+    async def close(self) -> None:
+        await self._door.close()

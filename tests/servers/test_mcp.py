@@ -580,7 +580,9 @@ def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch
     monkeypatch.setattr(mcp, "MAX_SESSIONS", 3)
 
     async def inside() -> None:
-        async with mcp.Door("calculator") as door, Client(door.server) as client:
+        door = mcp.Door("calculator")
+        await door.open()
+        async with Client(door.server) as client:
             old = (await step(client, "x = 1"))["session_id"]
             kept = [(await step(client, "1"))["session_id"] for _ in range(3)]
             assert "3 others were used since" in await refused(client, "run_python", session_id=old, code="1")
@@ -591,6 +593,7 @@ def test_idle_sessions_and_too_many_of_them_are_closed_with_a_notice(monkeypatch
                 await asyncio.sleep(0.01)
             for _ in range(2):
                 assert "without use" in await refused(client, "run_python", session_id=kept[2], code="1")
+        await door.close()
 
     asyncio.run(inside())
 
@@ -721,8 +724,10 @@ def test_a_token_of_ones_own(home: Path, tmp_path: Path) -> None:
     assert told.returncode == 2 and "16" in told.stderr and told.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "mode"), [(signal.SIGTERM, "auto"), (signal.SIGTERM, "legacy"), (signal.SIGINT, "auto")]
+)
+def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: signal.Signals, mode: str) -> None:
     with started(home) as server:
         children: list[psutil.Process] = []
 
@@ -733,7 +738,7 @@ def test_told_to_end_it_stops_its_steps_and_leaves_nothing(home: Path, number: s
             server.process.send_signal(number)
             assert "stopped" in (await call).content[0].text
 
-        run(test, connected(server))
+        run(test, connected(server, mode))
         assert server.process.wait(15) == 0
         assert len(children) > 2
         assert psutil.wait_procs(children, timeout=15)[1] == []
