@@ -24,7 +24,7 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
-from safeexec.host.watch.account import Account, Known
+from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.supervisor import Watch
 from safeexec.host.watch.verdict import Verdict
@@ -237,8 +237,8 @@ class _Watched:
     def in_use(self) -> bool:
         return True
 
-    def rests_since(self) -> float:
-        return 0.0
+    def period(self) -> Period:
+        return Period(None)
 
     def total_cpu(self) -> float | None:
         with contextlib.suppress(OSError):

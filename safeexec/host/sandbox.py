@@ -49,8 +49,7 @@ from safeexec.protocol.confinement import ChildConfinement, Mechanism
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.watch.gate import ForkGate
-    from safeexec.host.watch.idle import IdleCloser
-    from safeexec.host.watch.rest import Compactor
+    from safeexec.host.watch.rest import IdleSessions
     from safeexec.linux.cgroups import Group
 
 DATA_PRELOAD = (
@@ -116,8 +115,7 @@ class SandboxCore:
         self._queue_seconds = queue_seconds
         self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
-        self._idle: IdleCloser | None = None
-        self._compactor: Compactor | None = None
+        self._idle: IdleSessions | None = None
         self.observer = observer_for(self.policy, audit)
         self.closed = False
         self._forked = False
@@ -140,10 +138,6 @@ class SandboxCore:
             yield from self.close()
             raise
         watch(self)
-        if self._idle_seconds is not None:
-            from safeexec.host.watch.idle import IdleCloser
-
-            self._idle = IdleCloser(self.close_idle, self._idle_seconds)
         self.replenish()
 
     def _configuration(self) -> m.Configure:
@@ -235,9 +229,7 @@ class SandboxCore:
             return
         self.closed = True
         if self._idle is not None:
-            self._idle.close()
-        if self._compactor is not None:
-            yield from self._compactor.close()
+            yield from self._idle.close()
         for session in list(self._open):
             yield from session.close()
         for spare in self._spares:
@@ -296,7 +288,7 @@ class SandboxCore:
         """What holds every session, and what does not and why."""
         from safeexec.host.watch import accountant, groups
 
-        return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy.limits)]
+        return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy, self.policy.limits)]
 
     def new_group(self, policy: Policy) -> Group | None:
         """A control group for a new session, where this process may make one."""
@@ -431,10 +423,10 @@ class SandboxCore:
         self._open.add(session)
         session.watched.open()
         with self._lock:
-            if self._compactor is None and not self.closed:
-                from safeexec.host.watch.rest import Compactor
+            if self._idle is None and not self.closed:
+                from safeexec.host.watch.rest import IdleSessions
 
-                self._compactor = Compactor(self)
+                self._idle = IdleSessions(self, self._idle_seconds)
 
     def open_sessions(self) -> list[SessionCore]:
         return list(self._open)
@@ -447,11 +439,6 @@ class SandboxCore:
             if self._turnstile is not None:
                 self._turnstile.leave()
         self.replenish()
-
-    def close_idle(self, seconds: float) -> Core[None]:
-        """Close the sessions that nobody has used for `seconds`."""
-        for session in list(self._open):
-            yield from session.close_if_idle(seconds)
 
     def new_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]

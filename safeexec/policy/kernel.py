@@ -76,6 +76,18 @@ def file_calls(policy: PolicyData) -> Files:
     return "none" if closed and not filesystem.read else "read"
 
 
+SPARE_DESCRIPTORS = 32
+"""Beyond `limits.open_files`: what the process itself has open."""
+_THREAD_STACK = 8 << 20
+_ARENAS = 2 * (128 << 20)  # two malloc arenas, each reserving twice 64 MiB to align itself
+
+
+def address_space(limits: Limits) -> int:
+    """Bytes that a process may map beyond what it was born with: threads reserve more than they use."""
+    reserve = limits.threads * _THREAD_STACK + (_ARENAS if limits.threads else 0)
+    return (limits.memory_mb << 20) + reserve
+
+
 def session_processes(limits: Limits) -> int:
     """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
     return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches

@@ -148,7 +148,9 @@ class Channel:
         return data
 
     def read_if_ready(self) -> None:
-        """Take in what has arrived, without waiting. Harmless when the process has gone."""
+        """Take in what has arrived, without waiting. Harmless when the process has gone, or the socket is closed."""
+        if self.socket.fileno() < 0:
+            return
         poller = select.poll()
         poller.register(self.socket, READ)
         if poller.poll(0):

@@ -185,9 +185,11 @@ def pidfds(checkpoints: list[Checkpoint]) -> list[tuple[Checkpoint, int]]:
     """Each copy that has parked with a pidfd of its process, the caller's to close."""
     held = []
     for checkpoint in checkpoints:
-        if checkpoint.pid() is not None and checkpoint.channel is not None:
-            try:
+        try:
+            if checkpoint.pid() is not None and checkpoint.channel is not None:
                 held.append((checkpoint, os.dup(checkpoint.channel.pidfd)))
-            except OSError:  # out of descriptors: it ends all the same, and nobody waits for it
-                break
+        except OSError:
+            # Out of descriptors, or the collector has closed its socket before the sandbox: it ends all the same, and
+            # nobody waits for it.
+            continue
     return held

@@ -52,6 +52,7 @@ from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import supervisor
+from safeexec.host.watch.account import Period
 from safeexec.host.watch.supervisor import Place, Watch
 from safeexec.host.watch.verdict import Verdict
 from safeexec.host.watch.watched import WatchedSession
@@ -172,7 +173,7 @@ class SessionCore:
                     "run(..., wait=seconds), use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
-        self.watched.begin()
+        self.watched.hurry()
         try:
             return (yield from work)
         finally:
@@ -430,7 +431,7 @@ class SessionCore:
         if self.line.group is None:
             why = "not needed, as its guests may start no process, or no group could be made for this session"
             rows = [Mechanism(row.name, False, why) if row.active else row for row in rows]
-        return [*self.mechanisms, *rows, accountant.mechanism(self.policy.limits)]
+        return [*self.mechanisms, *rows, accountant.mechanism(self.policy, self.sandbox.policy.limits)]
 
     def pids(self) -> Collection[int]:
         """Its runner and its parked copies."""
@@ -662,7 +663,6 @@ class SessionCore:
         line.err.begin()
         self.calls_of_step, calls = 0, len(self.tool_records)
         watch = self._watch(runner, timeout)
-        self.watched.account.begin(runner.pid, watch.cpu_start)
         step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, control, given)
@@ -839,6 +839,13 @@ class SessionCore:
     def in_use(self) -> bool:
         """Whether a caller has a turn. From any thread."""
         return self._turn.goes_on
+
+    def period(self) -> Period:
+        """The step that runs, or else the use or the rest that goes on. From any thread."""
+        step = self._step
+        if step is not None and not step.over:
+            return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
+        return Period((self.used, self._turn.goes_on))
 
     @property
     def asks(self) -> int:

@@ -147,6 +147,16 @@ class Step:
         """Why it must end, if it must."""
         return self._fate.get(None)
 
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, or must. From any thread."""
+        return self._over
+
+    @property
+    def runner_pid(self) -> int | None:
+        """The process that runs it."""
+        return self._runner.pid
+
     def _await_done(self) -> Core[m.StepDone | Verdict]:
         watch, channel, streams = self.watch, self._runner.channel, self._streams
         look = watch.next_look()

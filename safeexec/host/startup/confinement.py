@@ -38,9 +38,6 @@ _DEVICES = ("/dev/null", "/dev/urandom")
 _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
 """Prefixes that hold a whole system: of those only Python's own directories are needed."""
 
-_THREAD_STACK = 8 << 20
-_ARENAS = 2 * (128 << 20)  # two malloc arenas, each reserving twice 64 MiB to align itself
-_SPARE_DESCRIPTORS = 32
 _SHARED_PROCESSES = 1024  # of all sessions together, where the kernel cannot count for each
 _FIRST_USER = 0x70000000
 _counter = itertools.count()
@@ -141,7 +138,7 @@ def _no_user(reason: str) -> Mechanism:
 
 
 def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespace: bool) -> ChildConfinement:
-    from safeexec.policy.kernel import file_calls, rules
+    from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space, file_calls, rules
 
     limits = policy.limits
     missing = []
@@ -152,12 +149,11 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         else:
             files, lost = "none", "no file can be opened at all, not even a library's"
         missing.append(Mechanism("landlock", False, f"not available ({facts.landlock.reason}): {lost}"))
-    reserve = limits.threads * _THREAD_STACK + (_ARENAS if limits.threads else 0)
     return ChildConfinement(
-        memory_bytes=(limits.memory_mb << 20) + reserve,
+        memory_bytes=address_space(limits),
         cpu_seconds=3600 + 100 * int(limits.cpu_seconds),
         file_bytes=max(limits.workspace_mb << 20, PYTHON_BYTES + (limits.output_kb << 15)),
-        open_files=limits.open_files + _SPARE_DESCRIPTORS,
+        open_files=limits.open_files + SPARE_DESCRIPTORS,
         processes=_process_limit(limits, zygote, user_namespace),
         threads=limits.threads,
         event_loop=policy.socketpair,

@@ -34,6 +34,16 @@ class Known(NamedTuple):
     """How many more the runner has been asked for."""
 
 
+class Period(NamedTuple):
+    """What the figures are of: a step, another use of the session, or the rest after one."""
+
+    key: object
+    """Of what: changes from one to the next."""
+    runner: int | None = None
+    """The process in which it began, having used `cpu` seconds; by default as the last look found it."""
+    cpu: float = 0.0
+
+
 Exact = Callable[[Collection[int]], "int | None"]
 """Bytes that processes hold together, each page divided by the number of its holders; None where nobody may ask."""
 
@@ -54,6 +64,7 @@ class Account:
         "_others_mark",
         "_own_cpu",
         "_own_held",
+        "_period",
         "_runner",
         "_runner_mark",
         "_runner_marked",
@@ -61,7 +72,6 @@ class Account:
         "_total_mark",
         "_unseen",
         "base",
-        "period",
         "ran",
     )
 
@@ -84,15 +94,18 @@ class Account:
         self._copies: list[Process] = []
         self._growth = 0
         self._exact_at = float("-inf")
-        self.period: object = None
-        """The rest that the figures are of, as the accountant names it."""
+        self._period: object = None
         self.ran = False
         """Whether any of its processes has, since the look before."""
 
-    def begin(self, runner: int | None = None, cpu: float = 0.0) -> None:
-        """A step begins, or a rest. `runner`: its process, which has used `cpu` seconds by now; by default as the last
-        look found it. What its other processes have used since the last look counts with what begins.
+    def begin(self, period: Period) -> None:
+        """The figures are of `period`, if they are not already. What other processes than the runner have used since
+        the last look counts with what begins.
         """
+        key, runner, cpu = period
+        if key == self._period:
+            return
+        self._period = key
         self._runner_marked, self._runner_mark = (runner, cpu) if runner is not None else (self._runner, self._own_cpu)
         self._others_mark = self._others + self._unseen
         self._births_mark = self._births

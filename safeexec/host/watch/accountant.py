@@ -17,14 +17,15 @@ from functools import partial
 from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Protocol
 
-from safeexec.host.watch.account import Account, Known
+from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.census import Birth, Census, Machine, Process, owner_of
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
+from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space
 from safeexec.protocol.confinement import Mechanism
 
 if TYPE_CHECKING:
-    from safeexec.policy.model import Limits
+    from safeexec.policy.model import Limits, Policy
 
 LOOK_SECONDS = 0.05
 REST_SECONDS = 0.25
@@ -43,6 +44,8 @@ DEEP_SHARE = 100
 """Files and descriptors, which take 0.1 to 0.6 ms per session, have 1 % of a core: one session after the other."""
 LOOK_MICROSECONDS = 14
 """What a look at one session takes that runs."""
+SOCKET_BYTES, PIPE_BYTES = 240 << 10, 32 << 10
+"""What one end holds at most, with the kernel's own sizes, which guests may not change: 28 MB at 120 descriptors."""
 LINGER_LOOKS = 8
 """Looks at nothing after which the thread ends."""
 
@@ -62,8 +65,8 @@ class Subject(Protocol):
         """Whether a caller waits for it."""
         ...
 
-    def rests_since(self) -> float:
-        """When it was last used."""
+    def period(self) -> Period:
+        """What its figures are of at the moment."""
         ...
 
     def total_cpu(self) -> float | None:
@@ -169,9 +172,7 @@ class Accountant:
 
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
         account = subject.account
-        if not subject.in_use() and account.period != (since := subject.rests_since()):
-            account.period = since
-            account.begin()
+        account.begin(subject.period())
         account.take(members, subject.known(), subject.total_cpu())
         if account.ran:
             self._owed.setdefault(weakref.ref(subject))
@@ -266,9 +267,16 @@ class Proc:
         return None if stat is None else Birth(stat.ppid, stat.start)
 
 
-def mechanism(limits: Limits) -> Mechanism:
-    """What the looks mean for the limits: how late they see, and how much may be used by then."""
+def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
+    """What the looks mean for the limits: how late they see, and how much may be used by then. `sandbox`: the limits
+    under which the zygote was prepared, which the policy of a session only lowers.
+    """
+    limits = policy.limits
     look, rest = round(LOOK_SECONDS * 1000), round(REST_SECONDS * 1000)
+    mapped = address_space(sandbox) - (sandbox.memory_mb - limits.memory_mb << 20)
+    ends = "Pipes and socket pairs of a process" if policy.socketpair else "Pipes of a process"
+    descriptors = limits.open_files + SPARE_DESCRIPTORS
+    buffers = descriptors * (SOCKET_BYTES if policy.socketpair else PIPE_BYTES)
     many = round(1e6 * LOOK_SECONDS / SHARE / LOOK_MICROSECONDS)
     return Mechanism(
         "watch",
@@ -276,8 +284,9 @@ def mechanism(limits: Limits) -> Mechanism:
         f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest, once "
         f"a second after five in which nothing has run; with more than about {many} in use less often, for it takes "
         f"{100 // SHARE} % of a core at most. What is too much ends {look} ms later at the latest. In {look} ms a core "
-        "makes 250 MB of memory at most, and no process "
-        f"beyond {limits.memory_mb} MiB: the bound of its address space",
+        f"makes 250 MB of memory at most, and no process maps more than {mapped >> 20} MiB beyond the zygote's: "
+        f"limits.memory_mb{', and room for threads' if sandbox.threads else ''}. {ends} hold {buffers >> 20} MiB at "
+        f"most beside that, {descriptors} descriptors of them",
     )
 
 

@@ -1,6 +1,7 @@
 """A session that has been left alone for a while is compacted: it gives up memory that only the next step would need.
+After `idle_seconds`, if the sandbox has that, it is closed.
 
-One thread per sandbox sees to that. A session that does not answer holds up nothing but the settling of others.
+One thread per sandbox sees to both. A session that does not answer holds up nothing but that of others.
 """
 
 from __future__ import annotations
@@ -26,16 +27,19 @@ if TYPE_CHECKING:
 
 
 TICK_SECONDS = 0.25
-"""How often to see which sessions are to be compacted: that is a glance at two numbers each."""
+"""How often to see which sessions are to be compacted or closed: that is a glance at two numbers each."""
 
 
-class Compactor:
-    """The thread that compacts idle sessions. It ends with its sandbox."""
+class IdleSessions:
+    """The thread that sees to sessions which nobody uses. It ends with its sandbox, and keeps none alive."""
 
-    __slots__ = ("_ended", "_sandbox", "_stop", "_thread")
+    __slots__ = ("_close_after", "_ended", "_sandbox", "_stop", "_thread", "_tick")
 
-    def __init__(self, sandbox: Sessions) -> None:
+    def __init__(self, sandbox: Sessions, close_after: float | None) -> None:
+        """`close_after`: seconds without use after which a session is closed."""
         self._sandbox = weakref.ref(sandbox)
+        self._close_after = close_after
+        self._tick = TICK_SECONDS if close_after is None else min(TICK_SECONDS, close_after / 4)
         self._stop = _thread.allocate_lock()
         self._ended = _thread.allocate_lock()
         self._stop.acquire()
@@ -47,7 +51,7 @@ class Compactor:
     def _watch(self) -> None:
         self._thread = _thread.get_ident()
         try:
-            while not self._stop.acquire(timeout=TICK_SECONDS):
+            while not self._stop.acquire(timeout=self._tick):
                 if not self._go_round():
                     return
         finally:
@@ -58,11 +62,13 @@ class Compactor:
         if (sandbox := self._sandbox()) is None:
             return False
         for session in sandbox.open_sessions():
-            if session.restless():
-                try:
+            try:
+                if session.restless():
                     drive(session.attend(session.compact))
-                except (SandboxError, OSError):
-                    continue  # closed meanwhile, or the zygote has gone: the next use says so
+                if self._close_after is not None:
+                    drive(session.close_if_idle(self._close_after))
+            except (SandboxError, OSError):
+                continue  # closed meanwhile, or the zygote has gone: the next use says so
         return True
 
     def close(self) -> Core[None]:

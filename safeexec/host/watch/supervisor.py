@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import weakref
 from collections.abc import Callable, Collection
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -84,9 +85,9 @@ class Watch:
 
     def start_again(self) -> None:
         """The step begins only now."""
+        self.cpu_start = self._runner.cpu_seconds() or 0.0
         self.started = monotonic()
         self._deadline = self.started + self._timeout
-        self.cpu_start = self._runner.cpu_seconds() or 0.0
 
     @property
     def deadline(self) -> float:
@@ -167,7 +168,7 @@ class Lineage:
     what descends from the first child, strays of an escaped guest included.
     """
 
-    __slots__ = ("_gate", "_leader_fd", "_reapers", "groups", "leader", "sessions")
+    __slots__ = ("__weakref__", "_gate", "_leader_fd", "_reapers", "groups", "leader", "sessions")
 
     def __init__(self, leader: Channel, reapers: tuple[int, ...], gate: ForkGate) -> None:
         assert leader.pid is not None
@@ -219,9 +220,13 @@ class Lineage:
     def room_for(self, most: int) -> Callable[[], bool]:
         """Whether so many processes of guest code are not alive yet, as a function."""
 
+        weak = weakref.ref(self)  # the thread that asks keeps no sandbox alive
+
         def has_room() -> bool:
-            known = {pid for member in list(self.sessions) for pid in member.pids()}
-            return sum(stat.pid not in known for stat in processes.session_members(self.leader)) < most
+            if (lineage := weak()) is None:
+                return False
+            known = {pid for member in list(lineage.sessions) for pid in member.pids()}
+            return sum(stat.pid not in known for stat in processes.session_members(lineage.leader)) < most
 
         return has_room
 
@@ -230,6 +235,7 @@ class Lineage:
         self.sessions.discard(member)
         if not self.sessions and self._leader_fd >= 0:
             processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
+            self._gate.forget_lineage(self.leader)
             os.close(self._leader_fd)
             self._leader_fd = -1
             if self.groups:

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from safeexec.host.watch.account import Account, Known
+from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
 from safeexec.linux import processes
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
         policy: Policy
         line: Line
-        used: float
         commanding: bool
 
         @property
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         @property
         def group(self) -> Group | None: ...
         def runner_pid(self) -> int | None: ...
+        def period(self) -> Period: ...
         def exceed(self, verdict: Verdict) -> bool: ...
         def overdue(self) -> Verdict | None: ...
 
@@ -58,9 +58,8 @@ class WatchedSession:
     def close(self) -> None:
         self._accountant.remove(self)
 
-    def begin(self, runner: int | None = None, cpu: float = 0.0) -> None:
-        """The session is in use again, or a step of it begins in process `runner`, which has used `cpu` seconds."""
-        self.account.begin(runner, cpu)
+    def hurry(self) -> None:
+        """The session is in use again: look at it as often as that asks for."""
         if self._accountant.resting:
             self._accountant.hurry()
 
@@ -82,9 +81,9 @@ class WatchedSession:
         session = self._session()
         return session is not None and session.in_use
 
-    def rests_since(self) -> float:
+    def period(self) -> Period:
         session = self._session()
-        return session.used if session is not None else 0.0
+        return Period(None) if session is None else session.period()
 
     def total_cpu(self) -> float | None:
         session = self._session()
@@ -121,7 +120,7 @@ class WatchedSession:
         session, leaders = self._session(), self.lineage_leaders()
         if session is None or session.exceed(verdict):
             return
-        self.account.begin()
+        self.account.begin(Period(object()))  # what is left, if anything, has a budget of its own
         for pid in (*hostile, session.runner_pid()):
             for leader in leaders:
                 if pid is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known
+from safeexec.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known, Period
 from safeexec.host.watch.accountant import CALM_LOOKS, CALM_SECONDS, REST_SECONDS, Accountant
 from safeexec.host.watch.verdict import Verdict
 from safeexec.policy.model import Limits
@@ -28,7 +28,7 @@ class ScriptedSubject:
         self.copies: set[int] = set()
         self.promised = 0
         self.used = True
-        self.since = 0.0
+        self.began = Period(0.0)
         self.verdicts: list[Verdict] = []
         self.ended: set[int] = set()
         self.files: Verdict | None = None
@@ -44,8 +44,8 @@ class ScriptedSubject:
     def in_use(self) -> bool:
         return self.used
 
-    def rests_since(self) -> float:
-        return self.since
+    def period(self) -> Period:
+        return self.began
 
     def total_cpu(self) -> float | None:
         return self.machine.used[self.leader] if self.grouped else None
@@ -101,7 +101,7 @@ def test_a_step_begins_at_nothing(scene: Scene) -> None:
     scene.machine.run(scene.runner, 1.9)
     assert not scene.look()
     scene.machine.run(scene.runner, 1.0)
-    scene.session.account.begin(scene.runner, 2.9)
+    scene.session.began = Period(1.0, scene.runner, 2.9)
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(0.0)
     scene.machine.run(scene.runner, 2.1)
     assert scene.outcome() == "cpu"
@@ -134,7 +134,7 @@ def test_another_runner_begins_at_nothing(scene: Scene) -> None:
     scene.session.copies.add(copy)
     scene.machine.end(scene.runner)
     scene.session.runner = scene.machine.fork(copy)
-    scene.session.account.begin()
+    scene.session.began = Period(1.0)
     scene.machine.run(scene.session.runner, 1.9)
     assert not scene.look() and scene.session.account.cpu_seconds == pytest.approx(1.9)
 
@@ -223,7 +223,7 @@ def test_forks_that_the_policy_allows_are_not() -> None:
 def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(scene: Scene) -> None:
     scene.machine.run(scene.runner, 1.9)
     scene.look()
-    scene.session.used, scene.session.since = False, 1.0
+    scene.session.used, scene.session.began = False, Period(1.0)
     scene.look(0.25)
     child = scene.machine.fork(scene.runner)
     scene.machine.run(child, 1.9)
@@ -241,7 +241,7 @@ def test_a_session_that_has_long_been_calm_is_looked_at_once_a_second_until_it_r
     assert not scene.look(REST_SECONDS)
     assert scene.outcome(CALM_SECONDS) == "cpu"
     scene.session.verdicts.clear()
-    scene.session.account.begin()
+    scene.session.began = Period(1.0)
     scene.machine.run(scene.runner, 2.5)
     assert scene.outcome(REST_SECONDS) == "cpu"
 
@@ -326,7 +326,6 @@ def test_the_figures_against_the_truth(script: list[tuple[str, int]]) -> None:
     scenes = [Scene(grouped=True, held=0, cpu_seconds=3000.0), Scene(held=0, cpu_seconds=3000.0)]
     for scene in scenes:
         scene.look()
-        scene.session.account.begin()
         unseen, last = 0.0, {}
         for action, choice in script:
             before = dict(scene.machine.members(scene.runner))

@@ -6,12 +6,14 @@ These guests may fork: without that they could do little of it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from time import monotonic
 
 import pytest
 
 from safeexec import Policy, Sandbox, SandboxError, Session
+from safeexec.host.watch.accountant import SOCKET_BYTES
 from safeexec.linux import processes
 from tests.footprint import pause
 from tests.profiles import FORKING
@@ -237,6 +239,45 @@ def test_the_look_is_told_with_what_holds_a_session() -> None:
         for rows in (sandbox.protection, session.protection):
             (row,) = [row for row in rows if row.name == "watch"]
             assert row.active and "50 ms" in row.detail and "250 ms" in row.detail
+
+
+def test_the_room_that_is_told_is_what_a_process_can_map_and_what_its_sockets_hold() -> None:
+    """Threads reserve more than they use: a session whose own limit is lower has the sandbox's room for them."""
+    ask = "import resource\nresource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_NOFILE)[0]"
+    with (
+        Sandbox("confined-python", spare=0) as sandbox,
+        sandbox.session() as wide,
+        sandbox.session(memory_mb=100) as one,
+    ):
+        assert wide.policy.limits.threads
+        told = []
+        for session in (wide, one):
+            (row,) = [row for row in session.protection if row.name == "watch"]
+            mapped = re.search(r"maps more than (\d+) MiB", row.detail)
+            ends = re.search(r"hold (\d+) MiB at most beside that, (\d+) descriptors", row.detail)
+            assert mapped is not None and ends is not None
+            room, descriptors = session.run(ask).value
+            assert int(ends[2]) == descriptors and int(ends[1]) == descriptors * SOCKET_BYTES >> 20
+            told.append((int(mapped[1]), room >> 20))
+        (limits,) = [row for row in wide.protection if row.name == "rlimits"]
+        assert limits.detail.startswith(f"{told[0][0]} MiB of address space")
+        assert told[0][0] - told[1][0] == told[0][1] - told[1][1] == wide.policy.limits.memory_mb - 100
+
+
+def test_a_pair_of_sockets_holds_no_more_than_is_told() -> None:
+    fill = (
+        "import resource, socket\nheld, pairs = 0, []\n"
+        "for _ in range(20):\n"
+        "    pairs.append(socket.socketpair())\n"
+        "    for end in pairs[-1]:\n"
+        "        end.setblocking(False)\n"
+        "        try:\n"
+        "            while True: held += end.send(bytes(4096))\n"
+        "        except BlockingIOError: pass\n"
+        "held / 40"
+    )
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        assert 0 < session.run(fill).check().value <= SOCKET_BYTES
 
 
 def test_the_thread_ends_with_the_sessions_and_comes_back_with_them() -> None:

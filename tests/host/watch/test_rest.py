@@ -17,6 +17,7 @@ from safeexec import AsyncSandbox, Sandbox, Session
 from safeexec.host.session.session import COMPACT_SECONDS
 from safeexec.host.watch import supervisor
 from tests.footprint import pause
+from tests.profiles import FORKING
 
 OpenSession = Callable[..., Session]
 SOON = 30.0
@@ -188,23 +189,34 @@ DROPPED = """
 import gc, time
 import psutil
 from safeexec import Sandbox
+from tests.footprint import footprint
 def use():
-    session = Sandbox("calculator", spare=0).open().session()
-    session.run("x = 1").check()
+    session = Sandbox({policy!r}, spare=0, idle_seconds={idle}).open().session()
+    session.run("import time").check()
+    session.run({source!r}).check()
     while session._core.compacted != session._core.used:
         time.sleep(0.01)
+before = footprint()
 use()
 deadline = time.monotonic() + 30
-while psutil.Process().children() and time.monotonic() < deadline:
+while (left := footprint().beyond(before)) and time.monotonic() < deadline:
     gc.collect()
     time.sleep(0.01)
-print([child.status() for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE])
+print(left)
 """
+FORKS = "import os\nif os.fork() == 0: time.sleep(3600)"
 
 
-def test_a_sandbox_that_is_dropped_ends_with_the_sessions_that_have_rested() -> None:
-    done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "[]\n", done.stderr
+@pytest.mark.parametrize(
+    ("policy", "idle", "source"),
+    [("calculator", None, "x = 1"), ("calculator", 3600.0, "x = 1"), (FORKING, None, FORKS)],
+    ids=["rested", "idle_seconds", "forks"],
+)
+def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(policy: str, idle: float | None, source: str) -> None:
+    """No process, descriptor, directory: whichever of its threads still runs, none keeps it alive."""
+    program = DROPPED.format(policy=policy, idle=idle, source=source)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "{}\n", done.stderr
 
 
 FEW_DESCRIPTORS = """
@@ -214,7 +226,7 @@ with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as first, sand
     sessions = first, second
     for session in sessions:
         session.run("x = 1").check()
-    minder = sandbox._core._compactor
+    minder = sandbox._core._idle
     def rest():
         while any(session._core.restless() or session._core.compacted < session._core.used for session in sessions):
             assert minder._ended.locked(), "the thread that looks after resting sessions has died"
