@@ -293,13 +293,8 @@ def test_a_full_and_a_read_only_temporary_directory(tmp_path: Path) -> None:
     """On a file system of 64 KiB: steps that need more are undone or fail, and say why. A directory that cannot be
     written to is passed over for the next of the usual ones.
     """
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("only root can mount a small file system, with unshare of util-linux")
-    (tmp_path / "tiny").mkdir()
     (tmp_path / "program.py").write_text(ON_A_TINY_DISK.replace("\\\\n", "\\n"))
     script = f"""
-        set -e
-        mount -t tmpfs -o size=64k tmpfs tiny
         TMPDIR={tmp_path}/tiny {sys.executable} program.py
         test -z "$(ls tiny)"
         mount -o remount,ro tiny
@@ -308,6 +303,15 @@ from safeexec import Sandbox
 with Sandbox("confined-python") as sandbox:
     print(sandbox.run("open(chr(97), chr(119)).write(chr(97))").value)'
     """
+    assert on_a_small_disk(tmp_path, 64, script).split() == ["done", "1"]
+
+
+def on_a_small_disk(tmp_path: Path, kib: int, script: str) -> str:
+    """What a shell script prints that has a file system of so many KiB in ``tiny`` of its directory."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("only root can mount a small file system, with unshare of util-linux")
+    (tmp_path / "tiny").mkdir()
+    script = f"set -e\nmount -t tmpfs -o size={kib}k tmpfs tiny\n{script}"
     done = subprocess.run(
         ["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
         cwd=tmp_path,
@@ -319,7 +323,103 @@ with Sandbox("confined-python") as sandbox:
     if "mount:" in done.stderr or "unshare:" in done.stderr:
         pytest.skip(f"no private mounts here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["done", "1"]
+    return done.stdout
+
+
+BRANCH_ON_A_FULL_DISK = """
+import os, subprocess
+from safeexec import CheckpointError, Sandbox
+
+top = os.environ["TMPDIR"]
+def files():
+    return sorted((os.path.getsize(os.path.join(place, name)), name)
+        for place, _, names in os.walk(top) for name in names)
+with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+    session.run("x = 1; written = open('data.csv', 'w').write('1,2,3' * 20000)").check()
+    before, directories = files(), sum(len(names) for _, names, _ in os.walk(top))
+    try:
+        session.branch(2)
+    except CheckpointError as error:
+        print(error)
+    assert files() == before and sum(len(names) for _, names, _ in os.walk(top)) == directories
+    assert session.run("x, len(open('data.csv').read())").value == (1, 100000)
+    subprocess.run(["mount", "-o", "remount,size=4m", top], check=True)
+    (branch,) = session.branch()
+    print(branch.run("x, len(open('data.csv').read())").value)
+"""
+
+
+def test_a_branch_for_which_the_disk_has_no_room_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    """No file is shorter than the session's, and the session goes on. With room there is a branch."""
+    (tmp_path / "program.py").write_text(BRANCH_ON_A_FULL_DISK)
+    told = on_a_small_disk(tmp_path, 240, f"TMPDIR={tmp_path}/tiny {sys.executable} program.py")
+    refused, value = told.splitlines()
+    assert "no branch could be made" in refused and "No space left on device" in refused
+    assert value == "(1, 100000)"
+
+
+LEFT_BEHIND = """
+import os, signal
+from safeexec import Sandbox
+sandbox = Sandbox("confined-python").open()
+sandbox.session().run("open('a.txt', 'w').write('a')").check()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_directories_of_hosts_that_were_killed_are_removed_by_the_next(tmp_path: Path) -> None:
+    """By any host of the same user; those of one that lives stay, and other directories."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+
+    def directories() -> set[str]:
+        return {path.name for path in tmp_path.iterdir() if path.name.startswith("safeexec-workspaces-")}
+
+    other = tmp_path / "another-directory"
+    other.mkdir()
+    program = LEFT_BEHIND.replace("os.kill(os.getpid(), signal.SIGKILL)", "print('on', flush=True); input()")
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True) as alive:
+        assert alive.stdout is not None and alive.stdout.readline() == "on\n"
+        (living,) = directories()
+        for _ in range(2):
+            done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], env=environment, timeout=60, check=False)
+            assert done.returncode == -signal.SIGKILL
+            assert len(directories()) == 2 and living in directories(), "that of the first is gone, its own is left"
+        subprocess.run([sys.executable, "-c", FEW], env=environment, timeout=60, check=True)
+        assert directories() == {living} and other.exists()
+        alive.communicate("\n", timeout=60)
+
+
+RESERVE = """
+from safeexec import Sandbox, SandboxBusy
+with Sandbox("calculator", spare=0) as sandbox:
+    sessions = []
+    try:
+        while True:
+            sessions.append(sandbox.session())
+            sessions[-1].run("x = 1").check()
+    except SandboxBusy as error:
+        print(error)
+    assert len(sessions) > 2
+    for session in sessions:
+        session.run("x = 2").check()
+        assert session.run("while True: pass", timeout=0.05).state == "restored"
+        assert session.run("x").value == 2
+        session.rollback()
+        assert session.run("x").value == 2
+    while len(sessions) > 2:
+        sessions.pop().close()
+    sandbox.session().close()
+    print("whole")
+"""
+
+
+def test_a_host_that_runs_out_of_descriptors_refuses_a_session_and_keeps_those_it_has_whole() -> None:
+    command = ["prlimit", "--nofile=140", sys.executable, "-c", RESERVE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    refused, *rest = done.stdout.splitlines()
+    assert "file descriptors are left to this process" in refused and "with a reserve for the" in refused
+    assert rest == ["whole"], done.stderr
 
 
 FEW = """

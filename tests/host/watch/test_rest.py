@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 import psutil
@@ -212,10 +213,13 @@ FORKS = "import os\nif os.fork() == 0: time.sleep(3600)"
     [("calculator", None, "x = 1"), ("calculator", 3600.0, "x = 1"), (FORKING, None, FORKS)],
     ids=["rested", "idle_seconds", "forks"],
 )
-def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(policy: str, idle: float | None, source: str) -> None:
+def test_of_a_sandbox_that_nobody_has_any_more_nothing_is_left(
+    policy: str, idle: float | None, source: str, tmp_path: Path
+) -> None:
     """No process, descriptor, directory: whichever of its threads still runs, none keeps it alive."""
     program = DROPPED.format(policy=policy, idle=idle, source=source)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    here = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=here)
     assert done.stdout == "{}\n", done.stderr
 
 
