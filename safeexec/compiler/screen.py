@@ -22,7 +22,16 @@ _IMPORT: Final = opcode.opmap["IMPORT_NAME"]
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
 _TELLTALES: Final = bytes({opcode.opmap["MATCH_CLASS"], opcode.opmap["CHECK_EG_MATCH"]})
 _STORES: Final = (opcode.opmap["STORE_ATTR"], opcode.opmap["DELETE_ATTR"])
-_SHARED_LOADS: Final = bytes({opcode.opmap[name] for name in ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR")})
+_SWAP: Final = opcode.opmap["SWAP"]
+_COPY: Final = opcode.opmap["COPY"]
+_NEVER_LIBRARY: Final = bytes(
+    code
+    for name, code in opcode.opmap.items()
+    if name.startswith("LOAD_FAST") or name in ("STORE_FAST_LOAD_FAST", "CALL", "BINARY_SUBSCR", "SWAP")
+)
+"""What puts an object on the stack that the visit does not take for a library's: a local variable, a result, an item;
+or puts it there again, see `_may_augment_library`."""
+_READS: Final = bytes({opcode.opmap["LOAD_ATTR"], _EXTENDED})
 
 
 def is_clean(code: CodeType, rules: Rules) -> bool:
@@ -78,13 +87,31 @@ def _imports_are_allowed(code: CodeType, instructions: bytes, rules: Rules) -> b
 def _may_assign_to_library(operations: bytes) -> bool:
     """Tell whether an attribute is set or deleted on what may be imported: ``module.x = …``, ``module.Class.x = …``."""
     local_imports = _IMPORT in operations
+    augmented = False
     for store in _STORES:
         at = operations.find(store)
         while at > 0:
-            before = at - 1
-            while operations[before] in (0, _EXTENDED):  # inline caches
-                before -= 1
-            if local_imports or operations[before] in _SHARED_LOADS:
+            before = _before(operations, at)
+            if local_imports or before not in _NEVER_LIBRARY:
                 return True
+            augmented |= before == _SWAP
             at = operations.find(store, at + 1)
+    return augmented and _may_augment_library(operations)
+
+
+def _may_augment_library(operations: bytes) -> bool:
+    """The same of ``x.n += 1``, where the object was loaded further up: ``COPY, LOAD_ATTR … SWAP, STORE_ATTR``."""
+    at = operations.find(_COPY)
+    while at > 0:
+        if operations[at + 1] in _READS and _before(operations, at) not in _NEVER_LIBRARY:
+            return True
+        at = operations.find(_COPY, at + 1)
     return False
+
+
+def _before(operations: bytes, at: int) -> int:
+    """The instruction before this one, without the inline caches."""
+    at -= 1
+    while at > 0 and operations[at] in (0, _EXTENDED):
+        at -= 1
+    return operations[at]

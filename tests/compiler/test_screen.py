@@ -118,6 +118,36 @@ def compiled(source: str) -> CodeType | None:
             return None
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from json import JSONEncoder\ndef f():\n    JSONEncoder.x = 1",
+        "from json import JSONEncoder\ndef f():\n    JSONEncoder.x += 1",
+        "from json import JSONEncoder\ndef f(a):\n    a.n += 1\n    JSONEncoder.x.y += 1\n    a.n += 1",
+        "from json import JSONEncoder\ndef f():\n    del JSONEncoder.x",
+        "def f():\n    from json import JSONEncoder\n    class A:\n        JSONEncoder.x = 1",
+        "def f():\n    from json import JSONEncoder\n    def g():\n        JSONEncoder.x += 1",
+        "import json\nlambda: [json.x for json.x in y]",
+    ],
+)
+def test_a_store_on_a_library_is_never_passed(source: str, plan: LanguagePlan) -> None:
+    code = compiled(source)
+    assert code is not None and not is_clean(code, Rules(plan))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class A:\n    def f(self, n):\n        self.n = n\n        self.n += n\n        self.m -= 1",
+        "def f(a):\n    del a.n",
+        "def f(a):\n    a().x = 1\n    a[0].x += 1",
+    ],
+)
+def test_a_store_on_what_a_function_was_given_needs_no_visit(source: str, plan: LanguagePlan) -> None:
+    code = compiled(source)
+    assert code is not None and is_clean(code, Rules(plan)) == SUPPORTED
+
+
 @pytest.mark.parametrize("name", ["standard", "data-analysis"])
 def test_so_it_is_for_every_program_of_the_tests(name: str, plan: LanguagePlan) -> None:
     rules = Rules(plans(plan)[name])
