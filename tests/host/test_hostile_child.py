@@ -5,6 +5,7 @@ Whatever it does, the caller gets a result or one `SandboxError`, soon, and the 
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import pytest
 from safeexec import CheckpointError, SandboxError, Session
 from safeexec.errors import StateFileError
 from safeexec.host.files import state_file
+from safeexec.host.session.step import FREEZE_SECONDS
 from tests.footprint import pause
 from tests.profiles import FORKING
 
@@ -84,6 +86,76 @@ def test_what_a_child_says_is_a_step_that_crashed(session: Session, frames: str)
     assert session.run("kept").value == 1
     assert monotonic() - started < SOON
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
+
+
+SPIN = "\nwhile True: pass"
+ENDINGS = {
+    "stops itself": ("os.kill(os.getpid(), 19)", "timeout"),
+    "kills itself": ("os.kill(os.getpid(), 9)", "crashed"),
+    "aborts": ("os.abort()", "crashed"),
+    "shuts its socket": ("server.link.socket.shutdown(2)" + SPIN, "crashed"),
+    "closes its socket": ("os.close(server.link.socket.fileno())" + SPIN, "crashed"),
+    "closes everything": ("os.closerange(0, 100)" + SPIN, "crashed"),
+    "sends noise": ("server.link.socket.sendall(b'\\xff' + os.urandom(1 << 20))" + SPIN, "crashed"),
+    "progress without end": ("while True: say(pack(['progress', 'x' * 200, float('nan'), None]))", "timeout"),
+    "hands over descriptors": ("socket.send_fds(server.link.socket, [b'x'], [0, 1, 2])" + SPIN, "violation"),
+}
+
+
+@pytest.mark.parametrize(("does", "outcome"), ENDINGS.values(), ids=ENDINGS.keys())
+def test_however_a_child_ends_or_hides_its_step_does_and_the_state_is_whole(
+    session: Session, does: str, outcome: str
+) -> None:
+    session.run("kept = 1").check()
+    started = monotonic()
+    assert session.run(OWN + does, timeout=1.0).outcome == outcome
+    assert session.run("kept").value == 1
+    assert monotonic() - started < SOON
+
+
+def test_after_a_forged_end_a_step_waits_three_seconds_for_the_checkpoint_and_no_longer(session: Session) -> None:
+    """The child never makes it: the step after is stopped, and the session goes back as far as it can."""
+    session.run("kept = 1").check()
+    assert session.run(OWN + "say(done())\ntime.sleep(3600)").ok
+    started = monotonic()
+    assert session.run("kept", timeout=0.5).outcome == "timeout"
+    assert FREEZE_SECONDS <= monotonic() - started < SOON
+    assert session.run("kept").value == 1
+
+
+HOSTILE_VALUES = {
+    "a number of 6,000 digits": "[10**6000, -10**6000]",
+    "a number of 30 MB": "1 << 240_000_000",
+    "a range": "range(10**12)",
+    "no numbers": "[float('nan'), float('inf'), complex('nan')]",
+    "lone surrogates": "{'\\ud800': 1, (1, 2): '\\udfff', None: 4}",
+    "nested": "(f := lambda n: [f(n - 1)] if n else [])(60)",
+    "a large exponent": "__import__('decimal').Decimal('1e999999999')",
+    "a signalling number": "__import__('decimal').Decimal('sNaN')",
+    "a large fraction": "__import__('fractions').Fraction(10**5000, 3)",
+    "a long time": "__import__('datetime').timedelta.max",
+    "9 MB of text": "'a' * 9_000_000",
+    "control characters": "'\\x1b[2J\\x07'",
+    "names": "globals().update({'\\ud800x': 1, 'a\\nb': 2, 'x' * 100_000: 3})",
+    "a message": 'exec(\'raise ValueError(chr(0xd800) + chr(27) + "[2J" + "x" * 10**6)\')',
+    "a kind of error": 'exec(\'raise type("E\\\\n" * 10_000, (Exception,), {})("x")\')',
+    "a file": "open('a\\nb\\x1b[31m.txt', 'w').close(), open(b'\\xff\\xfe.txt', 'w').close()",
+    "bytes on a stream": "__import__('sys').stdout.buffer.write(b'\\xff\\x00\\x1b[2J\\n')",
+}
+
+
+@pytest.mark.parametrize("source", HOSTILE_VALUES.values(), ids=HOSTILE_VALUES.keys())
+def test_whatever_a_step_gives_is_told_within_bounds(session: Session, source: str) -> None:
+    """As text, as JSON, for a model, and among the variables: nothing of it raises in the host."""
+    started = monotonic()
+    result = session.run(f"value = {source}\nvalue")
+    assert result.outcome in ("ok", "error"), result
+    assert len(repr(result)) < 40 << 20 and len(json.dumps(result.to_dict())) < 40 << 20
+    told = result.observation()
+    assert len(told.encode()) < 100_000 and "\x1b" not in told
+    assert "\x1b" not in repr(session.variables())
+    assert session.run("1 + 1").value == 2
+    assert monotonic() - started < SOON
 
 
 def test_the_end_of_one_step_is_not_taken_for_that_of_the_next(session: Session) -> None:
