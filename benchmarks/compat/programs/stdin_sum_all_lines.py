@@ -1,0 +1,2 @@
+import sys
+print(sum(int(x) for line in sys.stdin for x in line.split()))

@@ -1,0 +1,6 @@
+# argv: -b
+import unittest
+class TestQuiet(unittest.TestCase):
+    def test_prints(self):
+        print("not shown")
+unittest.main()
