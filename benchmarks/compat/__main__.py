@@ -1,8 +1,8 @@
-"""Runs each program here and in plain CPython, and compares: ``python -m benchmarks.compat [--profile standard] [KIND]``.
+"""Runs each program here and in plain CPython, and compares them: ``python -m benchmarks.compat [KIND]``.
 
 A program is a file of `programs/`: ``KIND_name.py``, its standard input beside it (``.in``), its arguments in a first
-line ``# argv: ...``. It is *exact* if what it prints, on both streams, and its exit status are those of CPython. What cannot be
-the same is made the same: the program's own path, seconds, addresses of objects.
+line ``# argv: ...``. It is *exact* if both its streams and its exit status are those of CPython. What cannot be the
+same is made the same: the program's own path, seconds, addresses of objects.
 """
 
 from __future__ import annotations
