@@ -81,13 +81,12 @@ def result_to_dict(result: StepData) -> dict[str, Any]:
 
 def display_to_dict(display: Display) -> dict[str, Any]:
     """A display by its MIME types, pictures as base64."""
-    return {
-        "data": {
-            mime: base64.b64encode(data).decode("ascii") if isinstance(data, bytes) else data
-            for mime, data in display.items()
-        },
-        "truncated": display.truncated,
+    items = {
+        mime: base64.b64encode(data).decode("ascii") if isinstance(data, bytes) else data
+        for mime, data in display.items()
     }
+    named = {} if display.display_id is None else {"display_id": display.display_id, "update": display.update}
+    return {"data": items, "truncated": display.truncated, **named}
 
 
 def _error(error: ErrorInfo) -> dict[str, Any]:

@@ -119,6 +119,8 @@ class StepDisplay(Struct, frozen=True):
 
     data: dict[str, str]
     truncated: bool = False
+    display_id: str | None = None
+    update: bool = False
     session: str = ""
 
 

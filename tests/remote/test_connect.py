@@ -127,6 +127,22 @@ def test_files_and_pictures_are_bytes(there: Sandbox) -> None:
         assert [dict(shown) for shown in seen] == [dict(display)]
 
 
+def test_a_display_that_changes_is_told_as_such(there: Sandbox) -> None:
+    with there.session() as session:
+        source = "handle = display('one', display_id='d')\nhandle.update('two')"
+        seen: list[Display] = []
+        result = session.run(source, on_display=seen.append)
+        assert [(shown.display_id, shown.update) for shown in seen] == [("d", False), ("d", True)], result
+        assert [(shown.display_id, shown.update) for shown in result.displays] == [
+            (shown.display_id, shown.update) for shown in displays_here(source)
+        ]
+
+
+def displays_here(source: str) -> tuple[Display, ...]:
+    with Sandbox("confined-python", spare=0) as sandbox:
+        return sandbox.run(source).displays
+
+
 def test_output_is_heard_in_the_callers_thread(there: Sandbox) -> None:
     heard: list[tuple[str, str, int]] = []
 
