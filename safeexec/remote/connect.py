@@ -75,6 +75,9 @@ class RemoteSandbox(blocking.Sandbox):
         """The server's policy."""
         return self._core.policy
 
+    def __repr__(self) -> str:
+        return f"<RemoteSandbox {_told(self._opened)}>"
+
     def open(self) -> RemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
         if self._opened is None or not self._opened.alive:
@@ -103,6 +106,9 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
         """The server's policy."""
         return self._core.policy
 
+    def __repr__(self) -> str:
+        return f"<AsyncRemoteSandbox {_told(self._opened)}>"
+
     async def open(self) -> AsyncRemoteSandbox:
         """Connect. Harmless when that was done. Raises `SandboxError`."""
         if self._opened is None or not self._opened.alive:
@@ -114,6 +120,10 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
 
     async def plugin(self, *_: Any, **__: Any) -> NoReturn:
         _not_offered()
+
+
+def _told(core: SandboxCore | None) -> str:
+    return "not open" if core is None else f"{core.policy.name!r}, {'open' if core.alive else 'closed'}"
 
 
 def _not_offered() -> NoReturn:

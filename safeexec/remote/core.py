@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any, Literal
@@ -65,6 +65,8 @@ class RemoteSandboxCore:
 
     def new_session(self, **tightened: Any) -> Core[RemoteSessionCore]:
         given = {name: value for name, value in tightened.items() if value is not None}
+        if "namespace" in given:
+            given["namespace"] = self.values(given["namespace"])
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
 
@@ -72,6 +74,11 @@ class RemoteSandboxCore:
         state = marked((yield Work(partial(_read_file, path))))
         given = {**self._which, "state": state, "trust": trust, "timeout": timeout}
         return (yield from self._opened("sandbox.restore", given))
+
+    def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
+        """Variables as they cross. Raises TypeError and ValueError for what is none."""
+        given = namespace or {}
+        return {name: marked(encode_payload(self.policy.limits, name, given[name]), "encoded") for name in given}
 
     def _opened(self, method: str, params: dict[str, Any], seconds: float = 0.0) -> Core[RemoteSessionCore]:
         def undo(answer: Any) -> Core[None]:
@@ -162,6 +169,11 @@ class RemoteSessionCore:
     def _ask(self, verb: str, /, **params: Any) -> Core[Any]:
         return self._sandbox.ask(f"session.{verb}", {"session": self._id, **params})
 
+    @property
+    def told(self) -> str:
+        """The session in a few words."""
+        return f"of {self._sandbox.policy.name!r}, over a connection"
+
     def close(self) -> Core[None]:
         if self._sandbox.alive:
             try:
@@ -180,6 +192,8 @@ class RemoteSessionCore:
         told: Callbacks,
         stdin: Given | None = None,
         argv: Sequence[str] | None = None,
+        namespace: Mapping[str, Any] | None = None,
+        wait: float | None = None,
     ) -> Core[Result]:
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
@@ -193,11 +207,19 @@ class RemoteSessionCore:
             "atomic": atomic,
             "stdin": _input(stdin),
             "argv": None if argv is None else list(argv),
+            "namespace": self._sandbox.values(namespace),
+            "wait": wait,
             "stream": listeners is not NOBODY,
             "exact": True,
         }
-        answer = yield from self._sandbox.ask("session.run", params, told=listeners, stop=self._stop)
+        answer = yield from self._sandbox.ask(
+            "session.run", params, told=listeners, seconds=wait or 0.0, stop=self._stop
+        )
         return _result(answer)
+
+    def patiently(self, seconds: float, operation: Callable[..., Core[Result]]) -> Core[Result]:
+        """The server waits until the session is free."""
+        return operation(wait=seconds)
 
     def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
         params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
@@ -229,8 +251,7 @@ class RemoteSessionCore:
         return answer.found, _value(answer.value)
 
     def assign(self, name: str, value: Any) -> Core[None]:
-        data = encode_payload(self._sandbox.policy.limits, name, value)
-        yield from self._ask("set", name=name, value=marked(data, "encoded"))
+        yield from self._ask("set", name=name, value=self._sandbox.values({name: value})[name])
 
     def remove(self, name: str) -> Core[None]:
         yield from self._ask("remove", name=name)

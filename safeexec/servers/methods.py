@@ -64,10 +64,14 @@ Arguments = Annotated[list[str], Meta(max_length=10_000)]
 Name = Annotated[str, Meta(max_length=1000)]
 Files = Annotated[dict[Name, Data], Meta(max_length=10_000)]
 
+Values = Annotated[dict[Name, Any], Meta(max_length=10_000)]
+
 _SANDBOX: dict[str, Any] = {"policy": (Name | None, None)}
+_LABEL: dict[str, Any] = {"label": (Name | None, None)}
 _SESSION: dict[str, Any] = {"session": Name}
 _STEP: dict[str, Any] = {"timeout": (Seconds, None), "exact": (bool, False)}
-_PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None)}
+_NAMESPACE: dict[str, Any] = {"namespace": (Values, {})}
+_PROGRAM: dict[str, Any] = {"stdin": (Data | None, None), "argv": (Arguments | None, None), **_NAMESPACE}
 _TIGHTENED: dict[str, Any] = dict.fromkeys(TIGHTENED, (int | float | str | None, None))
 
 
@@ -146,14 +150,14 @@ METHODS = {
         _method(
             "sandbox.run",
             "Run one program in a session of its own.",
-            {"source": str, **_STEP, **_PROGRAM, "files": (Files, {}), "label": (Name | None, None)},
+            {"source": str, **_STEP, **_PROGRAM, "files": (Files, {}), **_LABEL},
             Result,
         ),
         _method("sandbox.check", "What the policy refuses in a source. Nothing runs.", {"source": str}, Result),
         _method(
             "sandbox.session",
             "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",
-            {"files": (Files, {}), "label": (Name | None, None), "queue_seconds": (Seconds, None), **_TIGHTENED},
+            {"files": (Files, {}), **_NAMESPACE, **_LABEL, "queue_seconds": (Seconds, None), **_TIGHTENED},
             {"session": str},
         ),
         _method(
@@ -167,7 +171,14 @@ METHODS = {
         _method(
             "session.run",
             "Run one step. With `stream` its output is told while it runs.",
-            {"source": str, **_STEP, **_PROGRAM, "atomic": (bool, False), "stream": (bool, False)},
+            {
+                "source": str,
+                **_STEP,
+                **_PROGRAM,
+                "atomic": (bool, False),
+                "wait": (Seconds, None),
+                "stream": (bool, False),
+            },
             Result,
         ),
         _method(

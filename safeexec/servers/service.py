@@ -224,7 +224,7 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of a step as the session takes them."""
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
-    return given
+    return given | {"namespace": unmarked(given["namespace"])}
 
 
 # Of sandboxes
@@ -232,7 +232,8 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 
 async def _opened(sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any) -> AsyncSession:
     """A new session with the files `given` in its workspace."""
-    session = await sandbox.session(**{name: value for name, value in tightened.items() if value is not None})
+    wanted = {name: unmarked(value) for name, value in tightened.items() if value is not None}
+    session = await sandbox.session(**wanted)
     try:
         for name, data in given.items():
             session.write_file(name, _data(data))

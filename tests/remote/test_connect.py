@@ -90,10 +90,17 @@ def test_it_is_a_sandbox(there: Sandbox) -> None:
     assert [result.value for result in there.map(["1", {"source": "input()", "stdin": b"two"}])] == [1, "two"]
     assert sorted(number for number, _ in there.map_as_completed(["1", "2", "3"])) == [0, 1, 2]
     assert there.check("def").error is not None
+    assert there.run("a + b", namespace={"a": (1,), "b": (2,)}).value == (1, 2)
+    assert repr(there) == "<RemoteSandbox 'confined-python', open>"
 
 
 def test_a_session_keeps_its_state_and_goes_back(there: Sandbox, tmp_path: Path) -> None:
-    with there.session(checkpoints="idle", memory_mb=512) as session:
+    with there.session(checkpoints="idle", memory_mb=512, namespace={"z": {1}}) as session:
+        assert session.run("z.pop()", namespace={"q": 1}, wait=5.0).value == 1
+        assert repr(session) == "<Session of 'confined-python', over a connection>"
+        for name in ("z", "q"):
+            del session.namespace[name]
+        assert list(session.stream("print('a')\nprint('b')")) == ["a\nb\n"]
         assert session.policy.limits.memory_mb == 512
         assert session.run("x = 1").changes.created == ("x",)
         session.namespace["y"] = {"k": (1, 2.5, b"z")}
