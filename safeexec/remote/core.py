@@ -63,10 +63,10 @@ class RemoteSandboxCore:
     def close(self) -> Core[None]:
         yield Work(self._wire.close)
 
-    def new_session(self, **tightened: Any) -> Core[RemoteSessionCore]:
+    def new_session(self, *, namespace: Mapping[str, Any] | None = None, **tightened: Any) -> Core[RemoteSessionCore]:
         given = {name: value for name, value in tightened.items() if value is not None}
-        if "namespace" in given:
-            given["namespace"] = self.values(given["namespace"])
+        if namespace:
+            given["namespace"] = self.values(namespace)
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
 

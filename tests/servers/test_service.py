@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import Result
+from safeexec import AsyncSession, Result
 from safeexec.marked import unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import CallProblem, Service, encoded, problem_of
@@ -92,6 +93,20 @@ def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says(
 
     served(uses, "calculator")
     assert seen == set(METHODS)
+
+
+RUN = inspect.signature(AsyncSession.run).parameters
+
+
+def test_the_rows_of_a_session_take_what_its_methods_take() -> None:
+    here = {"save": {"path"}, "get": {"default"}, "run": {name for name in RUN if name.startswith("on_")}}
+    wire = {"session", "exact", "stream"}
+    for row in METHODS.values():
+        kind, _, verb = row.name.partition(".")
+        method = getattr(AsyncSession, verb, None)
+        if kind == "session" and callable(method):
+            taken = {*inspect.signature(method).parameters} - {"self"} - here.get(verb, set())
+            assert taken == {*row.parameters.__struct_fields__} - wire, row.name
 
 
 def test_every_row_has_its_own_place_over_http() -> None:
