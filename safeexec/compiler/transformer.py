@@ -330,10 +330,6 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
 
     # Statements
 
-    def visit_Interactive(self, node: ast.Interactive) -> Any:
-        """Unknown to the base class: statements as at a prompt, for `compile(…, "single")`."""
-        return self.node_contents_visit(node)
-
     def visit_FunctionDef(self, node: Any) -> Any:
         """As the base class, and decorators are refused where the policy says so."""
         self._check_decorators(node)
