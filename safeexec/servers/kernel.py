@@ -19,7 +19,7 @@ from ipykernel.kernelbase import Kernel
 
 from safeexec import SandboxError, __version__
 from safeexec.servers import introspection
-from safeexec.servers.notebook import MAGICS, Notebook
+from safeexec.servers.notebook import MAGICS, Notebook, refused
 
 T = TypeVar("T")
 POLL_MILLISECONDS = 50
@@ -80,7 +80,12 @@ class SafeexecKernel(Kernel):
         if store_history and code.strip():
             self._cells = [*self._cells[1 - HISTORY :], (self.execution_count, code)]
         self._quiet, self._allow_stdin = silent, allow_stdin
-        failure = self.notebook.run(code, self)
+        try:
+            failure = self.notebook.run(code, self)
+        except Exception as error:
+            self.log.exception("a cell could not be run")
+            told = f"the kernel could not run this cell: {type(error).__name__}"
+            failure = refused(told, "The log of the Jupyter server has more. The variables are as they were.")
         reply = {"execution_count": self.execution_count, "payload": [], "user_expressions": {}}
         if failure is None:
             if user_expressions:

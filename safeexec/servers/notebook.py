@@ -75,7 +75,7 @@ class Notebook:
         self.current = MAIN
         self._policy = policy
         self._sandbox: Sandbox | None = None
-        self._running = False
+        self._running = self._closed = False
         self._interrupted = threading.Event()
         self._opening = threading.Thread(target=self._try_to_open, name="safeexec-notebook")
         self._opening.start()
@@ -98,7 +98,8 @@ class Notebook:
         self.branches = {MAIN: sandbox.session()}
 
     def close(self) -> None:
-        """End every process. From any thread."""
+        """End every process, for good. From any thread."""
+        self._closed = True
         self._opening.join()
         if self._sandbox is not None:
             self._sandbox.close()
@@ -131,7 +132,8 @@ class Notebook:
                 return refused("the cell was interrupted before its code ran", "Nothing has changed: run it again.")
             return self._step(source) if source.strip() else None
         except (SessionClosed, SandboxClosed) as error:
-            assert self._sandbox is not None
+            if self._sandbox is None or self._closed:
+                return refused("the notebook is closed", "Start the kernel again.")
             self._begin(self._sandbox.reopen())
             hint = "state: lost; an empty session has begun, run the cells that it needs again"
             return CellFailure(type(error).__name__, str(error), [f"{type(error).__name__}: {error}", hint])
@@ -256,8 +258,7 @@ class _StepOutput:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._ids: set[str | None] = set()
-        self._bars: dict[str, tuple[str, float]] = {}
-        """Description of a bar → the id of its display, and how far it was."""
+        self._bars: list[_Bar] = []
         self.count = 0
         """Displays of the step's result that have been shown."""
 
@@ -268,15 +269,29 @@ class _StepOutput:
         self._page.show(of_display(display), display.display_id, display.update)
 
     def progress(self, description: str, done: float, total: float | None) -> None:
-        """Draw a bar, or move the one that is there."""
-        name, before = self._bars.get(description, ("", math.inf))
-        update = before <= done
-        if not update:
-            if len(self._bars) >= MAX_BARS and description not in self._bars:
-                return
-            name = os.urandom(16).hex()
-        self._bars[description] = (name, done)
-        self._page.show(_bar(description, done, total), name, update)
+        """Draw a bar, or move the newest of this total that is less far; its description may have changed."""
+        alike = [bar for bar in reversed(self._bars) if bar.total == total]
+        bar = next((bar for bar in alike if bar.description == description and bar.done <= done), None)
+        bar = bar or next((bar for bar in alike if bar.done < done), None)
+        update = bar is not None or len(self._bars) >= MAX_BARS
+        if bar is None and update:
+            bar = self._bars[-1]
+        elif bar is None:
+            bar = _Bar()
+            self._bars.append(bar)
+        bar.description, bar.done, bar.total = description, done, total
+        self._page.show(_bar(description, done, total), bar.display_id, update)
+
+
+class _Bar:
+    """A progress bar that is on the page. The guest's events say what it shows, and not which one it is."""
+
+    description: str
+    done: float
+    total: float | None
+
+    def __init__(self) -> None:
+        self.display_id = os.urandom(16).hex()
 
 
 def _bar(description: str, done: float, total: float | None) -> Bundle:

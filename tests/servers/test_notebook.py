@@ -8,7 +8,7 @@ from time import monotonic
 
 import pytest
 
-from safeexec.servers.notebook import Notebook, split
+from safeexec.servers.notebook import MAX_BARS, Notebook, _StepOutput, split
 from tests.footprint import pause
 
 
@@ -144,6 +144,22 @@ def test_a_question_reaches_the_page(notebook: Notebook) -> None:
     assert (page.asked, page.values) == (["name? "], ["'an answer'"])
 
 
+def test_bars_move_and_are_bounded() -> None:
+    page = Recorded()
+    output = _StepOutput(page)
+    for description, done, total in (
+        ("outer", 0.0, 2.0), ("inner", 0.0, 2.0), ("inner", 2.0, 2.0), ("outer", 1.0, 2.0), ("loss 0.1", 2.0, 2.0),
+        ("", 1.0, None), ("", 2.0, None), ("", float("nan"), 3.0), ("inner", 0.0, 2.0),
+    ):  # fmt: skip
+        output.progress(description, done, total)
+    assert [update for *_, update in page.shown] == [False, False, True, True, True, False, True, False, False]
+    assert page.shown[0][1] == page.shown[3][1] == page.shown[4][1]
+    for _ in range(1000):
+        output.progress("again", 0.0, 1.0)
+        output.progress("again", 1.0, 1.0)
+    assert len({name for _, name, _ in page.shown}) == MAX_BARS
+
+
 def interrupt_when(notebook: Notebook, ready: threading.Event) -> threading.Thread:
     thread = threading.Thread(target=lambda: (ready.wait(30), notebook.cancel()))
     thread.start()
@@ -193,10 +209,14 @@ def test_a_child_that_dies_is_a_cell_that_failed() -> None:
 
 def test_a_sandbox_that_is_gone_begins_anew(notebook: Notebook) -> None:
     run(notebook, "x = 1")
-    notebook.close()
+    sandbox = notebook._sandbox
+    assert sandbox is not None
+    sandbox.close()
     _, failed = run(notebook, "x")
     assert "state: lost" in failed[-1]
     assert run(notebook, "6 * 7")[0].values == ["42"]
+    notebook.close()
+    assert "is closed" in run(notebook, "1")[1][0]
 
 
 def test_a_policy_that_is_none_is_told_by_each_cell() -> None:
