@@ -34,14 +34,16 @@ CALM_LOOKS, CALM_SECONDS = 20, 1.0
 """After so many looks that found nothing running, five seconds, a session at rest is looked at once a second: 1,000 of
 them would take 2 % of a core otherwise. A fork still waits for leave, and an address space is still bounded.
 """
-SHARE = 50
-"""A look that took so much CPU time is followed by this many times as much without one: 2 % of a core at most."""
+SHARE = 100
+"""A look that took so much CPU time is followed by this many times as much without one: 1 % of a core at most."""
 NEWBORN_LOOKS = 2
 """Looks after which a process that has not run is as it was: the second one counts its memory."""
 LONGEST_SECONDS = 1.0
 """No longer than that is nobody looked at."""
 DEEP_SHARE = 100
-"""Files and descriptors, which take 0.1 to 0.6 ms per session, have 1 % of a core: one session after the other."""
+"""Files and descriptors, which take 0.1 to 0.6 ms per session, have 1 % of a core: one session after the other. What
+they take puts off no look.
+"""
 LOOK_MICROSECONDS = 14
 """What a look at one session takes that runs."""
 SOCKET_BYTES, PIPE_BYTES = 240 << 10, 32 << 10
@@ -105,6 +107,8 @@ class Accountant:
         """Sessions that have run since their files were looked at, the longest waiting first."""
         self.resting = True
         """Whether the next look is a quarter of a second away. Whoever begins to use a session calls `hurry` then."""
+        self._took = 0.0
+        """CPU time of the last look."""
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
         self._lock = _thread.allocate_lock()
@@ -133,8 +137,9 @@ class Accountant:
         except RuntimeError:  # somebody else did at the same time
             return
 
-    def look(self, now: float) -> bool:
-        """Look at all that is due. Whether anything is in use."""
+    def look(self, now: float) -> None:
+        """Look at all that is due."""
+        began = thread_time()
         lineages: dict[int, list[Subject]] = {}
         for key, reference in list(self._subjects.items()):
             if (subject := reference()) is None:
@@ -166,9 +171,13 @@ class Accountant:
                 # Otherwise nothing has run, so nothing has grown.
         for subject, share in found.items():
             self._guarded(subject, partial(self._judge, subject, share, now))
+        self.resting, self._took = not used, thread_time() - began
         self._look_deeper((now - self._last) / DEEP_SHARE)
         self._last = now
-        return bool(used)
+
+    def pause(self) -> float:
+        """Seconds until the next look."""
+        return max(REST_SECONDS if self.resting else LOOK_SECONDS, min(SHARE * self._took, LONGEST_SECONDS))
 
     def _judge(self, subject: Subject, members: list[Process], now: float) -> Verdict | None:
         account = subject.account
@@ -205,13 +214,10 @@ class Accountant:
         idle = 0
         try:
             while idle < LINGER_LOOKS or not self._may_end():
-                began, used = thread_time(), True
                 with contextlib.suppress(OSError):
-                    used = self.look(monotonic())
+                    self.look(monotonic())
                 idle = 0 if self._subjects else idle + 1
-                self.resting = not used
-                pause = REST_SECONDS if self.resting else LOOK_SECONDS
-                if self._wake.acquire(timeout=max(pause, min(SHARE * (thread_time() - began), LONGEST_SECONDS))):
+                if self._wake.acquire(timeout=self.pause()):
                     self._wake.acquire(timeout=LOOK_SECONDS)
         except BaseException:
             self._alive = False  # the next session starts another one
@@ -283,7 +289,8 @@ def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
         True,
         f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest, once "
         f"a second after five in which nothing has run; with more than about {many} in use less often, for it takes "
-        f"{100 // SHARE} % of a core at most. What is too much ends {look} ms later at the latest. In {look} ms a core "
+        f"{100 / SHARE:g} % of a core at most, and {100 / DEEP_SHARE:g} % for files and descriptors. "
+        f"What is too much ends {look} ms later at the latest. In {look} ms a core "
         f"makes 250 MB of memory at most, and no process maps more than {mapped >> 20} MiB beyond the zygote's: "
         f"limits.memory_mb{', and room for threads' if sandbox.threads else ''}. {ends} hold {buffers >> 20} MiB at "
         f"most beside that, {descriptors} descriptors of them",

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safeexec.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known, Period
-from safeexec.host.watch.accountant import CALM_LOOKS, CALM_SECONDS, REST_SECONDS, Accountant
+from safeexec.host.watch.accountant import (
+    CALM_LOOKS,
+    CALM_SECONDS,
+    LONGEST_SECONDS,
+    LOOK_SECONDS,
+    REST_SECONDS,
+    SHARE,
+    Accountant,
+)
 from safeexec.host.watch.verdict import Verdict
 from safeexec.policy.model import Limits
 from tests.host.watch.scripted import ScriptedMachine
@@ -289,6 +298,22 @@ def test_files_are_asked_for_while_anything_runs(scene: Scene) -> None:
     scene.machine.run(scene.runner, 0.1)
     scene.session.files = Verdict("output", "too much")
     assert scene.outcome(0.25) == "output"
+
+
+def test_what_files_take_puts_off_no_look(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def beyond() -> None:
+        """As a workspace of many files would."""
+        end = thread_time() + 0.05
+        while thread_time() < end:
+            pass
+
+    monkeypatch.setattr(scene.session, "beyond", beyond)
+    scene.machine.run(scene.runner, 0.1)
+    scene.look(10.0)
+    assert LOOK_SECONDS <= scene.accountant.pause() < LONGEST_SECONDS <= 0.05 * SHARE
+    scene.session.used = False
+    scene.look(0.25)
+    assert scene.accountant.pause() == REST_SECONDS
 
 
 def test_branches_of_a_lineage_are_judged_each_by_its_own() -> None:
