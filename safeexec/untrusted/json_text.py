@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-_MAX_DIGITS = 18
+_MAX_DIGITS = 20
 _MAX_FLOAT = 400
 
 

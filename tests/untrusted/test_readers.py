@@ -23,6 +23,7 @@ from safeexec.untrusted.calls import code_of
 from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
+from safeexec.untrusted.lines import Lines
 from safeexec.untrusted.saving import is_picture
 from safeexec.untrusted.source_text import encoding_of, has_long_name
 from safeexec.untrusted.yaml_text import kind_of, plain_scalar, read_yaml
@@ -66,6 +67,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),
     "saving.is_picture": lambda text: is_picture("image/png", text.encode(errors="replace")),
     "json_text.loads": _json,
+    "lines.Lines": lambda text: [*Lines(1 << 30).feed(text.encode("utf-8", "surrogatepass"))],
     "source_text.has_long_name": has_long_name,
     "source_text.encoding_of": lambda text: encoding_of(text.encode("utf-8", "surrogatepass")),
     "yaml_text.read_yaml": lambda text: read_yaml(text, "a policy"),
