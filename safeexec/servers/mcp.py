@@ -370,7 +370,7 @@ class Door:
         if "progress_token" in (ctx.request_context.meta or {}):
             options["on_output"] = step.tell
             options["on_progress"] = step.moved
-        async with self._session(session_id) as (handle, session):
+        async with self._session(session_id or None) as (handle, session):
             return _of_step(handle, await session.run(code, **options))
 
     async def _attend(self, step: RunningStep, ctx: Context) -> CallToolResult | InputRequiredResult:
@@ -479,11 +479,11 @@ class Door:
     # Sessions
 
     @asynccontextmanager
-    async def _session(self, handle: str) -> AsyncIterator[tuple[str, AsyncSession]]:
-        """The session of a handle, or a new one for none, when its turn has come. Misuse is a `ToolError`."""
-        fresh = not handle
+    async def _session(self, handle: str | None) -> AsyncIterator[tuple[str, AsyncSession]]:
+        """The session of a handle, or a new one for None, when its turn has come. Misuse is a `ToolError`."""
+        fresh = handle is None
         try:
-            if fresh:
+            if handle is None:
                 await asyncio.shield(self.opening)
                 async with self._minting:
                     await self._sandbox.open()  # anew, if it has died

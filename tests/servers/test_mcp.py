@@ -565,6 +565,7 @@ def test_a_question_that_nobody_answers_undoes_the_step(server: Server) -> None:
 def test_only_handles_that_were_given_out_are_good(server: Server) -> None:
     async def test(client: Client) -> None:
         session = (await step(client, "x = 1"))["session_id"]
+        assert "no session" in await refused(client, "list_variables", session_id="")
         for guess in ("guess", session[:-1], session + "=", session.swapcase(), "../" + session, "\0", "x" * 100_000):
             for tool, more in (("run_python", {"code": "1"}), ("list_variables", {}), ("close", {})):
                 told = await refused(client, tool, session_id=guess, **more)
