@@ -20,6 +20,7 @@ from safeexec.outcomes import (
     Usage,
     Variable,
 )
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec.observation import Blocks, Prose
@@ -48,7 +49,8 @@ class Result(StepData, frozen=True):
         """The result itself, or `StepFailed` when it is not ok."""
         if self.outcome != "ok":
             error = self.error
-            raise StepFailed(f"{self.outcome}: {error.type}: {error.message}" if error else self.outcome, self)
+            told = f": {printable(f'{error.type}: {error.message}')}" if error else ""
+            raise StepFailed(f"{self.outcome}{told}", self)
         return self
 
     @overload

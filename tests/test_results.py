@@ -107,6 +107,13 @@ def test_check_gives_the_result_or_raises() -> None:
     assert caught.value.result is bad
 
 
+def test_the_failure_of_a_step_is_raised_in_words_that_a_terminal_may_show() -> None:
+    result = Result(outcome="error", error=ErrorInfo(type="E", message="a\x1b]0;title\x07b\x9b2J\ud800\nnext"))
+    with pytest.raises(StepFailed) as caught:
+        result.check()
+    assert str(caught.value) == "error: E: ab\\ud800\nnext"
+
+
 def test_a_result_shows_what_it_is_whatever_its_value() -> None:
     shown = repr(Result("ok", value=[10**6000, Opaque("Point", "<p>")], text="x" * 10_000))
     assert shown.startswith("Result(outcome='ok', value=[<int of about 6001 digits>, Opaque(") and len(shown) < 1200

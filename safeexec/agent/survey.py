@@ -185,13 +185,13 @@ def _survey(sandbox: Any, name: str, timeout: float | None) -> FileSurvey:
         return FileSurvey(name, problem=_printable(f"{error.type}: {error.message}" if error else result.outcome)[:300])
     try:
         return _read(name, result.value)
-    except (TypeError, KeyError, ValueError, OverflowError):
+    except (TypeError, LookupError, ValueError, OverflowError, AttributeError):
         return FileSurvey(name, problem="the survey came back damaged")
 
 
 def _read(name: str, found: Any) -> FileSurvey:
-    """What came out of the sandbox, which may be anything. Raises TypeError, KeyError, ValueError or OverflowError for
-    what the program does not write; texts are cut.
+    """What came out of the sandbox, which may be anything. Raises whatever the access to what the program does not
+    write raises (an array answers with IndexError); texts are cut.
     """
     options = found["options"]
     return FileSurvey(

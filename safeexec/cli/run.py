@@ -67,7 +67,7 @@ def main(options: argparse.Namespace) -> int:
                 source,
                 timeout=options.timeout,
                 stdin=_standard_input(options.program) if last else None,
-                argv=[options.program or "-c", *options.arguments] if last else None,
+                argv=[*map(_text, (options.program or "-c", *options.arguments))] if last else None,
                 on_stdout=None if options.json else _writer(sys.stdout),
                 on_stderr=None if options.json else _writer(sys.stderr),
             )
@@ -90,6 +90,11 @@ class _File(NamedTuple):
     """A step that is in a file."""
 
     name: str
+
+
+def _text(word: str) -> str:
+    """A word of the command line; bytes that are not UTF-8, which cannot cross, as question marks."""
+    return word.encode("utf-8", "replace").decode()
 
 
 def _standard_input(program: str | None) -> IO[bytes] | None:

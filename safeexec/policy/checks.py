@@ -11,6 +11,8 @@ from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, nearest
 from safeexec.policy.settings import PROTECTIONS
 
+MOST_HINTS = 500
+"""Of one policy file: each is looked up when the policy is reviewed, or shown to a model."""
 BUILTINS = frozenset(dir(builtins)) | SITE_BUILTINS | {"PythonFinalizationError", "reveal_type"}
 """Builtin names of all supported versions of Python, with `site` or without (PythonFinalizationError is of 3.13)."""
 
@@ -94,6 +96,8 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
         return
     from safeexec.compiler.names import CONSTRUCTS
 
+    if len(written) > MOST_HINTS:
+        yield source.mistake("hints", f"{len(written)} hints; a policy has at most {MOST_HINTS}")
     for name, text in written.items():
         if not (name in CONSTRUCTS or all(part.isidentifier() for part in name.split("."))):
             expected = "a refused name, such as random, numpy.load, open, __globals__ or while"

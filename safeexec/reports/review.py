@@ -12,8 +12,9 @@ import msgspec
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
 from safeexec.policy.kernel import wanted
 from safeexec.policy.mistakes import nearest
+from safeexec.policy.plans import language_plan
 from safeexec.policy.settings import PolicyData
-from safeexec.reports.why import why
+from safeexec.reports.why import Judge
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):
@@ -95,8 +96,9 @@ def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _hints(policy: PolicyData) -> Iterator[PolicyFinding]:
+    judge = Judge(policy, language_plan(policy))
     for name in policy.hints:
-        answer = why(policy, name)
+        answer = judge.why(name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.
         if answer.allowed and answer.kind != "name":
             path = f"hints.{name}"

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec.text import short_repr
+from safeexec.text import one_line, short_repr
 
 if TYPE_CHECKING:
     from yaml.error import MarkedYAMLError
@@ -243,7 +243,7 @@ def kind_of(value: Any) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, dict):
-        return f"a mapping ({', '.join(map(str, list(value)[:3]))})"
+        return f"a mapping ({', '.join(one_line(str(key), 40) for key in list(value)[:3])})"
     if isinstance(value, list):
         return "a list"
     if isinstance(value, (bool, int, float)):

@@ -54,6 +54,13 @@ def test_a_program_has_arguments_and_standard_input(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 ['--json', '-c']\n", "")
 
 
+def test_names_and_arguments_that_are_not_utf_8(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.py"
+    Path(os.fsdecode(path)).write_text("import sys\nprint(sys.argv[0][-4:], sys.argv[1:])\n")
+    done = safeexec("run", os.fsdecode(path), os.fsdecode(b"a\xfe"))
+    assert (done.returncode, done.stdout) == (0, "?.py ['a?']\n")
+
+
 def test_the_streams_of_the_program_are_those_of_the_command() -> None:
     done = safeexec("run", "-c", "import sys\nprint('out')\nprint('err', file=sys.stderr)")
     assert (done.returncode, done.stdout, done.stderr) == (0, "out\n", "err\n")

@@ -37,6 +37,8 @@ MISTAKES = [
     ("determinism: {clock: noon}", "p.yaml:1:15: determinism.clock: expected real or an ISO 8601 instant"),
     ("danger_allow_commands: [rm -rf]", "expected the name or path of one program without arguments"),
     ("attributes: {danger_allow: [os.system]}", "only bare attribute names are allowed here"),
+    ('limits: {threads: {"\\e[2J": 1}}', "expected a whole number; found a mapping (\\x1b[2J)"),
+    (f"hints: {{{', '.join(f'b{number}: x' for number in range(501))}}}", "p.yaml:1:1: hints: 501 hints; a policy has at most 500"),
     ("hints: {open: ''}", "p.yaml:1:9: hints.open: expected one or two sentences"),
     ("limits: {wall_seconds: 90}", "p.yaml:1:10: limits.wall_seconds: wall_seconds (90) is more than max_wall_seconds (60)"),
     ("extends: calculater", "p.yaml:1:1: extends: no policy is called 'calculater'; did you mean calculator?"),

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from safeexec.errors import StateFileError, WorkspaceError
+from safeexec.host.files.workspace import is_too_deep
+from safeexec.text import one_line
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
@@ -214,8 +216,8 @@ def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> Saved:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
         raise StateFileError(f"there is no file {shown!r}") from None
-    except OSError as error:
-        raise StateFileError(f"{shown} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise StateFileError(f"{shown!r} cannot be read: {getattr(error, 'strerror', error)}") from None
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
@@ -249,6 +251,9 @@ def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> Saved:
     if any(part < 0 for part in (*sizes, *parts)) or len(head) + length + sum(parts) != size - _SIGNATURE:
         raise StateFileError(f"{shown} is damaged: its parts do not add up to its size")
     _check_room(parts, len(sizes) + len(header.directories), limits, shown)
+    # A directory is made for each part of a path: with 16 MB of them that takes minutes.
+    if deep := next((name for name in (*header.directories, *dict(header.files)) if is_too_deep(name)), None):
+        raise StateFileError(f"{shown} is damaged: the path {ascii(deep)[:200]} is deeper than a workspace's may be")
     mac = hmac.new(key, head + encoded, hashlib.sha256)
     copies: list[int] = []
     try:
@@ -323,7 +328,7 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
         )
     if trust == "signed" and header.digest != digest:
         raise StateFileError(
-            f"{path} was saved under another policy ({header.policy}, {header.digest[:12]}); "
+            f"{path} was saved under another policy ({one_line(header.policy, 100)}, {one_line(header.digest, 12)}); "
             f"this is {policy} ({digest[:12]})"
         )
     # Under another policy, what wrote it was held by other rules, or by none but the kernel's.
@@ -335,7 +340,8 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
         )
     if header.python != python_version():
         raise StateFileError(
-            f"{path} was saved by Python {header.python}; this is {python_version()}, whose bytecode differs"
+            f"{path} was saved by Python {one_line(header.python, 20)}; "
+            f"this is {python_version()}, whose bytecode differs"
         )
 
 

@@ -661,7 +661,7 @@ def _walk(
             continue
         path = below + name
         yield path, info
-        if stat.S_ISDIR(info.st_mode) and not _is_too_deep(path):
+        if stat.S_ISDIR(info.st_mode) and not is_too_deep(path):
             inner.append(name)
     for name in inner:
         try:
@@ -683,7 +683,7 @@ def _count(
     """What is too much in `paths`, or None. Collects them in `found`."""
     size = 0
     for files, (path, info) in enumerate(paths, 1):
-        if stat.S_ISDIR(info.st_mode) and _is_too_deep(path):
+        if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
             return f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
         size += _size(info)
         if size > max_bytes:
@@ -716,7 +716,8 @@ def _list_directory(above: int, name: str, *, regains: bool = True) -> int:
         return os.open(name, _LISTABLE, dir_fd=above)
 
 
-def _is_too_deep(path: str) -> bool:
+def is_too_deep(path: str) -> bool:
+    """Whether a directory's path is longer than what is counted and copied."""
     return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 

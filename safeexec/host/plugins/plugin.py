@@ -23,12 +23,15 @@ from safeexec.host.session.session import SessionCore
 from safeexec.host.tools.toolbox import Tool, Toolbox
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec.host.sandbox import SandboxCore
     from safeexec.results import Result
 
 State = Literal["keep", "fresh"]
+OBJECTIONS = 20
+"""What an error lists of the ways in which a plugin is not what was asked for."""
 TURN_SECONDS = 3600.0
 
 
@@ -126,9 +129,9 @@ class PluginCore:
         except msgspec.ValidationError as error:
             raise ProtocolError(f"the plugin's exports are not described: {error}") from None
         if wrong := objections(definition, found):
-            raise PluginError(
-                f"the plugin {definition.name} does not have the interface that is asked for: {'; '.join(wrong)}"
-            )
+            more = [f"and {len(wrong) - OBJECTIONS} more"] if len(wrong) > OBJECTIONS else []
+            told = printable("; ".join([*wrong[:OBJECTIONS], *more]))
+            raise PluginError(f"the plugin {definition.name} does not have the interface that is asked for: {told}")
         return {name: export for name, export in found.items() if export.kind in ("function", "class")}
 
     def reload(self, source: Source | None) -> Core[None]:
@@ -236,7 +239,7 @@ def failed(what: str, result: Result) -> PluginError:
     told = result.outcome if error is None else f"{error.type}: {error.message}"
     if error is not None and error.line is not None and "line " not in error.message[:20]:
         told += f" (line {error.line})"
-    return PluginError(f"{what}: {told}", traceback="" if error is None else error.traceback, result=result)
+    return PluginError(f"{what}: {printable(told)}", traceback="" if error is None else error.traceback, result=result)
 
 
 class _Face:

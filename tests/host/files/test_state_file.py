@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from time import monotonic
+from typing import Any
 
 import msgspec
 import pytest
@@ -136,6 +137,42 @@ def test_what_is_no_state_is_refused_at_once(sandbox: Sandbox, tmp_path: pathlib
         sandbox.restore("/dev/zero")
     assert monotonic() - started < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def foreign(path: pathlib.Path, contents: bytes = b"", **said: Any) -> None:
+    """A state that nobody signed, whose header says this."""
+    header = {"policy": "p", "digest": "d", "python": state_file.python_version(), "payload_bytes": 4, **said}
+    encoded = msgspec.msgpack.encode(header)
+    length = len(encoded).to_bytes(8, "little")
+    path.write_bytes(state_file.MAGIC + length + encoded + contents + b"\x80\x04}." + bytes(32))
+
+
+FOREIGN: dict[str, tuple[dict[str, Any], str]] = {
+    "files that lie too deep": ({"files": [("a/" * 3000 + "f", 1)], "contents": b"x"}, "deeper than a workspace's"),
+    "directories that lie too deep": ({"directories": ["a/" * 101]}, "deeper than a workspace's"),
+    "a name outside": ({"files": [("../f", 1)], "contents": b"x"}, "not a path inside"),
+    "no text": ({"files": [("a\0b", 1)], "contents": b"x"}, "cannot be restored"),
+    "a file in a file": ({"files": [("a", 1), ("a/b", 1)], "contents": b"xx"}, "cannot be restored"),
+    "sizes below zero": ({"files": [("a", -5), ("b", 6)], "contents": b"x"}, "do not add up"),
+    "another Python": ({"python": "\x1b[2J\n"}, r"saved by Python \\x1b\[2J\\n;"),
+}
+
+
+@pytest.mark.profile("confined-python")
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_header_that_lies_is_refused_in_words_that_a_terminal_may_show(
+    sandbox: Sandbox, tmp_path: pathlib.Path, name: str
+) -> None:
+    said, told = FOREIGN[name]
+    foreign(tmp_path / "state", **said)
+    with pytest.raises(StateFileError, match=told):
+        sandbox.restore(tmp_path / "state", trust="kernel-only")
+    assert sandbox.run("1 + 1").value == 2
+
+
+def test_a_path_that_can_name_no_file_is_an_error_of_ours(sandbox: Sandbox) -> None:
+    with pytest.raises(StateFileError, match="cannot be read: embedded null byte"):
+        sandbox.restore("a\0b")
 
 
 def test_every_cut_and_every_changed_byte_is_noticed(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:

@@ -157,6 +157,15 @@ def test_what_can_be_called_as_the_interface_says_matches(sandbox: Sandbox, sour
         assert plugin.price(2.0, quantity=3) == 6.0
 
 
+def test_what_a_plugin_says_of_itself_is_told_in_short_and_printable(sandbox: Sandbox) -> None:
+    hostile = "class X(Exception): pass\nX.__name__ = '\\x1b[2J'\nraise X('\\x1b]0;x\\x07 told')"
+    with pytest.raises(PluginError, match="told") as caught:
+        sandbox.plugin(hostile)
+    assert "\x1b" not in str(caught.value)
+    with pytest.raises(PluginError, match=r"and 980 more$"):
+        sandbox.plugin("def f(): pass", exports=[f"g{number}" for number in range(1000)])
+
+
 def test_modules_import_one_another(sandbox: Sandbox) -> None:
     """Absolute and relative, packages and cycles; libraries stay what the policy allows; every module has its own
     globals.
