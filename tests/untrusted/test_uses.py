@@ -15,8 +15,12 @@ from pathlib import Path
 import safeexec
 
 ROOT = Path(safeexec.__file__).parent
-ROOMS = ("host", "policy", "reports", "cli", "agent", "adapters", "servers", "remote")
-MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"}
+ROOMS = ("host", "policy", "reports", "cli", "agent", "adapters", "servers", "remote", "protocol", "inline", "linux")
+"""The rooms that run in the host. (`hints`, `compiler` and `facades` do so for reports, on a program that
+`reports/needs.py` bounds.)"""
+MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"} | {
+    "pickle", "tokenize", "difflib", "email", "codecs", "configparser", "gzip", "bz2", "lzma",
+}  # fmt: skip
 CALLS = {"open", "find_spec", "import_module", "literal_eval", "read_text", "compile", "eval", "exec"}
 
 OWN = "reads nothing of a stranger: "
@@ -30,11 +34,14 @@ WHY = {
     "agent/loop.py": BOUND
     + "the arguments of one call, as long as the model may answer; ValueError and RecursionError are caught",
     "agent/messages.py": BOUND + "counts of a recorded reply; whoever reads the recording catches what int raises",
+    "agent/models/attempts.py": BOUND + "a header of a server's answer, cut first; what its parser raises is caught",
     "agent/models/assembly.py": OWN + "writes JSON",
     "agent/models/mistral.py": OWN + "numbers that the client library has made",
     "agent/models/offline.py": BOUND
     + "a recording that the user names, line by line; every error of a line is caught and told",
     "agent/notebook.py": OWN + "writes JSON",
+    "agent/repair/copies.py": BOUND + "names of files, cut in length and number before they are compared",
+    "agent/repair/texts.py": OWN + "the mark that UTF-8 may begin with",
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
     "agent/repair/judges.py": BOUND + "the lines of a patch, each in one pass; nothing is imported",
@@ -55,6 +62,7 @@ WHY = {
     "cli/mcp.py": OWN + "the functions that the user names as tools",
     "cli/pictures.py": OWN + "sizes of the screen",
     "cli/policy.py": OWN + "writes JSON",
+    "cli/repl.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
     "cli/run.py": OWN + "writes JSON",
     "cli/serve.py": OWN + "/dev/null",
     "host/audit.py": OWN + "writes the records of the host",
@@ -75,6 +83,21 @@ WHY = {
     "host/watch/memory.py": OWN + "numbers of the kernel",
     "host/watch/supervisor.py": OWN + "files of the kernel; the guest's lines go through untrusted.frames",
     "host/watch/unnamed.py": OWN + "files of the kernel",
+    "inline/compile.py": BOUND
+    + "one expression within its limit; what is executed is the source that the grammar writes",
+    "inline/exact.py": BOUND + "numbers whose digits are counted first",
+    "inline/grammar.py": BOUND + "one name of an expression, which is cut off at its limit",
+    "inline/numeric.py": BOUND + "arguments whose cost has been admitted",
+    "inline/operators.py": OWN + "a bool of the evaluation",
+    "inline/text.py": BOUND + "nine digits of a width; the directives of one template, paid for by its length",
+    "linux/capabilities.py": OWN + "numbers of the kernel",
+    "linux/cgroups.py": OWN + "files of the kernel",
+    "linux/landlock.py": OWN + "paths of the plan, for the kernel",
+    "linux/namespaces.py": OWN + "files of the kernel",
+    "linux/probe.py": OWN + "files of the kernel",
+    "linux/processes.py": OWN + "files of the kernel",
+    "linux/rlimits.py": OWN + "files of the kernel",
+    "linux/seccomp.py": OWN + "numbers of the table",
     "observation.py": BOUND + "runs of backticks, possessively; numbers of the caller",
     "policy/edit.py": OWN + "writes YAML",
     "policy/profiles.py": OWN + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
@@ -83,6 +106,15 @@ WHY = {
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
     "remote/http.py": OWN + "writes JSON",
     "remote/pipe.py": OWN + "writes JSON; starts the command that the user gives",
+    "policy/mistakes.py": BOUND
+    + "words of one policy file, beside those of its language, which are too short to be like a long one",
+    "protocol/printed.py": BOUND + "eight hexadecimal digits of a mark, in one pass",
+    "protocol/values/decoder.py": BOUND + "a number of eight bytes",
+    "protocol/values/format.py": OWN
+    + "the patterns that the decoder's texts must match: bounded repetitions, one pass",
+    "protocol/values/frames.py": BOUND + "a frequency of few characters",
+    "protocol/values/reader.py": BOUND + "lengths of four bytes; imports numpy, pandas and pyarrow by names of its own",
+    "protocol/values/tables.py": BOUND + "digits of a dtype, which a pattern has bounded",
     "reports/card.py": OWN + "top-level names of its own table, which import nothing when they are looked for",
     "reports/needs.py": BOUND
     + "one program that the user names, to 16 MiB; top-level names only, which import nothing",
