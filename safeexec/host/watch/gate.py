@@ -12,11 +12,12 @@ are counted (`limits.processes` as RLIMIT_NPROC) and ended when they are found.
 from __future__ import annotations
 
 import _thread
+import contextlib
 import errno
 import os
 import select
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ class ForkGate:
         self._announced: dict[int, int] = {}
         self._made: set[int] = set()
         """Processes whose last announced fork was let go on."""
+        self._stopped: list[int] = []
         self._refused: set[int] = set()
         self._allowances: dict[int, Callable[[], bool]] = {}
         self._waiting: dict[int, Fork] = {}
@@ -87,6 +89,15 @@ class ForkGate:
             self._made.discard(process)
             self._refused.discard(process)
 
+    @contextlib.contextmanager
+    def stopping(self, lineage: int) -> Iterator[None]:
+        """The host stops a kernel session and continues it."""
+        self._stopped.append(lineage)
+        try:
+            yield
+        finally:
+            self._stopped.remove(lineage)
+
     def interrupted(self, lineage: int) -> None:
         """The host has stopped and continued a kernel session: a fork that was let go on then is asked for once more.
 
@@ -116,8 +127,10 @@ class ForkGate:
         self._allowances.pop(lineage, None)
 
     def waiting(self, lineage: int) -> list[Fork]:
-        """The forks of a kernel session that nobody announced. Those whose process has gone are dropped."""
-        if not self._waiting:
+        """The forks of a kernel session that nobody announced. Those whose process has gone are dropped. None while the
+        host stops the session: forks that it announced are asked for once more, and it has yet to say so.
+        """
+        if not self._waiting or lineage in self._stopped:
             return []
         with self._lock:
             for fork in [fork for fork in self._waiting.values() if not notify.is_waiting(self._listener, fork.id)]:

@@ -185,20 +185,21 @@ class Lineage:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
         is.
         """
-        try:  # around the signal too: an interrupt right after it would leave the copies stopped
-            processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
-            runner.kill()
-            gone = yield from runner.ended(monotonic() + KILL_SECONDS)
-        finally:
+        with self._gate.stopping(self.leader):
+            try:  # around the signal too: an interrupt right after it would leave the copies stopped
+                processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
+                runner.kill()
+                gone = yield from runner.ended(monotonic() + KILL_SECONDS)
+            finally:
+                self._gate.interrupted(self.leader)
+                processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
+                self._gate.interrupted(self.leader)
+            yield from owner.meet_checkpoints()
+            swept = processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers)
             self._gate.interrupted(self.leader)
-            processes.signal_group(self._leader_fd, self.leader, signal.SIGCONT)
-            self._gate.interrupted(self.leader)
-        yield from owner.meet_checkpoints()
-        swept = processes.end_strays(self._leader_fd, self.leader, lambda: self._known(owner), self._reapers)
-        self._gate.interrupted(self.leader)
-        if not swept:
-            # Its checkpoints end with it: what cannot be told apart in time goes as a whole.
-            processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
+            if not swept:
+                # Its checkpoints end with it: what cannot be told apart in time goes as a whole.
+                processes.signal_group(self._leader_fd, self.leader, signal.SIGKILL)
         return gone
 
     def _known(self, owner: LineageMember) -> set[int] | None:

@@ -168,6 +168,28 @@ def test_a_fork_while_a_host_tool_runs_is_a_verdict_at_once() -> None:
         assert session.run("x").value == 1
 
 
+def test_no_fork_is_judged_while_the_host_stops_the_session(session: Session) -> None:
+    """One that it had announced is asked for once more then, and may not be taken for the guest's."""
+    session.run("x = 1").check()
+    session.run("import os, signal; signal.signal(signal.SIGALRM, lambda *_: os.fork())").check()
+    assert parked(session)
+    line, gate = session._core.line, session._core.sandbox.gate
+    runner = line.runner_pid()
+    assert runner is not None
+    with gate.stopping(line.lineage.leader):
+        os.kill(runner, signal.SIGALRM)
+        deadline = monotonic() + SOON
+        while not gate._waiting and monotonic() < deadline:
+            pause()
+        assert gate._waiting and not gate.waiting(line.lineage.leader)
+        for _ in range(20):
+            pause()
+        assert session._core.overused is None
+    while session._core.overused is None and monotonic() < deadline:
+        pause()
+    assert "started a process" in session.run("x").notes[0]
+
+
 def test_a_parked_copy_that_forks_is_ended(session: Session) -> None:
     """It carries the guest's signal handlers on; the session goes back to an older state when it needs one."""
     session.run("x = 1").check()
