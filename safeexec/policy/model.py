@@ -74,13 +74,15 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return differences(self, other)
 
     @classmethod
-    def profiles(cls) -> dict[str, Path]:
-        """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones."""
+    def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:
+        """Every profile that can be loaded by name → its file: `SAFEEXEC_POLICY_PATH` first, then the shipped ones; or
+        the `shipped` ones alone.
+        """
         from pathlib import Path
 
         from safeexec.policy.profiles import names
 
-        return {name: Path(file) for name, file in names().items()}
+        return {name: Path(file) for name, file in names(shipped=shipped).items()}
 
     def check(self) -> list[PolicyFinding]:
         """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""

@@ -56,10 +56,10 @@ def directories() -> list[str]:
     return [*own, shipped_directory()]
 
 
-def names() -> dict[str, str]:
-    """Every profile that can be loaded by name → its file."""
+def names(*, shipped: bool = False) -> dict[str, str]:
+    """Every profile that can be loaded by name → its file; or those of this installation alone."""
     found: dict[str, str] = {}
-    for directory in directories():
+    for directory in [shipped_directory()] if shipped else directories():
         for file in sorted(os.listdir(directory)) if os.path.isdir(directory) else []:
             name, suffix = os.path.splitext(file)
             if suffix in SUFFIXES and not name.startswith("."):

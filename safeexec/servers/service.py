@@ -12,7 +12,6 @@ import secrets
 import tempfile
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from importlib.resources import files
 from math import isfinite
 from pathlib import Path
 from time import monotonic
@@ -99,9 +98,10 @@ class Service:
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read."""
         default = Policy.load(policy)
-        others = shipped() if allowed is None else {found.name: found for found in map(Policy.load, allowed)}
+        given = map(str, Policy.profiles(shipped=True).values()) if allowed is None else allowed
+        others = {found.name: found for found in map(Policy.load, given)}
         self.default = default.name
-        self.policies: dict[str, str | Policy] = {**others, default.name: default}
+        self.policies: dict[str, Policy] = {**others, default.name: default}
         self.sessions: dict[str, Held] = {}
         self._arguments = sandbox
         self._sandboxes: dict[str, AsyncSandbox] = {}
@@ -169,13 +169,6 @@ class Target(NamedTuple):
     id: str
     session: AsyncSession
     tell: Tell | None
-
-
-def shipped() -> dict[str, str | Policy]:
-    """The profiles of this installation by name."""
-    return {
-        file.name[:-5]: file.name[:-5] for file in files("safeexec.policies").iterdir() if file.name.endswith(".yaml")
-    }
 
 
 def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:

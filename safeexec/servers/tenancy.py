@@ -163,7 +163,7 @@ class Tenant:
         return await self.service.sandbox(None)
 
 
-def _offered(offers: Service, name: str) -> str | Policy:
+def _offered(offers: Service, name: str) -> Policy:
     if name not in offers.policies:
         raise PolicyError(f"a tenant may use {name!r}, which is not offered; there are {', '.join(offers.policies)}")
     return offers.policies[name]

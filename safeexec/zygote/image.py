@@ -229,5 +229,5 @@ def _zone_files(directory: str, prefix: str) -> Iterator[tuple[str, str]]:
         if entry.is_dir():
             if prefix or entry.name not in ("right", "posix"):
                 yield from _zone_files(entry.path, f"{prefix}{entry.name}/")
-        elif entry.name != "posixrules":
+        elif entry.name != "posixrules" and entry.is_file():  # `localtime` is a link, which a container may lack
             yield prefix + entry.name, entry.path

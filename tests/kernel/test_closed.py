@@ -8,12 +8,21 @@ import subprocess
 import sys
 import zoneinfo
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from safeexec.zygote.image import _zone_files
 from tests.kernel.harness import Outcome
 
 Run = Callable[..., Outcome]
+
+
+def test_a_time_zone_that_is_a_link_to_nowhere_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "Here").write_bytes(b"TZif")
+    (tmp_path / "localtime").symlink_to(tmp_path / "etc" / "localtime")
+    assert list(_zone_files(str(tmp_path), "")) == [("Here", str(tmp_path / "Here"))]
+
 
 OPENS = """
 import json, os, sys

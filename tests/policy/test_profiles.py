@@ -20,6 +20,16 @@ from safeexec.reports import reference
 SHIPPED = {"expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"}
 
 
+def test_the_profiles_of_the_installation_are_no_others(tmp_path, monkeypatch):
+    for name in ("calculator", "own"):
+        (tmp_path / f"{name}.yaml").write_text("extends: standard\n")
+    monkeypatch.setenv("SAFEEXEC_POLICY_PATH", str(tmp_path))
+    assert {"own", *SHIPPED} == Policy.profiles().keys()
+    assert Policy.profiles()["calculator"].parent == tmp_path
+    shipped = Policy.profiles(shipped=True)
+    assert (shipped.keys(), shipped["calculator"].parent) == (SHIPPED, Path(shipped_directory()))
+
+
 def test_the_shipped_profiles():
     assert {path.stem for path in Path(shipped_directory()).glob("*.yaml")} == SHIPPED
     for name in SHIPPED:
