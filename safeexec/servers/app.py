@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route, Router
 from safeexec.servers import e2b, judge, openapi, sessions
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.boxes import Boxes
-from safeexec.servers.requests import Refused, answer, refused
+from safeexec.servers.requests import RefusedRequest, answer, refused
 from safeexec.servers.tenancy import Tenancy
 from safeexec.text import printable, short_repr
 
@@ -95,7 +95,7 @@ class Guard:
             if not answered.begun:
                 await self._refusal(error).response()(scope, receive, answered.send)
             elif not isinstance(
-                error, Refused | TimeoutError
+                error, RefusedRequest | TimeoutError
             ):  # a client that leaves, or reads no further, is no fault
                 _log(error)
         finally:
@@ -103,33 +103,35 @@ class Guard:
             self._tenancy.metrics.request(getattr(endpoint, "__name__", "none"), answered.status)
 
     def _let_in(self, scope: Scope, headers: Headers) -> None:
-        """Raises `Refused` for a request that no method should see."""
+        """Raises `RefusedRequest` for a request that no method should see."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._hosts.allows(host):
-            raise Refused(421, f"this server is not called {host[:100]!r}", "ForeignHost")
+            raise RefusedRequest(421, f"this server is not called {host[:100]!r}", "ForeignHost")
         if origin is not None and not same_origin(origin, host):
-            raise Refused(403, "requests of other sites' pages are refused", "ForeignOrigin")
+            raise RefusedRequest(403, "requests of other sites' pages are refused", "ForeignOrigin")
         if scope["path"] in OPEN:
             return
         tenant = self._boxes.let_in(scope, headers) or next(
             filter(None, map(self._tenancy.tokens.owner, given_tokens(scope))), None
         )
         if tenant is None:
-            raise Refused(401, "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN", "Unauthorized")
+            raise RefusedRequest(
+                401, "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN", "Unauthorized"
+            )
         if self._tenancy.stopping:
-            raise Refused(503, "the server stops", "Stopping", 5)
+            raise RefusedRequest(503, "the server stops", "Stopping", 5)
         tenant.count_request()
         scope["tenant"] = tenant
 
     @staticmethod
-    def _refusal(error: Exception) -> Refused:
+    def _refusal(error: Exception) -> RefusedRequest:
         if isinstance(error, HTTPException):
             message = "there is no such method here" if error.status_code == 404 else "it is not called like this"
-            return Refused(error.status_code, message, "NoSuchMethod")
+            return RefusedRequest(error.status_code, message, "NoSuchMethod")
         known = refused(error)
         if known is None:
             _log(error)
-            return Refused(500, "the server failed; its log says more", "Failed")
+            return RefusedRequest(500, "the server failed; its log says more", "Failed")
         return known
 
 

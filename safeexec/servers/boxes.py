@@ -21,8 +21,8 @@ from starlette.requests import Request
 
 from safeexec import AsyncSession, SandboxError
 from safeexec.servers.grants import Tokens
-from safeexec.servers.requests import RETRY_SECONDS, Refused
-from safeexec.servers.tenancy import Place, Tenant
+from safeexec.servers.requests import RETRY_SECONDS, RefusedRequest
+from safeexec.servers.tenancy import SessionPlace, Tenant
 
 ENVD_VERSION = "0.5.8"
 """Of E2B's own daemon: what its SDKs may ask for."""
@@ -53,7 +53,7 @@ class NewSandbox(Struct):
 class Context:
     """One session of a sandbox. Its cells queue."""
 
-    def __init__(self, session: AsyncSession, place: Place, told: Mapping[str, str] | None = None) -> None:
+    def __init__(self, session: AsyncSession, place: SessionPlace, told: Mapping[str, str] | None = None) -> None:
         self.session = session
         self.place = place
         self.turn = asyncio.Lock()
@@ -66,7 +66,7 @@ class Context:
         self.place.leave()
 
 
-class Saved(Struct):
+class SavedContext(Struct):
     """A session as a file, and what could not be put into it."""
 
     path: Path
@@ -84,8 +84,8 @@ class Box:
         self.tokens = Tokens([(self.access_token, self), (self.traffic_token, self)])
         self.started = datetime.now(UTC)
         self.contexts: dict[str, Context] = {}
-        self.saved: dict[str, Saved] = {}
-        self.paused_place: Place | None = None
+        self.saved: dict[str, SavedContext] = {}
+        self.paused_place: SessionPlace | None = None
         self.changing = asyncio.Lock()
         self.live_for(seconds)
 
@@ -98,10 +98,10 @@ class Box:
         return bool(self.saved)
 
     def context(self, name: str | None) -> Context:
-        """Raises `Refused` for one that is not there."""
+        """Raises `RefusedRequest` for one that is not there."""
         found = next(iter(self.contexts.values()), None) if name is None else self.contexts.get(name)
         if found is None:
-            raise Refused(404, f"there is no context {(name or '')[:100]!r}", "NotFound")
+            raise RefusedRequest(404, f"there is no context {(name or '')[:100]!r}", "NotFound")
         return found
 
     def told(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class Snapshot(Struct):
     tenant: Tenant
     source: str
     names: list[str]
-    saved: Saved
+    saved: SavedContext
     id: str = field(default_factory=lambda: f"s{secrets.token_hex(12)}")
 
 
@@ -161,7 +161,7 @@ class Boxes:
 
     def let_in(self, scope: Any, headers: Headers) -> Tenant | None:
         """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
-        elsewhere. Raises `Refused`.
+        elsewhere. Raises `RefusedRequest`.
         """
         if not any(scope["path"] == own or scope["path"].startswith(own + "/") for own in OWN_TOKENS):
             return None
@@ -169,21 +169,23 @@ class Boxes:
         given = [headers[name].encode() for name in ("x-access-token", "e2b-traffic-access-token") if name in headers]
         box = self._boxes.get(wanted)
         if box is None and wanted:
-            raise Refused(502, f"The sandbox {wanted[:100]} was not found", "NotFound")
+            raise RefusedRequest(502, f"The sandbox {wanted[:100]} was not found", "NotFound")
         candidates = [box] if box is not None else [*self._boxes.values()]
         found = next((one for one in candidates for token in given if one.tokens.owner(token)), None)
         if found is None:
-            raise Refused(401, "one of the sandbox's tokens is needed: X-Access-Token: TOKEN", "Unauthorized")
+            raise RefusedRequest(401, "one of the sandbox's tokens is needed: X-Access-Token: TOKEN", "Unauthorized")
         if found.paused:
-            raise Refused(502, f"The sandbox {found.id} is paused: a running one of that name was not found", "Paused")
+            raise RefusedRequest(
+                502, f"The sandbox {found.id} is paused: a running one of that name was not found", "Paused"
+            )
         scope["box"] = found
         return found.tenant
 
     def find(self, request: Request) -> Box:
-        """The sandbox of a path. Raises `Refused` for one of another tenant, as for one that is not there."""
+        """The sandbox of a path. Raises `RefusedRequest` for one of another tenant, as for one that is not there."""
         box = self._boxes.get(request.path_params["id"])
         if box is None or box.tenant is not request.scope["tenant"]:
-            raise Refused(404, "there is no such sandbox", "NotFound")
+            raise RefusedRequest(404, "there is no such sandbox", "NotFound")
         return box
 
     def of(self, tenant: Tenant) -> list[Box]:
@@ -199,7 +201,7 @@ class Boxes:
     # Lives
 
     async def create(self, tenant: Tenant, asked: NewSandbox) -> Box:
-        """A new sandbox, from a snapshot where one is named. Raises `Refused`."""
+        """A new sandbox, from a snapshot where one is named. Raises `RefusedRequest`."""
         self._check_room(tenant)
         snapshot = self.snapshot(tenant, asked.templateID)
         box = Box(tenant, asked, asked.timeout)
@@ -207,12 +209,12 @@ class Boxes:
         self._boxes[box.id] = box
         return box
 
-    async def fork(self, box: Box, count: int, seconds: int) -> list[Box | Refused]:
+    async def fork(self, box: Box, count: int, seconds: int) -> list[Box | RefusedRequest]:
         """Copies of a sandbox as it is now; a refusal for each that there is no room for."""
         async with _AtRest(box):
             return [await self._forked(box, seconds) for _ in range(count)]
 
-    async def _forked(self, box: Box, seconds: int) -> Box | Refused:
+    async def _forked(self, box: Box, seconds: int) -> Box | RefusedRequest:
         forked = Box(box.tenant, box.asked, seconds)
         try:
             self._check_room(box.tenant)
@@ -225,9 +227,9 @@ class Boxes:
                     raise
                 forked.contexts[name] = Context(session, place)
                 forked.contexts[name].count = context.count
-        except (Refused, SandboxError) as error:
+        except (RefusedRequest, SandboxError) as error:
             await self._end(forked)
-            return error if isinstance(error, Refused) else Refused(429, str(error), type(error).__name__)
+            return error if isinstance(error, RefusedRequest) else RefusedRequest(429, str(error), type(error).__name__)
         except BaseException:
             await self._end(forked)
             raise
@@ -235,7 +237,7 @@ class Boxes:
         return forked
 
     async def pause(self, box: Box) -> None:
-        """Write every context to a file and end its processes. Raises `Refused`, and `StateFileError`."""
+        """Write every context to a file and end its processes. Raises `RefusedRequest`, and `StateFileError`."""
         async with _AtRest(box):
             saved = {}
             try:
@@ -248,10 +250,10 @@ class Boxes:
             box.saved, contexts, box.contexts = saved, box.contexts, {}
             for context in contexts.values():
                 await context.close()
-            box.paused_place = Place(box.tenant, 0)
+            box.paused_place = SessionPlace(box.tenant, 0)
 
     async def resume(self, box: Box) -> None:
-        """Go on from what was written. Raises `Refused`."""
+        """Go on from what was written. Raises `RefusedRequest`."""
         async with box.changing:
             if not box.paused:
                 return
@@ -267,7 +269,7 @@ class Boxes:
             self._forget(box)
 
     async def add_context(self, box: Box) -> str:
-        """A further session with copies of the sandbox's files. Raises `Refused`."""
+        """A further session with copies of the sandbox's files. Raises `RefusedRequest`."""
         async with _AtRest(box):
             context = await self._context(box.tenant, None)
             try:
@@ -329,14 +331,14 @@ class Boxes:
                         await self.kill(box)
                     else:
                         await self.pause(box)
-                except Refused:
+                except RefusedRequest:
                     continue  # a cell still runs; the next round
                 except (SandboxError, OSError):
                     await self.kill(box)
 
     # Sessions
 
-    async def _context(self, tenant: Tenant, saved: Saved | None) -> Context:
+    async def _context(self, tenant: Tenant, saved: SavedContext | None) -> Context:
         sandbox = await tenant.sandbox()
         place = tenant.place(sandbox.policy)
         try:
@@ -346,19 +348,19 @@ class Boxes:
             raise
         return Context(session, place, saved.lost if saved is not None else None)
 
-    async def _save(self, session: AsyncSession) -> Saved:
+    async def _save(self, session: AsyncSession) -> SavedContext:
         if self._directory is None:
             self._directory = Path(tempfile.mkdtemp(prefix="safeexec-states-"))
         path = self._directory / secrets.token_hex(16)
-        return Saved(path, await session.save(path))
+        return SavedContext(path, await session.save(path))
 
     def _check_room(self, tenant: Tenant) -> None:
         if len(self.of(tenant)) + len(self.snapshots_of(tenant)) >= MAX_KEPT:
-            raise Refused(429, f"{MAX_KEPT} sandboxes and snapshots are kept", "Full", RETRY_SECONDS)
+            raise RefusedRequest(429, f"{MAX_KEPT} sandboxes and snapshots are kept", "Full", RETRY_SECONDS)
 
 
 class _AtRest:
-    """A sandbox whose state nobody changes meanwhile. Raises `Refused` where a cell runs, or it is paused."""
+    """A sandbox whose state nobody changes meanwhile. Raises `RefusedRequest` where a cell runs, or it is paused."""
 
     def __init__(self, box: Box) -> None:
         self._box = box
@@ -368,9 +370,9 @@ class _AtRest:
         await self._box.changing.acquire()
         try:
             if self._box.paused:
-                raise Refused(409, "the sandbox is paused", "Paused")
+                raise RefusedRequest(409, "the sandbox is paused", "Paused")
             if any(context.turn.locked() for context in self._box.contexts.values()):
-                raise Refused(429, "a cell of the sandbox runs", "Busy", RETRY_SECONDS)
+                raise RefusedRequest(429, "a cell of the sandbox runs", "Busy", RETRY_SECONDS)
             for context in self._box.contexts.values():
                 await context.turn.acquire()
                 self._turns.append(context.turn)

@@ -22,21 +22,21 @@ E2B_NAMES = {
 }
 
 
-class Shown(NamedTuple):
+class ShownPart(NamedTuple):
     """One thing that a step has shown. `main`: it is the value of the step."""
 
     data: Mapping[str, str | bytes]
     main: bool
 
 
-def shown(result: Result) -> list[Shown]:
+def shown(result: Result) -> list[ShownPart]:
     """The displays of a step and its value, which may be one of them: that comes last then."""
-    parts = [Shown(display, False) for display in result.displays]
+    parts = [ShownPart(display, False) for display in result.displays]
     if not result.text:
         return parts
     if parts and "image/png" not in parts[-1].data and parts[-1].data.get("text/plain") == result.text:
         return [*parts[:-1], parts[-1]._replace(main=True)]
-    return [*parts, Shown({"text/plain": result.text}, True)]
+    return [*parts, ShownPart({"text/plain": result.text}, True)]
 
 
 def data_of(data: Mapping[str, str | bytes]) -> dict[str, str]:
@@ -59,7 +59,7 @@ def traceback_of(result: Result) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_result(part: Shown) -> dict[str, Any]:
+def as_result(part: ShownPart) -> dict[str, Any]:
     """One thing shown, in E2B's words."""
     told: dict[str, Any] = {"is_main_result": part.main}
     extra = {}

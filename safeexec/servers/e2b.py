@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute, Route
 from safeexec import AsyncSession, WorkspaceError
 from safeexec.servers.boxes import Box, Boxes, NewSandbox, Seconds
 from safeexec.servers.cells import as_error, as_result, shown
-from safeexec.servers.requests import Refused, answer, body_of, read, takes
+from safeexec.servers.requests import RefusedRequest, answer, body_of, read, takes
 from safeexec.servers.streaming import Put, Streamed, line
 from safeexec.servers.tenancy import Tenant
 from safeexec.untrusted.forms import files_of
@@ -103,9 +103,9 @@ async def create(request: Request) -> Response:
     asked = await read(request, NewSandbox)
     for name, given in (("envVars", asked.envVars), ("network", asked.network), ("mcp", asked.mcp), ("iam", asked.iam)):
         if given:
-            raise Refused(400, f"{name} is not offered", "NotOffered")
+            raise RefusedRequest(400, f"{name} is not offered", "NotOffered")
     if asked.volumeMounts:
-        raise Refused(400, "volumeMounts are not offered", "NotOffered")
+        raise RefusedRequest(400, "volumeMounts are not offered", "NotOffered")
     tenant: Tenant = request.scope["tenant"]
 
     async def made() -> Response:
@@ -165,7 +165,7 @@ async def resume(request: Request) -> Response:
     boxes = _boxes(request)
     box, asked = boxes.find(request), await read(request, Timeout)
     if not box.paused:
-        raise Refused(409, "the sandbox is running", "NotPaused")
+        raise RefusedRequest(409, "the sandbox is running", "NotPaused")
     await boxes.resume(box)
     box.live_for(asked.timeout)
     return answer(box.told(), 201)
@@ -186,8 +186,8 @@ async def fork(request: Request) -> Response:
     return answer([_forked(one) for one in made], 201)
 
 
-def _forked(made: Box | Refused) -> dict[str, Any]:
-    if isinstance(made, Refused):
+def _forked(made: Box | RefusedRequest) -> dict[str, Any]:
+    if isinstance(made, RefusedRequest):
         return {"error": {"code": made.status, "message": str(made)}}
     return {"sandbox": made.told()}
 
@@ -212,7 +212,7 @@ async def drop_snapshot(request: Request) -> Response:
     boxes = _boxes(request)
     snapshot = boxes.snapshot(request.scope["tenant"], request.path_params["id"])
     if snapshot is None:
-        raise Refused(404, "there is no such snapshot", "NotFound")
+        raise RefusedRequest(404, "there is no such snapshot", "NotFound")
     boxes.drop(snapshot)
     return Response(status_code=204)
 
@@ -237,7 +237,7 @@ async def execute(request: Request) -> Response:
     asked = await read(request, Cell)
     _check_language(asked.language)
     if asked.env_vars:
-        raise Refused(400, "environment variables are not offered", "NotOffered")
+        raise RefusedRequest(400, "environment variables are not offered", "NotOffered")
     context = box.context(asked.context_id)
 
     async def work(put: Put) -> None:
@@ -263,7 +263,7 @@ async def execute(request: Request) -> Response:
     return Streamed(request, work, "application/x-ndjson", _failed)
 
 
-def _failed(error: Refused) -> bytes:
+def _failed(error: RefusedRequest) -> bytes:
     return line({"type": "error", "name": error.kind, "value": str(error), "traceback": f"{error}\n"})
 
 
@@ -273,7 +273,7 @@ def _printed(stream: str, text: str) -> bytes:
 
 def _check_language(language: str | None) -> None:
     if language is not None and language.lower() not in ("python", "python3", ""):
-        raise Refused(400, f"the language {language[:100]!r} is not offered; python is", "NotOffered")
+        raise RefusedRequest(400, f"the language {language[:100]!r} is not offered; python is", "NotOffered")
 
 
 async def list_contexts(request: Request) -> Response:
@@ -286,7 +286,7 @@ async def create_context(request: Request) -> Response:
     asked = await read(request, NewContext)
     _check_language(asked.language)
     if asked.cwd is not None and asked.cwd.rstrip("/") != HOME:
-        raise Refused(400, f"another directory than {HOME} is not offered", "NotOffered")
+        raise RefusedRequest(400, f"another directory than {HOME} is not offered", "NotOffered")
     return answer(_context_row(await _boxes(request).add_context(request.scope["box"])))
 
 
@@ -296,7 +296,7 @@ async def remove_context(request: Request) -> Response:
     name = request.path_params["name"]
     context = box.context(name)
     if name == "default":
-        raise Refused(400, "the default context ends with its sandbox", "NotOffered")
+        raise RefusedRequest(400, "the default context ends with its sandbox", "NotOffered")
     del box.contexts[name]
     await context.close()
     return Response(status_code=204)
@@ -320,14 +320,14 @@ async def read_file(request: Request) -> Response:
     for session in sessions:
         if name in session.list_files():
             return Response(await asyncio.to_thread(session.read_file, name), media_type="application/octet-stream")
-    raise Refused(404, f"there is no file {name[:200]!r}", "NotFound")
+    raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
 async def write_files(request: Request) -> Response:
     """Put files into every context: the body, or the files of a form."""
     box: Box = request.scope["box"]
     if request.headers.get("content-encoding", "identity") != "identity":
-        raise Refused(415, "compressed bodies are not offered", "NotOffered")
+        raise RefusedRequest(415, "compressed bodies are not offered", "NotOffered")
     body, kind = await body_of(request), request.headers.get("content-type", "")
     path = request.query_params.get("path")
     if kind.startswith("multipart/form-data"):
@@ -344,13 +344,13 @@ async def write_files(request: Request) -> Response:
 
 
 def _inside(path: str, sessions: list[AsyncSession]) -> str:
-    """The name in the workspace of what a client calls `path`. Raises `Refused` and `WorkspaceError`."""
+    """The name in the workspace of what a client calls `path`. Raises `RefusedRequest` and `WorkspaceError`."""
     homes = [f"{HOME}/", *(f"{session.workspace}/" for session in sessions if session.workspace is not None)]
     if len(homes) == 1:
         raise WorkspaceError("the policy of this sandbox gives it no files; data-analysis and confined-python do")
     name = next((path.removeprefix(home) for home in homes if path.startswith(home)), path)
     if not name or name.startswith("/") or ".." in name.split("/"):
-        raise Refused(400, f"{path[:200]!r} is not a file below {HOME}", "WorkspaceError")
+        raise RefusedRequest(400, f"{path[:200]!r} is not a file below {HOME}", "WorkspaceError")
     return name
 
 

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
 from safeexec.servers.cells import as_execution, data_of, shown, traceback_of
-from safeexec.servers.requests import Refused, answer, from_base64, read, takes, to_base64
+from safeexec.servers.requests import RefusedRequest, answer, from_base64, read, takes, to_base64
 from safeexec.servers.tenancy import Tenancy, Tenant
 
 Files = dict[str, str | None]
@@ -180,14 +180,14 @@ async def execute_batch(request: Request) -> Response:
     tenant: Tenant = request.scope["tenant"]
     languages = asked.languages or [asked.language] * len(asked.scripts)
     if len(languages) != len(asked.scripts):
-        raise Refused(422, "`languages` needs one for each of `scripts`", "InvalidArguments")
+        raise RefusedRequest(422, "`languages` needs one for each of `scripts`", "InvalidArguments")
 
     async def one(script: str, language: str) -> dict[str, Any]:
         if not _is_python(language):
             return _failed(f"the language {language[:100]!r} is not offered; python is")
         try:
             result, _ = await _program(tenant, RunCode(script, run_timeout=asked.timeout), {})
-        except (Refused, SandboxError) as error:
+        except (RefusedRequest, SandboxError) as error:
             return _failed(str(error))
         if result.outcome in ("timeout", "cpu"):
             return _failed(f"TimeoutError: {result.error.message if result.error else result.outcome}")
@@ -211,7 +211,7 @@ def _is_python(language: str) -> bool:
 
 def _seconds(asked: float, most: float) -> float:
     if not asked > 0:
-        raise Refused(422, "a timeout is a number of seconds above 0", "InvalidArguments")
+        raise RefusedRequest(422, "a timeout is a number of seconds above 0", "InvalidArguments")
     return min(asked, most)
 
 
@@ -220,14 +220,14 @@ def _decoded(files: Files) -> dict[str, bytes]:
 
 
 async def _put(sandbox: AsyncSandbox, session: AsyncSession, files: dict[str, bytes]) -> None:
-    """Put the files into the session's workspace. Raises `Refused` for a name that leaves it."""
+    """Put the files into the session's workspace. Raises `RefusedRequest` for a name that leaves it."""
     if files and sandbox.policy.filesystem.workspace == "none":
         raise SandboxError(f"the policy {sandbox.policy.name!r} gives programs no files")
     for name, data in files.items():
         try:
             await asyncio.to_thread(session.write_file, name, data)
         except WorkspaceError as error:
-            raise Refused(422, str(error), "WorkspaceError") from None
+            raise RefusedRequest(422, str(error), "WorkspaceError") from None
 
 
 async def _fetched(session: AsyncSession, names: list[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from safeexec.servers.requests import Refused
+from safeexec.servers.requests import RefusedRequest
 
 MAX_IDS = 10_000
 """Ids of one tenant that are remembered."""
@@ -28,8 +28,8 @@ class Answers:
         self._bytes = 0
 
     async def once(self, identity: str, asked: bytes, work: Coroutine[Any, Any, Response]) -> Response:
-        """The answer of `work`, or of that which the same id began before. Raises `Refused` for an id that stood for
-        another request, and for one whose answer is not kept any more.
+        """The answer of `work`, or of that which the same id began before. Raises `RefusedRequest` for an id that
+        stood for another request, and for one whose answer is not kept any more.
         """
         digest = hashlib.sha256(asked).digest()
         known = self._asked.get(identity)
@@ -41,9 +41,9 @@ class Answers:
         else:
             work.close()
         if known.digest != digest:
-            raise Refused(409, "this request_id was used for another request", "RequestIdUsed")
+            raise RefusedRequest(409, "this request_id was used for another request", "RequestIdUsed")
         if known.task is None:
-            raise Refused(409, "this request ran; its answer is not kept any more", "AnswerUnknown")
+            raise RefusedRequest(409, "this request ran; its answer is not kept any more", "AnswerUnknown")
         return await asyncio.shield(known.task)
 
     def tasks(self) -> list[asyncio.Task[Response]]:

@@ -44,7 +44,7 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that is answered with an error. `kind` is a word for programs, the message a sentence for people."""
 
     def __init__(self, status: int, message: str, kind: str = "Refused", retry_after: float | None = None) -> None:
@@ -65,14 +65,14 @@ class Refused(Exception):
         return {"code": self.status, "type": self.kind, "message": str(self)}
 
 
-def refused(error: Exception) -> Refused | None:
+def refused(error: Exception) -> RefusedRequest | None:
     """An exception that the caller of a method deserves, as an answer. None for a fault of ours."""
-    if isinstance(error, Refused):
+    if isinstance(error, RefusedRequest):
         return error
     for kind, status in STATUSES:
         if isinstance(error, kind):
             retry = RETRY_SECONDS if status == 429 else None
-            return Refused(status, str(error), type(error).__name__, retry)
+            return RefusedRequest(status, str(error), type(error).__name__, retry)
     return None
 
 
@@ -85,19 +85,19 @@ async def body_of(request: Request, most: int = MAX_BODY) -> bytes:
     """The body, which is refused as soon as it is too long or too slow."""
     declared = request.headers.get("content-length", "0")
     if len(declared) > 15 or int(declared) > most:
-        raise Refused(413, f"the body is longer than {most} bytes", "TooLarge")
+        raise RefusedRequest(413, f"the body is longer than {most} bytes", "TooLarge")
     pieces, size = [], 0
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 size += len(piece)
                 if size > most:
-                    raise Refused(413, f"the body is longer than {most} bytes", "TooLarge")
+                    raise RefusedRequest(413, f"the body is longer than {most} bytes", "TooLarge")
                 pieces.append(piece)
     except TimeoutError:
-        raise Refused(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None
+        raise RefusedRequest(408, f"the body did not arrive within {BODY_SECONDS:g} s", "Timeout") from None
     except ClientDisconnect:
-        raise Refused(400, "the body ended early") from None
+        raise RefusedRequest(400, "the body ended early") from None
     return b"".join(pieces)
 
 
@@ -121,14 +121,14 @@ def parsed(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise Refused(422, f"the body is not what this method takes: {error}", "InvalidArguments") from None
+        raise RefusedRequest(422, f"the body is not what this method takes: {error}", "InvalidArguments") from None
 
 
 def from_base64(name: str, text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Refused(422, f"the content of {name[:200]!r} is not base64", "InvalidArguments") from None
+        raise RefusedRequest(422, f"the content of {name[:200]!r} is not base64", "InvalidArguments") from None
 
 
 def to_base64(data: bytes) -> str:

@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
 from safeexec.servers.methods import METHOD, METHODS, Method
-from safeexec.servers.requests import Refused, answer, body_of, refused
+from safeexec.servers.requests import RefusedRequest, answer, body_of, refused
 from safeexec.servers.service import BadCall, Tell
 from safeexec.servers.streaming import Put, Streamed, event
-from safeexec.servers.tenancy import Place, Tenancy, Tenant
+from safeexec.servers.tenancy import SessionPlace, Tenancy, Tenant
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _endpoint(method: Method) -> Endpoint:
         if identity is None:
             return await tenancy.while_there(request, _answered(tenant, method, given))
         if not isinstance(identity, str) or not 0 < len(identity) <= MAX_ID:
-            raise Refused(422, f"request_id is a text of at most {MAX_ID} characters", "InvalidArguments")
+            raise RefusedRequest(422, f"request_id is a text of at most {MAX_ID} characters", "InvalidArguments")
         asked = request.url.path.encode() + b"\n" + body
         return await tenancy.while_there(
             request, tenant.answers.once(identity, asked, _answered(tenant, method, given))
@@ -66,9 +66,9 @@ def _parameters(body: bytes) -> dict[str, Any]:
     try:
         given = loads(body.decode()) if body else {}
     except ValueError as error:
-        raise Refused(422, f"the body is no JSON: {error}", "InvalidArguments") from None
+        raise RefusedRequest(422, f"the body is no JSON: {error}", "InvalidArguments") from None
     if not isinstance(given, dict) or "session" in given:
-        raise Refused(422, "the body is an object of parameters; the session is in the path", "InvalidArguments")
+        raise RefusedRequest(422, "the body is an object of parameters; the session is in the path", "InvalidArguments")
     return given
 
 
@@ -84,15 +84,15 @@ def _streamed(tenant: Tenant, method: Method, given: dict[str, Any]) -> Callable
 
 
 async def _call(tenant: Tenant, method: Method, given: dict[str, Any], tell: Tell | None = None) -> dict[str, Any]:
-    """Do what was asked, within the tenant's quotas. Raises `Refused`."""
+    """Do what was asked, within the tenant's quotas. Raises `RefusedRequest`."""
     try:
         async with _around(tenant, method.name, given) as held:
             told = await tenant.service.call(method.name, given, tell)
             held(told)
     except BadCall as error:
-        raise Refused(404 if error.code == METHOD else 422, str(error), "InvalidArguments") from None
+        raise RefusedRequest(404 if error.code == METHOD else 422, str(error), "InvalidArguments") from None
     except KeyError as error:
-        raise Refused(404, str(error.args[0]) if error.args else "", "KeyError") from None
+        raise RefusedRequest(404, str(error.args[0]) if error.args else "", "KeyError") from None
     except Exception as error:
         known = refused(error)
         if known is None:
@@ -137,7 +137,7 @@ async def _around(tenant: Tenant, name: str, given: dict[str, Any]) -> AsyncIter
         yield _nothing
 
 
-async def _place(tenant: Tenant, given: dict[str, Any]) -> Place:
+async def _place(tenant: Tenant, given: dict[str, Any]) -> SessionPlace:
     policy, memory = given.get("policy"), given.get("memory_mb")
     sandbox = await tenant.service.sandbox(policy if isinstance(policy, str) else None)
     most = sandbox.policy.limits.memory_mb

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec.servers.requests import Refused, refused
+from safeexec.servers.requests import RefusedRequest, refused
 from safeexec.servers.tenancy import Tenancy
 
 Put = Callable[[bytes], None]
@@ -25,7 +25,9 @@ class Streamed(Response):  # type: ignore[misc]
     The head is sent with the first piece, or after half a second: work that fails before is answered as any other.
     """
 
-    def __init__(self, request: Request, work: Work, media_type: str, failed: Callable[[Refused], bytes]) -> None:
+    def __init__(
+        self, request: Request, work: Work, media_type: str, failed: Callable[[RefusedRequest], bytes]
+    ) -> None:
         """`failed` makes the last piece of an answer that had begun when the work was refused."""
         super().__init__(media_type=media_type, headers={"Cache-Control": "no-store"})
         del self.headers["content-length"]

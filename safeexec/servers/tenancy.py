@@ -14,7 +14,7 @@ from safeexec.cli.doctor import Findings, examine
 from safeexec.servers.grants import Bucket, Grant, Tokens
 from safeexec.servers.metrics import Metrics
 from safeexec.servers.once import Answers
-from safeexec.servers.requests import RETRY_SECONDS, Refused
+from safeexec.servers.requests import RETRY_SECONDS, RefusedRequest
 from safeexec.servers.service import Service
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ GRACE_SECONDS = 5.0
 """How long the work that runs may go on after the server was told to stop."""
 
 
-class Place:
+class SessionPlace:
     """Room for one session in a tenant's quotas, until it is given back."""
 
     def __init__(self, tenant: Tenant, memory_mb: int) -> None:
@@ -53,10 +53,10 @@ class Rooms:
     """The places of the sessions that clients hold by an id."""
 
     def __init__(self) -> None:
-        self._rooms: dict[str, tuple[Place, float]] = {}
+        self._rooms: dict[str, tuple[SessionPlace, float]] = {}
 
     @contextmanager
-    def filled(self, places: list[Place]) -> Iterator[Callable[[list[str]], None]]:
+    def filled(self, places: list[SessionPlace]) -> Iterator[Callable[[list[str]], None]]:
         """Places that become those of the sessions that are told; given back where none are."""
 
         def hold(identities: list[str]) -> None:
@@ -90,7 +90,7 @@ class Tenant:
         self.service = Service(first, others, spare=SPARE)
         self.metrics = metrics
         self.answers = Answers()
-        self.places: set[Place] = set()
+        self.places: set[SessionPlace] = set()
         self.rooms = Rooms()
         self.memory_mb = 0
         """The memory limits of the sessions that are open, together."""
@@ -101,7 +101,7 @@ class Tenant:
         self._waiting = 0
 
     def count_request(self) -> None:
-        """Raises `Refused` when there were too many of late."""
+        """Raises `RefusedRequest` when there were too many of late."""
         if self._requests is not None:
             _have(self._requests, f"{self.grant.requests_per_minute} requests per minute are allowed")
             self._requests.use(1)
@@ -118,39 +118,39 @@ class Tenant:
             self._cpu.use(cpu_seconds)
 
     def check_cpu(self) -> None:
-        """Raises `Refused` when the CPU time of the hour is used up."""
+        """Raises `RefusedRequest` when the CPU time of the hour is used up."""
         if self._cpu is not None:
             _have(self._cpu, f"{self.grant.cpu_seconds_per_hour} CPU seconds per hour are allowed")
 
-    def place(self, policy: Policy, memory_mb: int | None = None) -> Place:
-        """Room for one session more. Raises `Refused` when there is none."""
+    def place(self, policy: Policy, memory_mb: int | None = None) -> SessionPlace:
+        """Room for one session more. Raises `RefusedRequest` when there is none."""
         self.check_cpu()
         needed = policy.limits.memory_mb if memory_mb is None else memory_mb
         if self.grant.sessions is not None and len(self.places) >= self.grant.sessions:
-            raise Refused(
+            raise RefusedRequest(
                 429, f"{self.grant.sessions} sessions are open, as many as are allowed", "Full", RETRY_SECONDS
             )
         if self.grant.memory_mb is not None and self.memory_mb + needed > self.grant.memory_mb:
-            raise Refused(
+            raise RefusedRequest(
                 429,
                 f"a session more may need {needed} MiB, and those that are open may need {self.memory_mb} of the "
                 f"{self.grant.memory_mb} MiB that are allowed",
                 "Full",
                 RETRY_SECONDS,
             )
-        return Place(self, needed)
+        return SessionPlace(self, needed)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until one program more may run. Raises `Refused` when too many wait, or it takes too long."""
+        """Wait until one program more may run. Raises `RefusedRequest` when too many wait, or it takes too long."""
         if self._waiting >= MAX_WAITING:
-            raise Refused(429, f"{MAX_WAITING} programs wait for their turn", "Full", RETRY_SECONDS)
+            raise RefusedRequest(429, f"{MAX_WAITING} programs wait for their turn", "Full", RETRY_SECONDS)
         self._waiting += 1
         try:
             async with asyncio.timeout(QUEUE_SECONDS):
                 await self._turns.acquire()
         except TimeoutError:
-            raise Refused(429, f"no turn came within {QUEUE_SECONDS:g} s", "Full", RETRY_SECONDS) from None
+            raise RefusedRequest(429, f"no turn came within {QUEUE_SECONDS:g} s", "Full", RETRY_SECONDS) from None
         finally:
             self._waiting -= 1
         try:
@@ -172,7 +172,7 @@ def _offered(offers: Service, name: str) -> Policy:
 def _have(bucket: Bucket, rule: str) -> None:
     wait = bucket.wait(monotonic())
     if wait:
-        raise Refused(429, f"{rule}; the next in {wait:.0f} s", "Quota", wait)
+        raise RefusedRequest(429, f"{rule}; the next in {wait:.0f} s", "Quota", wait)
 
 
 class Tenancy:
@@ -226,8 +226,8 @@ class Tenancy:
             gone.cancel()
             task.cancel()
         if self.stopping:
-            raise Refused(503, "the server stops", "Stopping", GRACE_SECONDS)
-        raise Refused(499, "the client left")
+            raise RefusedRequest(503, "the server stops", "Stopping", GRACE_SECONDS)
+        raise RefusedRequest(499, "the client left")
 
 
 async def _gone(request: Request) -> None:
