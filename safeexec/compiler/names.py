@@ -128,6 +128,9 @@ GUARDED: Final = frozenset(
         "_selector",
         "get_stack",
         "print_stack",
+        "enable_load_extension",  # sqlite3: machine code of any file
+        "load_extension",
+        "setconfig",
     }
 )
 """Attribute names that are judged by the object at run time."""
@@ -144,6 +147,9 @@ OWN_ONLY: Final = frozenset(
         "_selector",
         "get_stack",  # asyncio tasks: their frames
         "print_stack",
+        "enable_load_extension",  # sqlite3: machine code of any file
+        "load_extension",
+        "setconfig",
     }
 )
 """Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""

@@ -21,10 +21,10 @@ from typing import NamedTuple
 from safeexec.child.language.sites import JUDGED, READERS
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",
-             "dateutil", "tqdm")  # fmt: skip
+             "dateutil", "tqdm", "yaml")  # fmt: skip
 STANDARD = ("enum", "functools", "typing", "collections", "configparser", "contextlib", "gettext", "json", "pprint",
-            "reprlib", "string", "statistics", "random", "decimal", "fractions", "datetime", "calendar", "warnings",
-            "weakref", "abc", "inspect", "ast")  # fmt: skip
+            "reprlib", "tarfile", "string", "statistics", "random", "decimal", "fractions", "datetime", "calendar",
+            "warnings", "weakref", "abc", "inspect", "ast")  # fmt: skip
 OUTSIDE = frozenset({"tests", "testing", "f2py", "_examples", "_build_utils", "conftest", "setup", "benchmarks",
                      "array_api_compat", "array_api_extra", "distutils", "_pyinstaller", "sphinxext", "cli", "autowrap",
                      "cython_utils", "benchmark"})  # fmt: skip

@@ -63,7 +63,9 @@ _READERS: Final = """
     sympy.polys.polyoptions sympy.polys.polytools sympy.polys.polyutils sympy.polys.ring_series sympy.polys.rings
     sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
-    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect enum string typing
+    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect enum string tarfile typing
+    yaml.constructor yaml.events
+    yaml.tokens
 """
 READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
@@ -75,6 +77,7 @@ JUDGED: Final[dict[str, str]] = {
     "the name comes from a table, a signature or a class of the library's own": """
         PIL.Image:_import_plugin_for_extension PIL.Image:init abc:update_abstractmethods functools:total_ordering
         configparser:ConverterMapping.* configparser:SectionProxy.__init__ gettext:NullTranslations.install
+        tarfile:TarInfo._apply_pax_info
         inspect:_findclass inspect:_finddoc inspect:_signature_get_user_defined_method inspect:isabstract
         pprint:PrettyPrinter._pprint_dataclass matplotlib:_check_versions matplotlib._api:*
         matplotlib._api.deprecation:* matplotlib.inset:InsetIndicator.* matplotlib.backends.backend_mixed:*
@@ -113,6 +116,7 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.computation.ops:BinOp.evaluate
     """,
     "no facade gives it, and no state may name it": """
+        yaml.constructor:FullConstructor.*
         PIL.ImageMath:unsafe_eval PIL.features:* inspect:_main inspect:classify_class_attrs inspect:getmodule
         matplotlib.backends._backend_gtk:* matplotlib.backends._backend_tk:* matplotlib.backends.backend_gtk3:*
         matplotlib.backends.backend_gtk4:* matplotlib.backends.backend_qt:* matplotlib.backends.backend_webagg:*

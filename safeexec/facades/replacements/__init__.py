@@ -39,6 +39,7 @@ _FILES = {
     "numpy": "arrays",
     "os": "environment",
     "tqdm": "progress",
+    "yaml": "markup",
 }
 
 

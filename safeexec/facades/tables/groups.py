@@ -30,6 +30,7 @@ GROUPS = {
         "quopri uuid secrets urllib xml pickle"
     ),
     "time": "datetime time calendar zoneinfo timeit",
+    "storage": "sqlite3 yaml",
     "tests": "doctest token tokenize unittest",
     "concurrency": "asyncio threading concurrent",
     "runtime": "sys warnings traceback logging argparse errno http",
@@ -71,7 +72,7 @@ REFUSED_MODULES = _spread(
         "gc dis opcode symtable tracemalloc linecache": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
-        "sqlite3 fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,
+        "fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,
         "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
     }
 )

@@ -226,7 +226,7 @@ MODULES: dict[str, Advice] = {
         ("polars", "dask", "dask.dataframe", "modin", "modin.pandas", "vaex", "pyspark", "cudf", "pandas"), _FRAMES
     ),
     **dict.fromkeys(("openpyxl", "xlrd", "xlsxwriter", "xlwt"), _SPREADSHEET),
-    **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "yaml", "ruamel.yaml"), _JSON),
+    **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "ruamel.yaml"), _JSON),
     **dict.fromkeys(
         (
             "arrow",
@@ -325,7 +325,7 @@ MODULES: dict[str, Advice] = {
     ),
     **dict.fromkeys(("cv2", "skimage", "imageio", "Image", "wand", "pillow", "PIL"), _PICTURES),
     **dict.fromkeys(
-        ("sqlite3", "psycopg2", "psycopg", "pymysql", "MySQLdb", "sqlalchemy", "duckdb", "pymongo", "redis", "dbm"),
+        ("psycopg2", "psycopg", "pymysql", "MySQLdb", "sqlalchemy", "duckdb", "pymongo", "redis", "dbm"),
         _DATABASE,
     ),
     **dict.fromkeys(("bs4", "lxml", "lxml.html", "lxml.etree", "html5lib", "pyquery"), _MARKUP),

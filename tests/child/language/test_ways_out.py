@@ -188,7 +188,40 @@ TEXT_BECOMES_A_NAME = [
     ),
 ]
 
-WAYS = [*STORES_INTO_FACADES, *WHAT_COMES_BACK, *ROUTES_TO_FRAMES, *TEXT_BECOMES_A_NAME]
+DATABASES_AND_DOCUMENTS = [
+    Way(
+        "a database loads machine code",
+        "OperationalError: not authorized",
+        "import sqlite3\nsqlite3.connect(':memory:').execute(\"select load_extension('x')\")",
+        "data-analysis",
+    ),
+    Way(
+        "a connection allows it",
+        "AttributeError",
+        "import sqlite3\ngetattr(sqlite3.connect(':memory:'), 'enable_load' + '_extension')(True)",
+        "data-analysis",
+    ),
+    Way(
+        "a database outside is attached",
+        "unable to open database",
+        "import sqlite3\nsqlite3.connect(':memory:').execute(\"attach '/etc/passwd' as p\")",
+        "data-analysis",
+    ),
+    Way(
+        "a tag of yaml is a function",
+        "could not determine a constructor",
+        "import yaml\nyaml.load('!!python/name:os.system', Loader=yaml.FullLoader)",
+        "data-analysis",
+    ),
+    Way(
+        "a loader of yaml is another class",
+        "it makes any object that the text names",
+        "import yaml\nyaml.load('1', Loader=type('L', (), {}))",
+        "data-analysis",
+    ),
+]
+
+WAYS = [*STORES_INTO_FACADES, *WHAT_COMES_BACK, *ROUTES_TO_FRAMES, *TEXT_BECOMES_A_NAME, *DATABASES_AND_DOCUMENTS]
 
 
 @pytest.fixture(scope="module")
