@@ -173,7 +173,10 @@ def test_the_outermost_folders_use_public_names_only(package: str) -> None:
 
 @pytest.mark.parametrize("package", ["child", "zygote", "protocol", "compiler", "facades", "hints", "linux"])
 def test_yaml_never_reaches_the_child(package: str) -> None:
+    """But for what guest code gets when it imports yaml itself."""
     for path in modules(package):
+        if path.match("facades/replacements/markup.py"):
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -47,6 +47,7 @@ NOT_IN_EVERY_VERSION = {
     "queue": "ShutDown",
     "random": "binomialvariate",
     "re": "PatternError",
+    "sqlite3": "LEGACY_TRANSACTION_CONTROL version version_info",
     "statistics": "kde kde_random",
     "sys": "getunicodeinternedsize",
     "token": (
