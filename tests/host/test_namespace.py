@@ -191,3 +191,15 @@ def test_a_query_tells_which_name_it_bound(session: Session) -> None:
     assert (first.changes.created, first.changes.descriptions) == (("totals",), {"totals": "DataFrame 1x1"})
     assert session.sql("select 1 as one", name="totals").changes.changed == ("totals",)
     assert session.run("int(totals['one'][0])").value == 1
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("pandas", "duckdb")
+@pytest.mark.parametrize("name", ["_getattr_", "_write_", "_match_class_"])
+def test_no_variable_may_be_called_like_a_guard(session: Session, name: str) -> None:
+    """Compiled code looks guards up by these names, as builtins are."""
+    with pytest.raises(KeyError, match="belongs to the sandbox"):
+        session.set(name, 1)
+    assert not session.sql("select 1 as one", name=name).ok
+    assert session.run(f"globals()[{name!r}] = 1").error.type == "KeyError"
+    assert session.run("class A: x = 1\nA.__dict__['x']").value == 1

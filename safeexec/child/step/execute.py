@@ -185,6 +185,8 @@ class Guest:
 
         self.streams.begin()
         try:
+            if request.name in self.hidden:
+                raise NameError(f"{request.name!r} belongs to the sandbox")
             workspace = "." if self.language.plan.workspace != "none" else None
             frame = sql(request.query.decode("utf-8", "surrogatepass"), self.namespace, workspace)
             changes = None
