@@ -61,7 +61,7 @@ _HOME = {
     "safeexec.protocol.values": "Opaque",
     "safeexec.remote.connect": "async_connect connect",
     "safeexec.results": "Changes Display ErrorInfo FileChange Result ToolCallRecord Usage Variable",
-    "safeexec.servers.ipython": "load_ipython_extension",
+    "safeexec.servers.jupyter.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 _RENAMED = {"machine_protection": ("safeexec.host.startup.confinement", "describe")}

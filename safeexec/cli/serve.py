@@ -60,13 +60,13 @@ def main(options: argparse.Namespace) -> int:
 
 def _over_http(offers: Service, options: argparse.Namespace) -> int:
     try:
-        from safeexec.servers.app import Ages, application
+        from safeexec.servers.http.app import Ages, application
         from safeexec.servers.running import serve
     except ImportError as error:
         raise SandboxError(f"{NEEDS} ({error})") from None
     from safeexec.servers.access import hosts_for, is_loopback, listen, token_of
-    from safeexec.servers.grants import Grant, read_tenants
-    from safeexec.servers.tenancy import Tenancy
+    from safeexec.servers.http.grants import Grant, read_tenants
+    from safeexec.servers.http.tenancy import Tenancy
 
     if options.token_file is not None:
         grants, token = read_tenants(options.token_file), "(in-the-token-file)"

@@ -317,7 +317,7 @@ class RemoteSessionCore:
         return _mechanisms(drive(self._ask("protection")))
 
     def self_test(self) -> Core[list[Mechanism]]:
-        """The server has tried what can be tried."""
+        """Nothing can be tried from here: `protection` is what the server tells."""
         yield from ()
         return []
 

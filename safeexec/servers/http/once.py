@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from safeexec.servers.requests import RefusedRequest
+from safeexec.servers.http.requests import RefusedRequest
 
 MAX_IDS = 10_000
 """Ids of one tenant that are remembered."""

@@ -18,8 +18,8 @@ from ipykernel.kernelapp import IPKernelApp
 from ipykernel.kernelbase import Kernel
 
 from safeexec import SandboxError, __version__
-from safeexec.servers import introspection
-from safeexec.servers.notebook import MAGICS, Notebook, refused
+from safeexec.servers.jupyter import introspection
+from safeexec.servers.jupyter.notebook import MAGICS, Notebook, refused
 
 T = TypeVar("T")
 POLL_MILLISECONDS = 50

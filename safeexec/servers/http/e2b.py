@@ -20,11 +20,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSession, WorkspaceError
-from safeexec.servers.boxes import Box, Boxes, NewSandbox, Seconds
-from safeexec.servers.cells import as_error, as_result, shown
-from safeexec.servers.requests import RefusedRequest, answer, body_of, read, takes
-from safeexec.servers.streaming import Put, Streamed, line
-from safeexec.servers.tenancy import Tenant
+from safeexec.servers.http.boxes import Box, Boxes, NewSandbox, Seconds
+from safeexec.servers.http.cells import as_error, as_result, shown
+from safeexec.servers.http.requests import RefusedRequest, answer, body_of, read, takes
+from safeexec.servers.http.streaming import Put, Streamed, line
+from safeexec.servers.http.tenancy import Tenant
 from safeexec.untrusted.forms import files_of
 
 HOME = "/home/user"

@@ -20,9 +20,9 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from safeexec import AsyncSession, SandboxError
-from safeexec.servers.grants import Tokens
-from safeexec.servers.requests import RETRY_SECONDS, RefusedRequest
-from safeexec.servers.tenancy import SessionPlace, Tenant
+from safeexec.servers.http.grants import Tokens
+from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
+from safeexec.servers.http.tenancy import SessionPlace, Tenant
 
 ENVD_VERSION = "0.5.8"
 """Of E2B's own daemon: what its SDKs may ask for."""

@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 
-from safeexec.servers import e2b, judge, openapi, sessions
 from safeexec.servers.access import Hosts, given_tokens, same_origin
-from safeexec.servers.boxes import Boxes
-from safeexec.servers.requests import RefusedRequest, answer, refused
-from safeexec.servers.tenancy import Tenancy
+from safeexec.servers.http import e2b, judge, openapi, sessions
+from safeexec.servers.http.boxes import Boxes
+from safeexec.servers.http.requests import RefusedRequest, answer, refused
+from safeexec.servers.http.tenancy import Tenancy
 from safeexec.text import printable, short_repr
 
 Scope = MutableMapping[str, Any]

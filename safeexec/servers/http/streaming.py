@@ -10,8 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from safeexec.servers.requests import RefusedRequest, refused
-from safeexec.servers.tenancy import Tenancy
+from safeexec.servers.http.requests import RefusedRequest, refused
+from safeexec.servers.http.tenancy import Tenancy
 
 Put = Callable[[bytes], None]
 Work = Callable[[Put], Awaitable[None]]

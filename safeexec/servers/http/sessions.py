@@ -16,11 +16,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import SandboxError
+from safeexec.servers.http.requests import RefusedRequest, answer, body_of, refused
+from safeexec.servers.http.streaming import Put, Streamed, event
+from safeexec.servers.http.tenancy import SessionPlace, Tenancy, Tenant
 from safeexec.servers.methods import METHOD, METHODS, Method
-from safeexec.servers.requests import RefusedRequest, answer, body_of, refused
 from safeexec.servers.service import BadCall, Tell
-from safeexec.servers.streaming import Put, Streamed, event
-from safeexec.servers.tenancy import SessionPlace, Tenancy, Tenant
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:

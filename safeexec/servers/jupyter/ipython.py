@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from safeexec.servers.notebook import MAGICS, Notebook
+from safeexec.servers.jupyter.notebook import MAGICS, Notebook
 
 DEFAULT_POLICY = "data-analysis"
 

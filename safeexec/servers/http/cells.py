@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from safeexec import Result
-from safeexec.servers.requests import to_base64
+from safeexec.servers.http.requests import to_base64
 from safeexec.untrusted.json_text import loads
 
 E2B_NAMES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from safeexec.servers.notebook import Notebook
+from safeexec.servers.jupyter.notebook import Notebook
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -15,7 +15,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options, rest = parser.parse_known_args(argv)
     notebook = Notebook(options.policy)
     try:
-        from safeexec.servers.kernel import SafeexecKernel, SafeexecKernelApp  # while the sandbox starts
+        from safeexec.servers.jupyter.kernel import SafeexecKernel, SafeexecKernelApp  # while the sandbox starts
 
         app = SafeexecKernelApp.instance(kernel_class=SafeexecKernel, outstream_class=None)
         app.initialize(rest)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from safeexec import AsyncSandbox, Policy, PolicyError, Result
 from safeexec.cli.doctor import Findings, examine
-from safeexec.servers.grants import Bucket, Grant, Tokens
-from safeexec.servers.metrics import Metrics
-from safeexec.servers.once import Answers
-from safeexec.servers.requests import RETRY_SECONDS, RefusedRequest
+from safeexec.servers.http.grants import Bucket, Grant, Tokens
+from safeexec.servers.http.metrics import Metrics
+from safeexec.servers.http.once import Answers
+from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
 from safeexec.servers.service import Service
 
 if TYPE_CHECKING:

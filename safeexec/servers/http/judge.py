@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSandbox, AsyncSession, Result, SandboxError, WorkspaceError
-from safeexec.servers.cells import as_execution, data_of, shown, traceback_of
-from safeexec.servers.requests import RefusedRequest, answer, from_base64, read, takes, to_base64
-from safeexec.servers.tenancy import Tenancy, Tenant
+from safeexec.servers.http.cells import as_execution, data_of, shown, traceback_of
+from safeexec.servers.http.requests import RefusedRequest, answer, from_base64, read, takes, to_base64
+from safeexec.servers.http.tenancy import Tenancy, Tenant
 
 Files = dict[str, str | None]
 """Names in the workspace → contents in base64."""

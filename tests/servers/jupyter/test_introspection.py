@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from safeexec import Sandbox, Session
-from safeexec.servers.introspection import complete, evaluate, inspect, is_complete
+from safeexec.servers.jupyter.introspection import complete, evaluate, inspect, is_complete
 
 SETUP = """\
 import math

@@ -8,7 +8,7 @@ from time import monotonic
 
 import pytest
 
-from safeexec.servers.notebook import MAX_BARS, Notebook, _StepOutput, split
+from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, _StepOutput, split
 from tests.footprint import pause
 
 

@@ -11,7 +11,7 @@ import msgspec
 from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
-from safeexec.servers.sessions import MAX_ID
+from safeexec.servers.http.sessions import MAX_ID
 
 REFERENCE = "#/components/schemas/{name}"
 ERROR = {

@@ -1,0 +1,1 @@
+"""The kernel of notebooks, and `%%safeexec` in an ordinary one."""
