@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,6 +157,13 @@ def test_what_lies_below_the_public_policy_does_not_import_it(package: str) -> N
 def test_every_folder_has_its_place() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"policies"}
     assert folders <= set(MAY_IMPORT) | FACES
+
+
+def test_every_folder_is_installed() -> None:
+    written = configparser.ConfigParser()
+    written.read(ROOT.parent / "setup.cfg", encoding="utf-8")
+    packages = set(written["options"]["packages"].split())
+    assert {".".join(path.parent.relative_to(ROOT.parent).parts) for path in ROOT.rglob("__init__.py")} <= packages
 
 
 @pytest.mark.parametrize("package", sorted(FACES))
