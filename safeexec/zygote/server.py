@@ -16,7 +16,7 @@ import msgspec
 from safeexec.child.process.link import Link, packed
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
-from safeexec.child.step.violations import make_catchable
+from safeexec.child.step.violations import make_catchable, refuse_programs
 from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.linux import notify
 from safeexec.linux.fork import fork
@@ -184,5 +184,7 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     kept = (link.fileno(),) if image is None else (link.fileno(), image.library.fd, image.library.bell)
     lockdown = Lockdown.prepare(configure.child, kept)
     refusals.watch(configure.child)
+    if not configure.limits.processes:
+        refuse_programs()
     preload.finish(server)
     return Zygote(link, server, lockdown, command, configure.seed, image), [*mechanisms, *lockdown.mechanisms]

@@ -12,10 +12,10 @@ import errno
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from safeexec.syscalls import NAMING_BASE
-from safeexec.syscalls.numbers import names
+from safeexec.syscalls.numbers import names, numbers
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
@@ -26,6 +26,7 @@ __all__ = [
     "in_workspace",
     "is_out_of_memory",
     "make_catchable",
+    "refuse_programs",
     "remember_refused",
     "remember_workspace",
     "rule_of",
@@ -62,6 +63,7 @@ _SPOKEN = {
     "openat": "open",
     "newfstatat": "stat",
     "clone": "fork",
+    "vfork": "fork",
     "unlinkat": "remove",
     "mkdirat": "mkdir",
     "mknodat": "mkfifo",
@@ -102,6 +104,24 @@ def make_catchable() -> None:
         if place > 0 and int.from_bytes(kind, sys.byteorder) == id(dict):
             table: Any = ctypes.cast(address, ctypes.py_object).value
             table.update(dict.fromkeys(range(NAMING_BASE, NAMING_BASE + _CALLS), PermissionError))
+
+
+def refuse_programs() -> None:
+    """Let `subprocess` fail with an error that programs catch, where no process may be started.
+
+    A courtesy to libraries that ask the machine about itself (`platform.processor`, matplotlib's list of fonts) and do
+    without an answer: a fork that reaches the kernel waits there, and ends the step.
+    """
+    import _posixsubprocess
+
+    number = numbers().get("vfork", numbers()["clone"])
+
+    def fork_exec(*_: object) -> NoReturn:
+        raise OSError(NAMING_BASE + number, "no program can be started")
+
+    _posixsubprocess.fork_exec = fork_exec  # type: ignore[assignment]
+    if (loaded := sys.modules.get("subprocess")) is not None:
+        loaded._fork_exec = fork_exec  # type: ignore[attr-defined]
 
 
 _WORD: Final = ctypes.sizeof(ctypes.c_void_p)

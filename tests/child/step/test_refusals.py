@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from safeexec import Result
+from safeexec import Result, Session
 
 Run = Callable[..., Result]
 
@@ -124,3 +124,17 @@ def test_what_the_kernel_did_not_refuse_is_an_error(run: Run, source: str) -> No
 def test_what_is_imported_late_leaves_no_byte_code(run: Run) -> None:
     """It would be refused, and listed, wherever a library is used for the first time."""
     assert run("import sys\nsys.dont_write_bytecode").value is True
+
+
+@pytest.mark.profile("confined-python")
+def test_a_library_that_asks_another_program_does_without(session: Session) -> None:
+    """`platform`, `uuid`, matplotlib's list of fonts: they catch an error. A fork in the kernel would end the step."""
+    session.run("import platform, subprocess, uuid\nplatform.processor(), uuid.getnode()").check()
+    caught = session.run("try:\n    subprocess.run(['ls'])\nexcept PermissionError as error:\n    print('caught')")
+    assert (caught.outcome, caught.stdout, caught.state) == ("ok", "caught\n", "kept")
+    refused = session.run("subprocess.run(['ls'])")
+    assert (refused.outcome, refused.state) == ("violation", "kept")
+    assert refused.error is not None and refused.error.message.startswith("fork() is refused by ")
+    assert refused.error.hint == "No other program can be started: do it in Python."
+    forked = session.run("import os\nos.fork()")
+    assert (forked.outcome, forked.state) == ("violation", "restored"), "the kernel holds what goes around it"
