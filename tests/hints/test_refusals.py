@@ -39,7 +39,7 @@ NOTHING = LanguagePlan()
         ("module", "requests", RICH, "`fetch_page(...)`"),
         ("module", "urllib.request", SMALL, "no network"),
         ("module", "subprocess", SMALL, "processes"),
-        ("module", "pickle", SMALL, "stay alive"),
+        ("module", "shelve", SMALL, "stay alive"),
         ("module", "sys", SMALL, "ends by itself"),
         ("module", "seaborn", RICH, "matplotlib.pyplot"),
         ("module", "polars", RICH, "import pandas"),

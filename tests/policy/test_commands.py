@@ -119,7 +119,7 @@ def test_why(capsys):
 
 
 def test_why_as_json(capsys):
-    _, out, _ = run(capsys, "policy", "why", "compile", "--json")
+    _, out, _ = run(capsys, "policy", "why", "breakpoint", "--json")
     (answer,) = json.loads(out)
     assert (answer["kind"], answer["allowed"]) == ("builtin", False)
 

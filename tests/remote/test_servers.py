@@ -114,9 +114,10 @@ def test_events_that_are_none_are_errors_too(content: Any) -> None:
 
 
 def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None:
+    before = set(psutil.Process().children())
     sandbox = connect(command=command())
     session = sandbox.session()
-    (server,) = psutil.Process().children()
+    (server,) = set(psutil.Process().children()) - before
     family = [server, *server.children(recursive=True)]
     killer = threading.Timer(0.2, server.send_signal, [signal.SIGKILL])
     killer.start()
@@ -131,6 +132,7 @@ def test_a_server_that_dies_is_told_at_once_and_another_can_be_reached() -> None
 
 
 def test_closing_it_stops_what_still_runs() -> None:
+    before = set(psutil.Process().children(recursive=True))
     sandbox = connect(command=command())
     session = sandbox.session()
     failed: list[BaseException] = []
@@ -145,15 +147,16 @@ def test_closing_it_stops_what_still_runs() -> None:
     running.start()
     while not session._core._sandbox._wire._calls._asked:  # type: ignore[attr-defined]
         pause()
-    family = psutil.Process().children(recursive=True)
+    family = set(psutil.Process().children(recursive=True)) - before
     sandbox.close()
     running.join()
     assert len(failed) == 1 and not psutil.wait_procs(family, timeout=60)[1]
 
 
 def test_one_that_nobody_holds_any_more_ends() -> None:
+    before = set(psutil.Process().children())
     connect(command=command()).run("1")
-    assert not psutil.wait_procs(psutil.Process().children(), timeout=60)[1]
+    assert not psutil.wait_procs(set(psutil.Process().children()) - before, timeout=60)[1]
 
 
 def test_a_program_that_ends_without_a_word_leaves_nothing() -> None:

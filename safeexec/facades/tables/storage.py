@@ -69,6 +69,7 @@ TABLES = {
         refuse={
             "CFullLoader CLoader CUnsafeLoader Loader unsafe_load unsafe_load_all UnsafeLoader": PICKLE,
             "BaseDumper CBaseDumper CBaseLoader CDumper full_load_all YAMLObject YAMLObjectMetaclass": INTERNAL,
+            "warnings": INTERNAL,
         },
         internal="""
             add_implicit_resolver add_multi_constructor add_multi_representer add_path_resolver AliasEvent AliasToken

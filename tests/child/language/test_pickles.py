@@ -62,6 +62,7 @@ def test_plain_data_crosses_from_any_python(sandbox_for: Callable[[str], Sandbox
 
 
 def test_a_data_frame_comes_back(sandbox_for: Callable[[str], Sandbox]) -> None:
+    pytest.importorskip("pandas")
     source = (
         "import pandas as pd, numpy as np, pickle\n"
         "frame = pd.DataFrame({'a': [1, 2], 'b': ['x', None], 'c': pd.to_datetime(['2020', '2021'])})\n"

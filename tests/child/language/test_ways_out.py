@@ -203,7 +203,7 @@ DATABASES_AND_DOCUMENTS = [
     ),
     Way(
         "a database outside is attached",
-        "unable to open database",
+        "/etc/passwd",  # in the words of sqlite, or of the kernel's refusal
         "import sqlite3\nsqlite3.connect(':memory:').execute(\"attach '/etc/passwd' as p\")",
         "data-analysis",
     ),
