@@ -119,7 +119,7 @@ def refuse_programs() -> None:
     def fork_exec(*_: object) -> NoReturn:
         raise OSError(NAMING_BASE + number, "no program can be started")
 
-    _posixsubprocess.fork_exec = fork_exec  # type: ignore[assignment]
+    _posixsubprocess.fork_exec = fork_exec
     if (loaded := sys.modules.get("subprocess")) is not None:
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]
 
