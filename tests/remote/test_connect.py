@@ -293,6 +293,7 @@ def test_it_opens_again_after_it_was_closed(door: Doors) -> None:
 OFFLINE = [one for one in programs() if not one.needs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_the_public_programs_come_to_the_same(part: int, sandbox_for: Callable[[str], Sandbox]) -> None:
     """Step by step what the stored outcomes say; else what they come to here."""
