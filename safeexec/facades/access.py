@@ -9,12 +9,17 @@ lists. A package above an allowed module is importable, and then holds only the 
 
 from __future__ import annotations
 
+import sys
 from typing import NamedTuple
 
 from safeexec.facades import tables
-from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, Tag
+from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNDERSCORE, Tag
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
+UNREVIEWED_COST = (
+    "nobody has reviewed it: whatever its functions open, run or import is in reach of guest code, as far as the "
+    "kernel lets it"
+)
 _NOT_LISTED = "the policy does not list it"
 _BY_POLICY = "the policy takes it away"
 _ONLY_NAMES = "the policy lists other names of this module"
@@ -75,6 +80,12 @@ def _written(module: str, plan: LanguagePlan) -> str:
     return plan.rules.get("imports", "")
 
 
+def is_unreviewed(module: str, plan: LanguagePlan) -> bool:
+    """Does the plan open this module although nobody has reviewed it (`danger_allow_modules`)?"""
+    grant = _grant(module, plan)
+    return grant is not None and grant.entry.unreviewed and not grant.passage
+
+
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """May guest code import this module (a dotted name)?"""
     grant = _grant(module, plan)
@@ -84,6 +95,10 @@ def module_access(module: str, plan: LanguagePlan) -> Access:
         if tables.table(module) is not None or not reason.tag:
             return Access(False, _NOT_LISTED, rule)
         return Access(False, f"{_NOT_LISTED}, and {reason.text}", rule, reason.tag)
+    if is_unreviewed(module, plan):
+        if any(part[:1] == "_" for part in module.split(".")):
+            return Access(False, UNDERSCORE.text, grant.entry.rule or rule)
+        return Access(True, UNREVIEWED_COST, grant.entry.rule or rule)
     if not grant.passage and tables.table(module) is None and not tables.submodules(module):
         reason = tables.module_reason(module)
         return Access(False, reason.text, grant.entry.rule or rule, reason.tag)
@@ -99,6 +114,8 @@ def name_access(module: str, name: str, plan: LanguagePlan) -> Access:
     if submodule is not None:
         return module_access(submodule, plan)
     grant = _grant(module, plan)
+    if is_unreviewed(module, plan):
+        return Access(True, whole.reason, whole.rule) if name[:1] != "_" else Access(False, UNDERSCORE.text, whole.rule)
     verdict = tables.judge(module, name)
     if not verdict.allowed:
         return Access(False, verdict.reason, whole.rule, verdict.tag)
@@ -125,9 +142,14 @@ def _taken(module: str, grant: _Grant, plan: LanguagePlan) -> frozenset[str]:
 
 
 def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
-    """The reviewed names of a module that this plan opens, submodules not included; also names of other versions."""
+    """The reviewed names of a module that this plan opens, submodules not included; also names of other versions.
+
+    Of a module that nobody has reviewed its public names, once it is imported.
+    """
     reviewed = tables.table(module)
     grant = _grant(module, plan)
+    if is_unreviewed(module, plan):
+        return _own_names(module)
     if reviewed is None or grant is None or grant.passage:
         return frozenset()
     names = set(reviewed.allowed)
@@ -143,4 +165,29 @@ def allowed_names(module: str, plan: LanguagePlan) -> frozenset[str]:
 
 def allowed_submodules(module: str, plan: LanguagePlan) -> dict[str, str]:
     """The attributes of a module that are modules which this plan opens → their dotted names."""
+    if is_unreviewed(module, plan):
+        return _loaded_below(module)
     return {name: dotted for name, dotted in tables.submodules(module).items() if module_access(dotted, plan).allowed}
+
+
+def _own_names(module: str) -> frozenset[str]:
+    """The public names of an unreviewed module that is imported: what it lists, or has defined. What it has imported
+    from elsewhere for itself is none of its own.
+    """
+    found = vars(sys.modules[module]) if module in sys.modules else {}
+    listed = found.get("__all__", ())
+    top = module.partition(".")[0]
+    own = {name for name, value in found.items() if _defined_in(value, top)}
+    return frozenset(name for name in own.union(listed) if type(name) is str and name[:1] != "_")
+
+
+def _defined_in(value: object, top: str) -> bool:
+    home = getattr(value, "__module__", None)
+    return home is None or (type(home) is str and home.partition(".")[0] == top)
+
+
+def _loaded_below(module: str) -> dict[str, str]:
+    """The submodules of an unreviewed package that have been imported. Other modules that it holds are not its own."""
+    prefix = module + "."
+    names = [name for name in list(sys.modules) if name.startswith(prefix) and "." not in name[len(prefix) :]]
+    return {name[len(prefix) :]: name for name in names if name[len(prefix)] != "_"}

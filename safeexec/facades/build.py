@@ -207,10 +207,22 @@ def _require(leaf: Facade, module: str, item: str, plan: LanguagePlan) -> None:
     """
     if not hasattr(leaf, item):
         submodule = access.allowed_submodules(module, plan).get(item)
+        if submodule is None and access.is_unreviewed(module, plan) and item[:1] != "_" and _is_found(module, item):
+            submodule = f"{module}.{item}"
         if submodule is not None:
             facade(submodule, plan)
         if not hasattr(leaf, item):
             raise _no_such_name(leaf, module, item, plan)
+
+
+def _is_found(module: str, item: str) -> bool:
+    """Is there a submodule of this name that has not been imported?"""
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(f"{module}.{item}") is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _no_such_name(leaf: Facade, module: str, item: str, plan: LanguagePlan) -> ImportError:
@@ -286,6 +298,8 @@ def _resolver(
     def resolve(attribute: str) -> Any:
         if attribute in children and hasattr(real, attribute):
             return facade(children[attribute], plan)
+        if access.is_unreviewed(name, plan) and (below := access.allowed_submodules(name, plan).get(attribute)):
+            return facade(below, plan)  # it has been imported since
         if attribute in later and attribute not in children and hasattr(real, attribute):
             value = getattr(real, attribute)
             if not isinstance(value, ModuleType):

@@ -17,7 +17,8 @@ def limit_hint(
     wall_seconds: float | None = None,
     source_line: str = "",
 ) -> str | None:
-    """What to change after `outcome` (a word of `Result.outcome`); None for outcomes that are not limits.
+    """What to change after `outcome` (a word of `Result.outcome`, or the setting that was broken); None for outcomes that
+    are not limits.
 
     `wall_seconds` is the deadline the step had; `source_line` is the line it was stopped in, if known.
     """
@@ -28,7 +29,7 @@ def limit_hint(
         limit = f"the limit of {limits.cpu_seconds} s of CPU time" if limits else "its limit of CPU time"
         return f"The step used more than {limit}: {_cause(source_line)}"
     if outcome == "memory":
-        limit = f"the limit of {_bytes(limits.memory_bytes)}" if limits else "the memory limit"
+        limit = f"the limit of {_bytes(limits.memory_bytes)}" if limits else "its limit"
         return f"The step needed more memory than {limit}: use smaller data, work in parts, prefer generators to lists, and `del` what is no longer needed."
     if outcome == "output":
         limit = f"the limit of {_bytes(limits.output_bytes)}" if limits else "the limit"
@@ -37,6 +38,8 @@ def limit_hint(
 
 
 _FIXED = {
+    "limits.workspace_mb": "The files of the step took more room than the workspace has: write less, in a more compact form, or remove what is no longer needed before you write more.",
+    "limits.workspace_files": "The step made more files than the workspace may hold: put the data into one file or a few.",
     "crashed": "The process ended (a crash in compiled code, or recursion that went too deep); the state before the step is back: try smaller data or a loop instead of recursion.",
     "cancelled": "The step was stopped from outside; the state before the step is back, and it can be run again.",
 }

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from safeexec.facades.access import allowed_names, allowed_submodules, module_access, name_access
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -55,8 +57,6 @@ def importable(module: str, plan: LanguagePlan) -> bool:
         return False
     if plan.mode == "python" or module in plan.imports:
         return True
-    from safeexec.facades.access import module_access
-
     return "." in module and module_access(module, plan).allowed
 
 
@@ -69,8 +69,6 @@ def provides(path: str, plan: LanguagePlan) -> bool:
     module, _, name = path.rpartition(".")
     allowed = plan.imports.get(module)
     if allowed is None:
-        from safeexec.facades.access import name_access
-
         return "." in module and name_access(module, name, plan).allowed
     if path in plan.refused_attributes:
         return False
@@ -81,8 +79,6 @@ def provided(module: str, names: Iterable[str], plan: LanguagePlan) -> list[str]
     """Those of `names` that guest code may use of `module`."""
     if plan.mode == "python":
         return list(names)
-    from safeexec.facades.access import allowed_names, allowed_submodules
-
     offered = allowed_names(module, plan) | allowed_submodules(module, plan).keys()
     return [name for name in names if name in offered]
 

@@ -19,12 +19,13 @@ Two properties hold for whatever text is evaluated:
 
 `grammar` checks and rewrites the tree by the `kinds` of its values, `compile` makes functions of it, `quick` evaluates
 an expression that is seen for the first time; `operators`, `functions` (with `containers` and `numeric`),
-`subscripts`, `text` and `exact` are the guards, `costs` the accounts.
+`subscripts`, `text` and `exact` are the guards, `costs` what values weigh, `fuel` the accounts.
 """
 
 from __future__ import annotations
 
 from safeexec.inline.compile import Expression, parse
+from safeexec.inline.functions import CONSTANTS
 from safeexec.inline.quick import Unfinished, walk
 
 TYPE_CHECKING = False  # what `typing` would say, without importing it: 2 ms
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 1_000_000
 """Units of work of one evaluation, about 0.1 s at the worst."""
+NUMBERS = CONSTANTS["math"].keys()
 CACHED = 512
 """Expressions that `evaluate` remembers."""
 
-_seen: dict[tuple[str, int], Expression | None] = {}
+_seen: dict[tuple[str, int, str], Expression | None] = {}
 
 
 def evaluate(
@@ -45,24 +47,33 @@ def evaluate(
     names: Names | None = None,
     *,
     policy: str | Policy = "expression",
-    functions: Functions | None = None,
+    functions: Functions | str | None = None,
     max_steps: int = MAX_STEPS,
 ) -> object:
     """The value of an expression over the given names, computed in this process.
 
     Names hold numbers, strings, None, lists, tuples, dicts, sets, ranges, Decimals, Fractions, dates and times, of
     exactly these types. `functions` are further functions that the expression may call; they see its values as
-    arguments, their results must be values of these types, and what they cost is the caller's affair. `max_steps`
+    arguments, their results must be values of these types, and what they cost is the caller's affair. Or they are
+    ``"mathematics"``: then those of `math` have their bare names (`sqrt(2) * sin(pi / 4)`), take complex numbers too,
+    `pi`, `e`, `tau`, `inf` and `nan` are there unless `names` has them, and `2 ^ 10` is refused. `max_steps`
     bounds the work. A policy may allow less than the profile `expression`: the functions that it leaves out are
-    refused.
+    refused. One with ``language: {functions: mathematics}`` gives those of mathematics by itself.
 
     Raises `ExpressionError` (a ValueError) with column and caret, for what is refused before or while it runs and for
     what fails; the exception that Python raised, say a ZeroDivisionError, is its `__cause__`. Raises `PolicyError` for
     a policy that allows more than expressions: such code belongs in a `Sandbox`.
     """
+    if functions == "mathematics" and policy == "expression" and not (names and NUMBERS & names.keys()):
+        known = _seen.get(key := (expression, max_steps, functions))
+        if known is None:
+            if len(_seen) >= CACHED:
+                _seen.clear()
+            known = _seen[key] = Expression(expression, functions, max_steps, frozenset(), names)
+        return known(names)
     if functions or policy != "expression":
-        return Expression(expression, functions, max_steps, _withheld(policy), names)(names)
-    key = (expression, max_steps)
+        return _permitted(expression, functions, max_steps, policy, names)(names)
+    key = (expression, max_steps, "")
     compiled = _seen.get(key)
     if compiled is None:
         if key not in _seen:
@@ -88,19 +99,22 @@ def compile_expression(
     expression: str,
     *,
     policy: str | Policy = "expression",
-    functions: Functions | None = None,
+    functions: Functions | str | None = None,
     max_steps: int = MAX_STEPS,
 ) -> Expression:
     """The expression as a callable of the names: `compile_expression("2 * x")({"x": 4})`; else as `evaluate`."""
-    return Expression(expression, functions, max_steps, _withheld(policy))
+    return _permitted(expression, functions, max_steps, policy)
 
 
-def _withheld(policy: str | Policy) -> frozenset[str]:
+def _permitted(
+    expression: str, functions: Functions | str | None, max_steps: int, policy: str | Policy, names: Names | None = None
+) -> Expression:
     if policy == "expression":
-        return frozenset()
-    from safeexec.inline.permit import withheld  # loads the policy package, and with it YAML
+        return Expression(expression, functions, max_steps, frozenset(), names)
+    from safeexec.inline.permit import permitted  # loads the policy package, and with it YAML
 
-    return withheld(policy)
+    withheld, mathematics = permitted(policy)
+    return Expression(expression, functions, max_steps, withheld, names, mathematics)
 
 
 __all__ = ["MAX_STEPS", "Expression", "compile_expression", "evaluate", "forget"]

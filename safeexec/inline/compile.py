@@ -25,7 +25,8 @@ import sys
 import warnings
 
 from safeexec.errors import ExpressionError
-from safeexec.inline.costs import SMALL, WEIGHTS, Refused, admit, bounded_numbers
+from safeexec.inline.costs import WEIGHTS, admit, bounded_numbers
+from safeexec.inline.fuel import SMALL, Refused
 from safeexec.inline.grammar import FUEL, Translator
 from safeexec.inline.kinds import NAME_BITS, NAME_TEXT, Numbers, Text
 from safeexec.inline.report import FILENAME, at_node, at_runtime, at_syntax_error, described, failure
@@ -113,7 +114,8 @@ class Expression:
     """
 
     __slots__ = (
-        "__call__", "_functions", "_max_steps", "_parts", "_scanned", "_variants", "_withheld", "names", "source",
+        "__call__", "_functions", "_mathematics",
+        "_max_steps", "_parts", "_scanned", "_variants", "_withheld", "names", "source",
     )  # fmt: skip
 
     __call__: Callable[..., object]
@@ -122,13 +124,17 @@ class Expression:
     def __init__(
         self,
         source: str,
-        functions: Functions | None,
+        functions: Functions | str | None,
         max_steps: int,
         withheld: frozenset[str] = frozenset(),
         sample: Names | None = None,
+        mathematics: bool = False,
     ) -> None:
         self.source = source
-        self._functions = dict(functions or {})
+        if isinstance(functions, str) and functions != "mathematics":
+            raise ValueError(f'functions is a mapping or "mathematics", not {functions!r}')
+        self._mathematics = mathematics or isinstance(functions, str)
+        self._functions = {} if isinstance(functions, str) else dict(functions or {})
         self._max_steps = max_steps
         self._withheld = withheld
         self._variants: dict[tuple[Kind, ...] | None, Callable[..., object]] = {}
@@ -158,7 +164,7 @@ class Expression:
 
     def _compile(self, kinds: Mapping[str, Kind], default: Kind) -> tuple[tuple[str, ...], Callable[..., object]]:
         source = self.source.lstrip(" \t")
-        translator = Translator(source, kinds, default, self._functions, self._withheld)
+        translator = Translator(source, kinds, default, self._functions, self._withheld, self._mathematics)
         try:
             body, _ = translator.visit(parse(self.source))
             definition = _entry(body, translator, self._max_steps)
@@ -214,7 +220,7 @@ class Expression:
             raise error
         missing = [name for name in self.names if names is None or name not in names]
         if missing:
-            checked = Translator(source, {}, None, self._functions, self._withheld)
+            checked = Translator(source, {}, None, self._functions, self._withheld, self._mathematics)
             checked.visit(parse(self.source))
             given = ", ".join(sorted(map(str, names or ()))[:12]) or "none"
             node = checked.names[missing[0]]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
-from safeexec.inline.costs import Fuel, admit, bounded_numbers, collisions, known, measure, spend, weight
-from safeexec.inline.operators import GUARDS, INTEGERS, span
+from safeexec.inline.costs import admit, bounded_numbers, collisions, known, measure
+from safeexec.inline.fuel import INTEGERS, Fuel, spend, weight
+from safeexec.inline.operators import GUARDS, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,9 +1,4 @@
-"""What an operation may cost: the fuel of one evaluation, and the total expanded size of a value.
-
-Every evaluation owns one account of fuel. A guard computes a bound on the cost of an operation from its operands, takes
-it from the account, and only then runs the operation, so the fuel bounds the work of the whole evaluation, the size of
-its results and the time that any single C call holds the GIL. One unit stands for at most about 100 ns of work or
-100 bytes of memory: an element of a container, 16 characters of text, a product of two 180-bit integers.
+"""Which values may take part in an expression, and the total expanded size of each.
 
 Sizes are *expanded*: a list that holds the same list a thousand times counts it a thousand times, because comparing,
 hashing and printing visit it a thousand times (`[[0] * 1000] * 1000` is a million, its memory is 16 KB).
@@ -13,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+from safeexec.inline.fuel import SMALL, Fuel, Refused, spend, weight
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,24 +17,11 @@ if TYPE_CHECKING:
 
     Weigh = Callable[["Fuel", Any, int], int]
 
-Fuel = list[int]
-"""One account: a list that holds what is left. A list because it is the cheapest mutable cell to make and to pass."""
-
-MAX_BITS = 1 << 16
-"""The largest integer that an operation may produce: 65,536 bits, about 19,700 digits."""
 MAX_DEPTH = 64
 """The deepest nesting of a container that is compared, hashed or printed."""
-MAX_DIGITS = 4300
-"""The longest text that is read as a number; CPython's own default limit for int()."""
-SMALL = 1 << 63
-"""Integers below this magnitude are small: the entry of a compiled expression accepts them without a guard."""
 HASH_MODULUS = sys.hash_info.modulus
 
 OPTIONAL_MODULES = frozenset({"datetime", "decimal", "fractions", "zoneinfo"})
-
-
-class Refused(Exception):
-    """An operation was refused before it ran; becomes an `ExpressionError` with a column."""
 
 
 WEIGHTS: dict[type, Weigh] = {}
@@ -45,12 +29,13 @@ WEIGHTS: dict[type, Weigh] = {}
 
 
 def known(kind: type) -> bool:
-    """Whether values of exactly this type may take part; loads `exact` when a type of its modules is first met."""
+    """Whether values of exactly this type may take part; `exact` is loaded when a type of its modules is first met."""
     if kind in WEIGHTS:
         return True
     if kind.__module__ in OPTIONAL_MODULES:
-        import safeexec.inline.exact  # noqa: F401  registers its types in WEIGHTS and in the tables of operators
+        from safeexec.inline import exact  # with decimal, fractions and datetime: only for who has such values
 
+        WEIGHTS.update(exact.WEIGHTS)
         return kind in WEIGHTS
     return False
 
@@ -66,20 +51,6 @@ def refuse_type(kind: type) -> NoReturn:
     base = next((base.__name__ for base in kind.__mro__[1:] if base in WEIGHTS), None)
     because = f"it is a subclass of {base}; convert it to {base} first" if base else "its operations cannot be bounded"
     raise Refused(f"a value of type {kind.__qualname__} may not take part in an expression: {because}")
-
-
-def spend(fuel: Fuel, units: int) -> None:
-    """Takes units from the account before the work is done; raises `Refused` when it does not hold so many."""
-    left = fuel[0] - units
-    if left < 0:
-        raise Refused("the expression costs too much: this operation would go past max_steps")
-    fuel[0] = left
-
-
-def weight(number: int) -> int:
-    """The bound for printing or converting an integer, or comparing it with a Decimal: quadratic in its bits."""
-    bits = number.bit_length()
-    return 1 if bits < 1024 else 1 + (bits >> 9) + (bits >> 10) ** 2
 
 
 def measure(fuel: Fuel, value: Any, depth: int = 0) -> int:

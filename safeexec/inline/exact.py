@@ -1,5 +1,7 @@
 """Decimal, Fraction, dates and times: their weights and operators. Loaded when the first such value is met.
 
+`WEIGHTS` and `BINARY` are further rows for the tables of those names in `costs` and `operators`.
+
 A Decimal is cheap to hold and dear to expand: `int(Decimal("1e999999999"))` is one C call of hours. Its arithmetic
 costs by the precision of the caller's decimal context. A Fraction costs by the bits of numerator and denominator.
 """
@@ -12,14 +14,15 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
-from safeexec.inline.costs import MAX_DIGITS, SMALL, WEIGHTS, Fuel, Refused, spend, weight
-from safeexec.inline.operators import BINARY, INTEGERS, limit_bits, power_bits
+from safeexec.inline.fuel import INTEGERS, MAX_DIGITS, SMALL, Fuel, Refused, limit_bits, power_bits, spend, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from safeexec.inline.operators import Cost
+    Cost = int | Callable[[Fuel, Any, Any], int]
+    Costs = dict[tuple[type, type], Cost]
 
 MAX_PRECISION = 2000
 """The largest precision of a decimal context under which arithmetic is done here, in digits."""
@@ -72,16 +75,14 @@ def _weigh_constant(fuel: Fuel, value: object, depth: int) -> int:
     return 2
 
 
-WEIGHTS.update(
-    {
-        Decimal: _weigh_decimal,
-        Fraction: _weigh_fraction,
-        date: _weigh_constant,
-        timedelta: _weigh_constant,
-        datetime: _weigh_clock,
-        time: _weigh_clock,
-    }
-)
+WEIGHTS: dict[type, Callable[[Fuel, Any, int], int]] = {
+    Decimal: _weigh_decimal,
+    Fraction: _weigh_fraction,
+    date: _weigh_constant,
+    timedelta: _weigh_constant,
+    datetime: _weigh_clock,
+    time: _weigh_clock,
+}
 
 
 def _precision() -> int:
@@ -135,51 +136,57 @@ def _zones(fuel: Fuel, left: Any, right: Any) -> int:
     return 4
 
 
-def _mixed(cost: Cost, kind: type, *others: type) -> dict[tuple[type, type], Cost]:
+def _mixed(cost: Cost, kind: type, *others: type) -> Costs:
     return {(kind, kind): cost, **{pair: cost for other in others for pair in ((kind, other), (other, kind))}}
 
 
-_FRACTIONAL = (*INTEGERS, float)
-_operator: type[ast.AST]
-for _operator in (ast.Add, ast.Sub, ast.Mult):
-    BINARY[_operator].update(_mixed(_decimal_linear, Decimal, *INTEGERS))
-for _operator in (ast.Div, ast.FloorDiv, ast.Mod):
-    BINARY[_operator].update(_mixed(_decimal_quotient, Decimal, *INTEGERS))
-BINARY[ast.Pow].update(_mixed(_decimal_power, Decimal, *INTEGERS))
-for _operator in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod):
-    BINARY[_operator].update(_mixed(_fraction_cost, Fraction, *_FRACTIONAL))
-BINARY[ast.Pow].update(_mixed(_fraction_power, Fraction, *_FRACTIONAL))
-
-
 def _compared(fuel: Fuel, left: Any, right: Any) -> int:
-    return (WEIGHTS[type(left)](fuel, left, 0) + WEIGHTS[type(right)](fuel, right, 0)) * 4
+    return (_weigh(fuel, left) + _weigh(fuel, right)) * 4
 
 
-_ORDERINGS: dict[tuple[type, type], Cost] = {
-    **_mixed(_compared, Decimal, *_FRACTIONAL, Fraction),
-    **_mixed(_compared, Fraction, *_FRACTIONAL),
-    **{(kind, kind): _zones for kind in (date, datetime, time, timedelta)},
-}
-BINARY[ast.Lt].update(_ORDERINGS)  # the four orderings share one table
-
-_TIMEDELTA_SCALES = {(timedelta, int), (timedelta, float), (timedelta, bool)}
-BINARY[ast.Add].update(
-    {pair: _zones for kind in (date, datetime) for pair in ((kind, timedelta), (timedelta, kind))}
-    | {(timedelta, timedelta): 2}
-)
-BINARY[ast.Sub].update(
-    {(kind, other): _zones for kind in (date, datetime) for other in (kind, timedelta)} | {(timedelta, timedelta): 2}
-)
+def _weigh(fuel: Fuel, number: Any) -> int:
+    if type(number) in WEIGHTS:
+        return WEIGHTS[type(number)](fuel, number, 0)
+    units = weight(number) if type(number) is int else 1
+    spend(fuel, units)
+    return units
 
 
 def _scaled(fuel: Fuel, left: Any, right: Any) -> int:
     return 2 + sum(weight(value) for value in (left, right) if type(value) is int)
 
 
-BINARY[ast.Mult].update({pair: _scaled for a, b in _TIMEDELTA_SCALES for pair in ((a, b), (b, a))})
-BINARY[ast.Div].update({(timedelta, other): _scaled for other in (timedelta, int, float, bool)})
-BINARY[ast.FloorDiv].update({(timedelta, other): _scaled for other in (timedelta, int, bool)})
-BINARY[ast.Mod].update({(timedelta, timedelta): 2})
+_FRACTIONAL = (*INTEGERS, float)
+_SUMS: Costs = {**_mixed(_decimal_linear, Decimal, *INTEGERS), **_mixed(_fraction_cost, Fraction, *_FRACTIONAL)}
+_QUOTIENTS: Costs = {**_mixed(_decimal_quotient, Decimal, *INTEGERS), **_mixed(_fraction_cost, Fraction, *_FRACTIONAL)}
+_ORDERINGS: Costs = {
+    **_mixed(_compared, Decimal, *_FRACTIONAL, Fraction),
+    **_mixed(_compared, Fraction, *_FRACTIONAL),
+    **{(kind, kind): _zones for kind in (date, datetime, time, timedelta)},
+}
+_DAYS: Costs = {(kind, timedelta): _zones for kind in (date, datetime)}
+
+BINARY: dict[type[ast.AST], Costs] = {
+    ast.Add: {
+        **_SUMS,
+        **_DAYS,
+        **{(timedelta, kind): _zones for kind in (date, datetime)},
+        (timedelta, timedelta): 2,
+    },
+    ast.Sub: {**_SUMS, **_DAYS, **{(kind, kind): _zones for kind in (date, datetime)}, (timedelta, timedelta): 2},
+    ast.Mult: {
+        **_SUMS,
+        **{pair: _scaled for other in _FRACTIONAL for pair in ((timedelta, other), (other, timedelta))},
+    },
+    ast.Div: {**_QUOTIENTS, **{(timedelta, other): _scaled for other in (timedelta, *_FRACTIONAL)}},
+    ast.FloorDiv: {**_QUOTIENTS, **{(timedelta, other): _scaled for other in (timedelta, *INTEGERS)}},
+    ast.Mod: {**_QUOTIENTS, (timedelta, timedelta): 2},
+    ast.Pow: {
+        **_mixed(_decimal_power, Decimal, *INTEGERS),
+        **_mixed(_fraction_power, Fraction, *_FRACTIONAL),
+    },
+    **dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), _ORDERINGS),
+}
 
 
 def decimal(fuel: Fuel, *args: Any) -> Decimal:

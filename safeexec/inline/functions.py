@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 from safeexec.inline import containers, numeric, text
-from safeexec.inline.costs import Fuel, admit, spend
+from safeexec.inline.costs import admit
+from safeexec.inline.fuel import Fuel, spend
 from safeexec.inline.operators import absolute
 
 TYPE_CHECKING = False

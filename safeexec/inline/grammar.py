@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
-from safeexec.inline import containers, functions, natives, subscripts, text
+from safeexec.inline import containers, functions, mathematical, natives, subscripts, text
 from safeexec.inline.kinds import (
     FLOAT_BITS,
     NATIVE_BITS,
@@ -58,6 +58,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "<dict>": containers.to_dict,
     "<interpolated>": text.interpolated,
     "<host>": functions.from_host,
+    "<exclusive or>": mathematical.exclusive_or,
     **{f"<{kind.__name__}>": guard for kind, guard in GUARDS.items()},
 }
 
@@ -88,12 +89,14 @@ class Translator:
         default: Kind,
         host: Collection[str] = (),
         withheld: Collection[str] = (),
+        mathematics: bool = False,
     ) -> None:
         self.source = source
         self.kinds = kinds
         self.default = default
         self.host = host
         self.withheld = withheld
+        self.mathematics = mathematics
         self.names: dict[str, ast.Name] = {}
         self.globals: dict[str, Any] = {}
         self.metered = False
@@ -153,6 +156,8 @@ class Translator:
         for scope in reversed(self._bound):
             if node.id in scope:
                 return node, scope[node.id]
+        if self.mathematics and node.id in mathematical.NUMBERS and node.id not in self.kinds:
+            return located(ast.Constant(mathematical.NUMBERS[node.id]), node), 0
         self.names.setdefault(node.id, node)
         return node, self.kinds.get(node.id, self.default)
 
@@ -252,6 +257,8 @@ class Translator:
         node.left, left = self.visit(node.left)
         node.right, right = self.visit(node.right)
         operator = type(node.op)
+        if self.mathematics and operator is ast.BitXor:
+            return self.call(node, "<exclusive or>", node.left, node.right), None
         if isinstance(left, int) and isinstance(right, int):
             rule = RESULT_BITS.get(operator)
             bits = constant_power_bits(left, node.right) if operator is ast.Pow else rule(left, right) if rule else None
@@ -469,11 +476,18 @@ class Translator:
                 return node.id, None, ""
             if node.id in functions.BUILTINS:
                 return node.id, functions.BUILTINS[node.id], "call "
-            raise self.error(_unknown(f"no function {node.id}", node.id, (*functions.BUILTINS, *self.host)), node)
+            if self.mathematics and node.id in mathematical.FUNCTIONS:
+                return node.id, mathematical.FUNCTIONS[node.id], "math."
+            if node.id in mathematical.FUNCTIONS:
+                message = f'no function {node.id}: write math.{node.id}(...), or pass functions="mathematics"'
+                raise self.error(message, node)
+            known = (*functions.BUILTINS, *self.host, *(mathematical.FUNCTIONS if self.mathematics else ()))
+            raise self.error(_unknown(f"no function {node.id}", node.id, known), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
             table = functions.MODULES[node.value.id]
             if node.attr in table:
-                return node.attr, table[node.attr], node.value.id + "."
+                own = mathematical.FUNCTIONS if self.mathematics and node.value.id == "math" else table
+                return node.attr, own.get(node.attr, table[node.attr]), node.value.id + "."
             raise self.error(_unknown(f"{node.value.id} has no {node.attr} here", node.attr, table), node)
         if isinstance(node, ast.Attribute):
             raise self.error("methods are not available in expressions; pass the value to a function", node)

@@ -6,19 +6,9 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 import math
 
 from safeexec.inline.containers import each, items
-from safeexec.inline.costs import (
-    MAX_BITS,
-    MAX_DIGITS,
-    SMALL,
-    Fuel,
-    Refused,
-    admit,
-    bounded_numbers,
-    measure,
-    spend,
-    weight,
-)
-from safeexec.inline.operators import GUARDS, INTEGERS, limit_bits
+from safeexec.inline.costs import admit, bounded_numbers, measure
+from safeexec.inline.fuel import INTEGERS, MAX_BITS, MAX_DIGITS, SMALL, Fuel, Refused, limit_bits, spend, weight
+from safeexec.inline.operators import GUARDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

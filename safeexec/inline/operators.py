@@ -10,7 +10,8 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import operator
 
-from safeexec.inline.costs import MAX_BITS, Fuel, Refused, admit, collisions, known, measure, spend, weight
+from safeexec.inline.costs import OPTIONAL_MODULES, admit, collisions, known, measure
+from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, power_bits, spend, weight
 from safeexec.inline.text import printf
 
 TYPE_CHECKING = False
@@ -21,22 +22,8 @@ if TYPE_CHECKING:
     Cost = int | Callable[[Fuel, Any, Any], int]
     Guard = Callable[[Fuel, Any, Any], Any]
 
-INTEGERS = (int, bool)
 REALS = (int, bool, float)
 NUMBERS = (int, bool, float, complex)
-
-
-def limit_bits(total: int) -> int:
-    """The cost of a product of that many bits; refuses one past the limit."""
-    if total > MAX_BITS:
-        size = f"about {total}" if total < 10**15 else "more than 10**15"
-        raise Refused(f"the result would have {size} bits; integers are limited to {MAX_BITS} bits")
-    return 1 + (total * total >> 17)
-
-
-def power_bits(base: int, exponent: int) -> int:
-    """Bits of base ** exponent, exponent >= 0, without computing it."""
-    return 1 if -2 < base < 2 else base.bit_length() * exponent
 
 
 def _linear(fuel: Fuel, left: int, right: int) -> int:
@@ -166,6 +153,16 @@ SYMBOLS: dict[type[ast.AST], tuple[str, Callable[[Any, Any], Any]]] = {
 }
 
 
+def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
+    """The cost for operands of which one is a decimal, a fraction, a date or a time: the first one adds their rules."""
+    if OPTIONAL_MODULES.isdisjoint((left.__module__, right.__module__)) or not (known(left) and known(right)):
+        return None
+    from safeexec.inline import exact  # loaded with the first such value
+
+    BINARY[kind].update(exact.BINARY.get(kind, {}))
+    return BINARY[kind].get((left, right))
+
+
 def _guard(kind: type[ast.AST]) -> Guard:
     symbol, apply = SYMBOLS[kind]
     table = BINARY[kind]
@@ -173,8 +170,7 @@ def _guard(kind: type[ast.AST]) -> Guard:
     def guard(fuel: Fuel, left: Any, right: Any) -> Any:
         cost = table.get((type(left), type(right)))
         if cost is None:
-            if known(type(left)) and known(type(right)):  # which may have loaded the rules of another module
-                cost = table.get((type(left), type(right)))
+            cost = _with_exact(kind, type(left), type(right))
             if cost is None:
                 raise TypeError(_unsupported(symbol, admit(left), admit(right)))
         units = cost if isinstance(cost, int) else cost(fuel, left, right)

@@ -20,8 +20,9 @@ _HOMES = {"Decimal": "decimal", "Fraction": "fractions"} | dict.fromkeys(
 
 
 @lru_cache(maxsize=64)
-def withheld(policy: str | Policy) -> frozenset[str]:
-    """The functions (`pow`, `math.factorial`) that the profile `expression` gives and this policy does not.
+def permitted(policy: str | Policy) -> tuple[frozenset[str], bool]:
+    """The functions (`pow`, `math.factorial`) that the profile `expression` gives and this policy does not; and whether
+    those of `math` are called by their bare names.
 
     Raises `PolicyError` with the first reason why code of this policy must not run in the process of the host.
     """
@@ -36,7 +37,8 @@ def withheld(policy: str | Policy) -> frozenset[str]:
     for module, names in MODULES.items():
         refused |= {f"{module}.{name}" for name in names if not _allows(loaded, module, name)}
     refused |= {name for name, module in _HOMES.items() if not _allows(loaded, module, name)}
-    return frozenset(refused & {*BUILTINS, *(f"{module}.{name}" for module in MODULES for name in MODULES[module])})
+    known = {*BUILTINS, *(f"{module}.{name}" for module in MODULES for name in MODULES[module])}
+    return frozenset(refused & known), loaded.language.functions == "mathematics"
 
 
 def _allows(policy: Policy, module: str, name: str) -> bool:

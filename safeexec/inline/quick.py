@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
-from safeexec.inline.costs import Fuel, admit
+from safeexec.inline.costs import admit
+from safeexec.inline.fuel import Fuel
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 from safeexec.inline.operators import GUARDS
 from safeexec.inline.subscripts import item

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from safeexec.inline.costs import WEIGHTS, Fuel, admit, spend, weight
-from safeexec.inline.operators import INTEGERS, key
+from safeexec.inline.costs import WEIGHTS, admit
+from safeexec.inline.fuel import INTEGERS, Fuel, spend, weight
+from safeexec.inline.operators import key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ there is no `str.format` here, and a `strftime` template holds plain directives 
 
 from __future__ import annotations
 
-from safeexec.inline.costs import Fuel, Refused, measure, spend, weight
+from safeexec.inline.costs import measure
+from safeexec.inline.fuel import Fuel, Refused, spend, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ __all__ = [
     "DEVICE",
     "FOR_FILES",
     "READ",
+    "READ_DIR",
     "READ_FILE",
     "TRUNCATE",
     "WRITE",

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable
 
 from safeexec.linux.libc import AT_FDCWD, Call, address, check, libc, make, prepared, syscall
+from safeexec.syscalls.numbers import numbers
 
 __all__ = [
     "KINDS",
@@ -114,8 +115,6 @@ def enter_new_root() -> None:
 
 
 def _pivot_root() -> int:
-    from safeexec.syscalls.numbers import numbers
-
     return numbers()["pivot_root"]
 
 

@@ -143,6 +143,7 @@ def _drop_rights(plan: ZygoteConfinement) -> None:
 def _restrict_files(plan: ZygoteConfinement) -> None:
     ruleset = landlock.Ruleset(plan.landlock)
     ruleset.add_paths(plan.read, landlock.READ)
+    ruleset.add_paths(plan.listed, landlock.READ_DIR)
     ruleset.add_paths(plan.devices, landlock.DEVICE)
     ruleset.add_paths(plan.programs, landlock.READ_FILE | landlock.EXECUTE)
     # A child maps its user there and reads its own size; guests get no rule for it.

@@ -11,12 +11,19 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from safeexec.child.language.language import Language
+from safeexec.child.process import checkpoints, substitutes
+from safeexec.child.process.link import Link
+from safeexec.child.process.serve import Server
+from safeexec.child.process.threads import Threads
+from safeexec.child.step.changes import Tracker
+from safeexec.child.step.displays import Displays
+from safeexec.child.step.execute import Guest
+from safeexec.child.step.output import Streams
+from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
 from safeexec.protocol import messages as m
-
-if TYPE_CHECKING:
-    from safeexec.child.process.serve import Server
 
 ENVIRONMENT = {
     "TZ": "UTC",
@@ -44,24 +51,6 @@ def prepare_environment(configure: m.Configure) -> None:
     time.tzset()
 
 
-OWN = (
-    "_strptime",
-    "pickle",
-    "safeexec.child.process.main",
-    "safeexec.child.process.lockdown",
-    "safeexec.child.step.changes",
-    "safeexec.child.step.displays",
-    "safeexec.child.step.execute",
-    "safeexec.child.language.language",
-    "safeexec.child.step.output",
-    "safeexec.child.process.serve",
-    "safeexec.child.step.tools",
-    "safeexec.zygote.confine",
-    "safeexec.child.language.builtins",
-    "safeexec.child.step.violations",
-)
-"""What every child is made of, and what the standard library imports behind its back."""
-
 LATE = (
     "safeexec.compiler.transformer",
     "safeexec.child.step.errors",
@@ -82,6 +71,7 @@ LATE = (
 
 
 COMMON = (
+    "_strptime",
     "array",
     "bisect",
     "calendar",
@@ -101,6 +91,7 @@ COMMON = (
     "math",
     "numbers",
     "operator",
+    "pickle",
     "pprint",
     "random",
     "re",
@@ -112,7 +103,9 @@ COMMON = (
     "unicodedata",
     "zoneinfo",
 )
-"""What every profile allows of the standard library: imported while the host still makes its plans."""
+"""What every profile allows of the standard library, and what that imports behind a program's back: imported while the
+host still makes its plans.
+"""
 
 
 def import_modules(names: Sequence[str]) -> list[str]:
@@ -148,16 +141,6 @@ def _read_only_configuration() -> Iterator[None]:
 
 def build_server(configure: m.Configure, control: int) -> Server:
     """What serves every session to come, complete but for its control socket, which becomes descriptor `control`."""
-    from safeexec.child.language.language import Language
-    from safeexec.child.process import substitutes
-    from safeexec.child.process.link import Link
-    from safeexec.child.process.serve import Server
-    from safeexec.child.step.changes import Tracker
-    from safeexec.child.step.displays import Displays
-    from safeexec.child.step.execute import Guest
-    from safeexec.child.step.output import Streams
-    from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
-
     substitutes.install()
     link = Link(control)
     tools = ToolCaller(link, configure.limits, [tool.name for tool in configure.tools])
@@ -173,8 +156,6 @@ def build_server(configure: m.Configure, control: int) -> Server:
         functions,
     )
     if configure.limits.threads:
-        from safeexec.child.process.threads import Threads
-
         guest.threads = Threads(configure.limits.threads)
         guest.threads.install()
     return Server(link, guest, tools)
@@ -197,8 +178,6 @@ def finish(server: Server) -> None:
     """Run the paths that every step takes, then take what exists out of the collector's sight: children share it
     all.
     """
-    from safeexec.child.process import checkpoints
-
     server.guest.displays.prepare()
     server.guest.progress.prepare()
     checkpoints.prepare()

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
 
+from safeexec.child.language import determinism
+from safeexec.child.process.command import run_command
 from safeexec.child.process.link import Link, packed
+from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
 from safeexec.child.step.violations import make_catchable, refuse_programs
@@ -22,12 +25,13 @@ from safeexec.linux import notify
 from safeexec.linux.fork import fork
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
-from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules, warm
+from safeexec.zygote import preload
+from safeexec.zygote.confine import enter
+from safeexec.zygote.image import Image
+from safeexec.zygote.preload import COMMON, LATE, import_modules, warm
 
 if TYPE_CHECKING:
-    from safeexec.child.process.lockdown import Lockdown
     from safeexec.child.process.serve import Server
-    from safeexec.zygote.image import Image
 
 SPAWN_FDS = 3
 """Control socket, stdout, stderr."""
@@ -102,8 +106,6 @@ class Zygote:
             # The descriptor of this link becomes that of the child's own; a copy of it lives until the lockdown.
             host = os.dup(host)
             if isinstance(request, m.RunCommand):
-                from safeexec.child.process.command import run_command
-
                 assert self.command_lockdown is not None
                 run_command(request, control, stdout, stderr, self.link.fileno(), self.command_lockdown)
             library = self.image.library if self.image is not None else None
@@ -129,7 +131,7 @@ def run(fd: int) -> NoReturn:
     """Become a zygote: read the configuration from `fd`, confine, preload, say so, serve."""
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
-    import_modules((*OWN, *COMMON))
+    import_modules(COMMON)
     make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -161,21 +163,13 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     """Confinement first, so that no library of the policy is imported with more rights than it needs; then the
     preloading.
     """
-    from safeexec.child.process.lockdown import Lockdown
-    from safeexec.zygote import preload
-    from safeexec.zygote.confine import enter
-
     preload.prepare_environment(configure)
     mechanisms = enter(configure.confinement)
     if configure.seed is not None:
-        from safeexec.child.language import determinism
-
         determinism.install(configure.seed, configure.clock)
     preload.import_modules([name for name in configure.preload if name.partition(".")[0] not in REWRITTEN])
     image = None
     if configure.child.files == "none":
-        from safeexec.zygote.image import Image
-
         image = Image()
         image.library.serve_zones()
     server = preload.build_server(configure, link.fileno())

@@ -25,6 +25,7 @@ from types import (
 from typing import Any, Final
 
 from safeexec.compiler import names
+from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
 from safeexec.facades.sealed import MODULES
@@ -57,8 +58,6 @@ _getattr, _setattr, _delattr, _hasattr, _type, _str, _vars = getattr, setattr, d
 
 def refusal(rules: Rules, kind: str, name: str, error: type[Any]) -> Any:
     """An exception of type `error` that says what was refused; its `rule` and `hint` are for the report of the step."""
-    from safeexec.compiler.diagnostics import MESSAGES, hint_of
-
     found = error(MESSAGES[kind].format(name))
     found.rule = rules.rule(kind, name)
     found.hint = hint_of(kind, name, rules)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from safeexec.child.language.builtins import leave, make_builtins
+from safeexec.child.language.library_reads import guard_reads
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
+from safeexec.facades.build import importer, set_loader
 from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
 
@@ -43,15 +46,10 @@ class Language:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
         self._namespace = namespace
         namespace.setdefault("__name__", "__main__")
-        from safeexec.child.language.builtins import leave, make_builtins
-
         if self.plan.mode == "python":
             # The zygote runs without `site`, which gives programs these two.
             self.builtins.update(exit=leave, quit=leave)
         else:
-            from safeexec.child.language.library_reads import guard_reads
-            from safeexec.facades.build import importer, set_loader
-
             rules = rules_of(self.plan)
             self.builtins = make_builtins(rules, namespace, importer(self.plan))
             guard_reads(rules)
@@ -65,15 +63,15 @@ class Language:
     def _rewritten(self, name: str) -> ModuleType | None:
         """The module of this name, if it runs as guest code or, as `pickle`, has a version of ours."""
         if name == "pickle":
-            from safeexec.child.language import pickles
-
             if self._pickle is None:
+                from safeexec.child.language import pickles  # for programs that import pickle
+
                 self._pickle = pickles.make(self.plan, self._namespace)
             return self._pickle
         if name.partition(".")[0] not in REWRITTEN:
             return None
         if self._modules is None:
-            from safeexec.child.language.rewritten import Rewritten
+            from safeexec.child.language.rewritten import Rewritten  # with the transformer, which comes late
 
             self._modules = Rewritten(self.plan, self._namespace, self.builtins)
         return self._modules.module(name)

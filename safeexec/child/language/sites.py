@@ -64,13 +64,28 @@ _READERS: Final = """
     sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
     sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect enum string tarfile typing
+    networkx.readwrite.text networkx.utils.configs openpyxl.cell.read_only openpyxl.chart.plotarea
+    openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
+    openpyxl.styles.borders openpyxl.styles.cell_style openpyxl.styles.colors openpyxl.styles.fills
+    openpyxl.styles.named_styles openpyxl.styles.proxy openpyxl.styles.styleable openpyxl.utils.bound_dictionary
+    openpyxl.workbook.defined_name openpyxl.worksheet._reader openpyxl.worksheet.cell_range
+    openpyxl.worksheet.copier openpyxl.worksheet.dimensions openpyxl.worksheet.formula
+    openpyxl.worksheet.header_footer openpyxl.worksheet.merge
     yaml.constructor yaml.events
     yaml.tokens
 """
 READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
 
-WRITERS: Final = ("sklearn.base",)
+WRITERS: Final = (
+    "sklearn.base",
+    "openpyxl.descriptors.base",
+    "openpyxl.descriptors.serialisable",
+    "openpyxl.packaging.custom",
+    "openpyxl.styles.proxy",
+    "openpyxl.styles.styleable",
+    "openpyxl.utils.bound_dictionary",
+)
 """Modules that set attributes of objects which the program gives, by names which it gives: their `setattr` too."""
 
 JUDGED: Final[dict[str, str]] = {
@@ -88,9 +103,11 @@ JUDGED: Final[dict[str, str]] = {
         sklearn.utils._set_output:check_library_installed sklearn.utils.discovery:* sympy.abc: sympy:__sympy_debug
         sympy.external.importtools:* sympy.core.cache:* sympy.polys.polyconfig:configure sympy.codegen.ast:Token.*
         sympy.utilities.codegen:* sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
+        networkx.lazy_imports:* networkx.utils.backends:* networkx.utils.decorators:argmap.compile
         sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
+        openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
         collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
         scipy.optimize._nonlin:_nonlin_wrapper
         scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods inspect:_signature_fromstr.wrap_value

@@ -4,7 +4,7 @@
 path, the system calls in a row. `apply` runs in each child right after the fork, with one thread. The order matters:
 the user namespace needs ``/proc`` and a dumpable process, Landlock must find the workspace, the limit of memory comes
 after the last large allocation, and seccomp is last, since it refuses most of what comes before it; only descriptors,
-which Landlock's rules need, are closed behind it. Any failure raises: a child is locked down or it is none.
+which Landlock's rules need, are closed behind it. Any failure raises: a child that is not locked down does not run.
 """
 
 from __future__ import annotations
@@ -212,6 +212,7 @@ def _inherited_limits(plan: ChildConfinement) -> list[tuple[int, int]]:
 def _open_paths(plan: ChildConfinement) -> list[tuple[int, int]]:
     """A descriptor and the rights beneath it, per path that exists; all are closed in the child."""
     granted = [(path, landlock.READ) for path in plan.read] if plan.files != "none" else []
+    granted += [(path, landlock.READ_DIR) for path in plan.listed] if plan.files != "none" else []
     granted += [(path, landlock.DEVICE) for path in plan.devices] if plan.files != "none" else []
     granted += [(path, landlock.READ_FILE | landlock.EXECUTE) for path in plan.programs]
     opened = []

@@ -11,6 +11,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from msgspec.structs import replace
+
+from safeexec.child.language import determinism
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
@@ -48,8 +51,13 @@ def become_child(
         library.replace_files()
     lockdown.apply(workspace=spawn.home, lowered=spawn.lowered)
     guest = server.guest
+    if spawn.workspace is not None and guest.language.plan.mode == "python":
+        sys.path.insert(0, "")  # as `python` does: modules of the directory that a program stands in
     if guest.threads is not None and spawn.threads is not None:
         guest.threads.limit = spawn.threads
+    if spawn.value is not None:
+        size, depth = spawn.value
+        guest.limits = server.tools.limits = replace(guest.limits, value_bytes=size, value_depth=depth)
     guest.streams.attach()
     server.serve(spawn)
 
@@ -60,8 +68,6 @@ def reseed(seed: int | None) -> None:
     The zygote forks without the hook with which `random` would have seeded itself (`linux.fork`).
     """
     if seed is not None:
-        from safeexec.child.language import determinism
-
         determinism.begin(seed)
         return
     for name in ("random", "numpy.random"):

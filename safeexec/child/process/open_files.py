@@ -9,8 +9,9 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import select
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 _FIRST = 3
@@ -38,7 +39,7 @@ class OpenFiles:
         """`own`: descriptors of the sandbox itself."""
         self._workspace = workspace
         self._files: list[OpenFile] = []
-        self._shared = 0
+        shared: list[int] = []
         for fd in _descriptors():
             if fd in own:
                 continue
@@ -50,7 +51,9 @@ class OpenFiles:
                 if (found := _describe(fd, info)) is not None:
                     self._files.append(found)
             elif stat.S_ISFIFO(info.st_mode) or stat.S_ISSOCK(info.st_mode):
-                self._shared += 1
+                shared.append(fd)
+        self._shared = dict.fromkeys(shared, False) | dict.fromkeys(_holding(shared), True)
+        """Pipes and sockets, which a copy shares with the original, and whether there was something in them."""
         try:
             self._directory = os.getcwd()
         except OSError:  # removed
@@ -63,10 +66,11 @@ class OpenFiles:
         Returns a note for each that could not be.
         """
         notes = self._enter(workspace)
-        if self._shared:
-            notes.append(
-                f"{self._shared} open pipes or sockets could not be carried over: what went through them stays gone"
-            )
+        # One that was empty, and is, is as it was: that by which an event loop wakes itself.
+        holding = _holding(self._shared)
+        if gone := sum(held or fd in holding for fd, held in self._shared.items()):
+            what = "an open pipe or socket" if gone == 1 else f"{gone} open pipes or sockets"
+            notes.append(f"{what} could not be carried over: what went through since the copy was made stays gone")
         for file in self._files:
             # matplotlib closes its fonts in every fork (`os.register_at_fork`), and the runner's new socket may have
             # got the number: what is not this file any more is not brought back.
@@ -112,6 +116,14 @@ def _descriptors() -> list[int]:
         return [fd for name in os.listdir("/proc/self/fd") if (fd := int(name)) >= _FIRST]
     except OSError:
         return list(range(_FIRST, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
+
+
+def _holding(descriptors: Iterable[int]) -> set[int]:
+    """Those of the pipes and sockets from which something can be read now, be it the end."""
+    poller = select.poll()
+    for fd in descriptors:
+        poller.register(fd, select.POLLIN)
+    return {fd for fd, events in poller.poll(0) if events & select.POLLIN}
 
 
 def _describe(fd: int, info: os.stat_result) -> OpenFile | None:

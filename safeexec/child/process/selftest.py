@@ -5,6 +5,7 @@ Reading version numbers proves nothing: a mechanism counts as active when the ac
 
 from __future__ import annotations
 
+import _thread
 import errno
 import os
 import socket
@@ -35,7 +36,7 @@ def try_everything(memory_bytes: int, processes: int) -> list[Mechanism]:
         ("rlimits", lambda: _memory(memory_bytes)),
         ("no-new-privs", _no_new_privs),
     ]
-    if not processes:
+    if not processes and not _thread._count():  # no fork beside a guest's thread, whose locks the copy would keep
         acts.append(("fork-gate", _forks))
     rows = []
     for name, act in acts:

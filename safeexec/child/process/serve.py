@@ -33,8 +33,10 @@ _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
 """Requests that run guest code, and change the state."""
-_RUN_GUEST_CODE = _STEPS | {m.Describe, m.Save}
-"""Requests that may never be answered (`__repr__`, `__reduce__`): the state before them gets its checkpoint first."""
+_AFTER_CHECKPOINT = _STEPS | {m.Describe, m.Save, m.SelfTest}
+"""Requests before which the state gets the checkpoint that is due: those that may never be answered (`__repr__`,
+`__reduce__`), and the self-test, whose fork the host refuses; it would take the leave that the checkpoint has.
+"""
 
 
 class Server:
@@ -60,7 +62,7 @@ class Server:
             m.Install: self._install,
             m.Proceed: self._proceed,
             m.Query: self._query,
-            m.Check: self._check,
+            m.Compile: self._check,
             m.Fetch: self._fetch,
             m.Assign: self._assign,
             m.Remove: self._remove,
@@ -93,7 +95,7 @@ class Server:
         if kind is m.Freeze:
             self._freeze_on_request()
             return None
-        if kind in _RUN_GUEST_CODE and self._control is not None and not self._freeze(hurry=True):
+        if kind in _AFTER_CHECKPOINT and self._control is not None and not self._freeze(hurry=True):
             return None
         if kind in _STEPS:
             self._step = request.step
@@ -203,6 +205,7 @@ class Server:
         self.link = thawed.link
         self.tools.link = thawed.link
         if thawed.request.branch:
+            self._idle = thawed.request.idle
             self.guest.streams.attach()
         if self._control is not None:
             os.close(self._control)
@@ -265,7 +268,7 @@ class Server:
     def _query(self, request: m.Query) -> m.StepDone:
         return self._finish(self.guest.query(request))
 
-    def _check(self, request: m.Check) -> m.StepDone:
+    def _check(self, request: m.Compile) -> m.StepDone:
         return self.guest.check(request)
 
     def _with_tools(self, act: Callable[[Any], m.StepDone], request: Any) -> m.StepDone:

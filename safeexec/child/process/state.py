@@ -19,6 +19,8 @@ from typing import Any
 import cloudpickle
 import cloudpickle.cloudpickle as engine
 
+from safeexec.child.process.state_names import find, judge
+from safeexec.facades.build import facade, recorded
 from safeexec.protocol.plan import LanguagePlan
 
 PROTOCOL = 5
@@ -103,8 +105,6 @@ class _StateUnpickler(pickle.Unpickler):
             return own
         if self._plan.mode != "restricted":
             return super().find_class(module, name)
-        from safeexec.child.process.state_names import find
-
         if module == "builtins" and ("builtin", name) in self._specials:
             return self._special("builtin", name)
         return find(module, name, self._plan)
@@ -136,8 +136,6 @@ class _StateUnpickler(pickle.Unpickler):
 
     def _special(self, kind: str, name: str) -> Any:
         if kind == "facade":
-            from safeexec.facades.build import facade
-
             return facade(name, self._plan)
         try:
             return self._specials[kind, name]
@@ -170,8 +168,6 @@ def dump(
     """
     by_id = {id(value): key for key, value in own.items()}
     if plan.mode == "restricted":
-        from safeexec.facades.build import recorded
-
         by_id |= {id(made): ("facade", name) for made, name in recorded()}
 
     def attempt(chosen: list[str], target: Any) -> str:
@@ -236,8 +232,6 @@ def _problem_of_names(file: Any, start: int, own: Mapping[tuple[str, str], Any],
 
 def judge_names(file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan) -> None:
     """Look at every name in the pickle that begins here, and run nothing of it. Raises UnpicklingError."""
-    from safeexec.child.process.state_names import judge
-
     judge(file, _StateUnpickler(io.BytesIO(), namespace, own, plan).find_class)
 
 

@@ -2,7 +2,7 @@
 
 Three kinds of names are on the list: those that guest code has anyway (what a facade of the policy holds, under the
 module and name that the object says are its own), the builtins of the policy, and `INTERNALS`: the functions and
-classes that the objects of libraries are put together with. No name is a path: ``Field.__repr__.__globals__`` is none.
+classes that the objects of libraries are put together with. No name is a path: ``Field.__repr__.__globals__`` is not.
 """
 
 from __future__ import annotations
@@ -109,12 +109,13 @@ _NOT_VALUES: Final = MODULES
 
 
 _CLASSES: Final = frozenset({
-    "PIL", "dateutil", "matplotlib", "mpl_toolkits", "mpmath", "numpy", "pandas", "scipy", "seaborn", "sklearn", "sympy"
+    "PIL", "dateutil", "matplotlib", "mpl_toolkits", "mpmath", "networkx", "numpy", "openpyxl", "pandas", "scipy",
+    "seaborn", "sklearn", "sympy"
 })  # fmt: skip
 """Libraries whose classes a state may name, each where it is defined: results and the parts of what programs make."""
 _NOT_OF_PROGRAMS: Final = frozenset({
-    "_build_utils", "_testing", "autowrap", "backends", "codegen", "conftest", "distutils", "f2py", "interactive",
-    "lambdify", "parsing", "testing", "tests",
+    "_build_utils", "_testing", "autowrap", "backends", "codegen", "configs", "conftest", "decorators", "distutils",
+    "f2py", "interactive", "lambdify", "lazy_imports", "parsing", "testing", "tests",
 })  # fmt: skip
 """Parts of libraries whose objects no program holds."""
 

@@ -55,7 +55,7 @@ class Displays:
         self._drawn: list[Any] = []
         """The figures that this step has shown."""
         self.tell: Callable[[DisplayData], None] | None = None
-        """Hears of each display as it comes; the step's value is none."""
+        """Hears of each display as it comes, but not of the step's value."""
         figures.set_on_show(self.show_figures)
 
     def display(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LanguagePlan
 
 MAX_HINT = 600
+PLUGIN = "<plugin "
+"""How the names begin that a plugin's modules have in tracebacks."""
 
 
 def report(
@@ -66,6 +68,7 @@ def report(
         traceback=_encode(text),
         rule=rule,
         hint=_encode(tracebacks.shorten(hint, MAX_HINT)) if hint else None,
+        file=filename,
     )
 
 
@@ -84,9 +87,13 @@ def _place(
     lines: tracebacks.SourceLines,
     sources: Mapping[str, str],
 ) -> tuple[str, tracebacks.Position | None]:
-    """File and position to show: in the step that was running, as deep in it as the exception came from."""
+    """File and position to show: in the step that was running, as deep in it as the exception came from; of a plugin,
+    in the module that raised, or that cannot be read.
+    """
     if frames:
         filename = frames[0].filename
+        if filename.startswith(PLUGIN):
+            return tracebacks.syntax_position(exc, sources) or (frames[-1].filename, lines.position(frames[-1]))
         innermost = next(frame for frame in reversed(frames) if frame.filename == filename)
         return filename, lines.position(innermost)
     return tracebacks.syntax_position(exc, sources) or ("", None)

@@ -13,9 +13,12 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.native import builtin
+from safeexec.child.step.changes import variables
 from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
+from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.compiler.names import GUARD_NAMES, is_internal
+from safeexec.compiler.step import Rejection
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
 from safeexec.text import short_repr
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 SMALL_ARRAYS = 128 << 10
 """Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
+FRAMES, FRAME_VARIABLES = 30, 100
+"""Functions, and variables of each, that an error tells of."""
+FUNCTION = 0x02
+"""`inspect.CO_NEWLOCALS`: the code of a function, and not of a module."""
 WARM_UP = "x = x + 1"
 WARM_UP_CHARACTERS = 4000
 INLINE_BYTES = 64 << 10
@@ -69,6 +76,8 @@ class Guest:
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()
         """Names that a restore took away; a NameError about one of them says so."""
+        self.tells_frames = False
+        """Whether an error of the step that runs tells the variables of the functions that were running."""
         self.pending = b""
         """The value that was announced and waits for `Deliver`."""
         self._last_source = WARM_UP
@@ -80,6 +89,8 @@ class Guest:
         language.install(self.namespace)
         self.namespace.update((name, tool) for name, tool in tools.items() if not is_internal(name))
         language.builtins.setdefault("display", displays.display)
+        if language.plan.has_sql:
+            language.builtins.setdefault("sql", builtin(self._sql, "sql"))
         if "print" in language.builtins:
             language.builtins["print"] = builtin(streams.print, "print")
         sys.argv = list(NO_ARGUMENTS)
@@ -93,6 +104,7 @@ class Guest:
         """Run one step. Whatever the guest raises is reported, never raised."""
         source = request.source.decode("utf-8", "surrogatepass")
         filename = f"<step {request.step}>"
+        self.tells_frames = request.frames
         self.streams.begin()
         collecting = gc.isenabled()
         # Parsing allocates thousands of short-lived nodes; a collection in the middle finds nothing and costs 10 %.
@@ -108,7 +120,7 @@ class Guest:
         self._last_source = source
         return self._run(compiled.body, compiled.tail)
 
-    def check(self, request: m.Check) -> m.StepDone:
+    def check(self, request: m.Compile) -> m.StepDone:
         """Compile a source and throw the code away."""
         source = request.source.decode("utf-8", "surrogatepass")
         try:
@@ -181,27 +193,48 @@ class Guest:
 
     def query(self, request: m.Query) -> m.StepDone:
         """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
-        from safeexec.child.step.sql import SqlError, sql
+        from safeexec.child.step.sql import SqlError
 
         self.streams.begin()
+        before = self.tracker.before(self.namespace, None, None)
+        changes = None
         try:
             if request.name in self.hidden:
                 raise NameError(f"{request.name!r} belongs to the sandbox")
-            workspace = "." if self.language.plan.workspace != "none" else None
-            frame = sql(request.query.decode("utf-8", "surrogatepass"), self.namespace, workspace)
-            changes = None
+            if not self.language.plan.has_sql:
+                raise SqlError("there are no tables under this policy", hint="data-analysis, for one, has them.")
+            frame = self._sql(request.query.decode("utf-8", "surrogatepass"))
             if frame is not None:
                 changes = self.tracker.bound(self.namespace, request.name, frame)
                 self.namespace[request.name] = frame
             done = self._done(frame)
-            done.changes = changes
-            return done
         except BaseException as error:
             done = self.failed(error)
             if isinstance(error, SqlError) and done.error is not None:
                 done.error.line, done.error.column = error.line, error.column
-                done.error.hint = None if error.hint is None else error.hint.encode()
-            return done
+        done.changes = self.tracker.after(self.namespace, before) or changes
+        return done
+
+    def _sql(self, query: str, /, **tables: Any) -> Any:
+        """`sql` of guest code: run a query on DataFrames and CSV files, by their names, and on `tables`; a DataFrame.
+
+        A query without a result prints what it did.
+        """
+        from safeexec.child.step.sql import sql
+
+        if type(query) is not str:
+            raise TypeError(f"sql() takes a query as str, not {type(query).__name__}")
+        frame, said = sql(
+            query,
+            self.namespace,
+            "." if self.language.plan.workspace != "none" else None,
+            given=tables,
+            reserved=self.hidden,
+            memory_bytes=self.limits.memory_bytes - (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10),
+        )
+        if said:
+            self.streams.print(said)
+        return frame
 
     def hold(self, payload: bytes) -> tuple[bytes, int]:
         """`payload` as it goes into an answer: itself, or, when it is large, its size, and `Deliver` fetches it."""
@@ -216,8 +249,6 @@ class Guest:
         return [name for name in self.namespace if type(name) is str and name not in hidden and not is_internal(name)]
 
     def variables(self) -> list[m.VariableData]:
-        from safeexec.child.step.changes import variables
-
         namespace = self.namespace
         return variables({name: namespace[name] for name in self.names()})
 
@@ -244,6 +275,7 @@ class Guest:
     def failed(self, error: BaseException) -> m.StepDone:
         """The answer of a step that raised."""
         displays = self.displays.collect(None)
+        frames = self._frames(error) if self.tells_frames else []
         try:
             from safeexec.child.step.errors import report
         except OSError:
@@ -264,12 +296,23 @@ class Guest:
             error=told,
             displays=displays,
             peak_kb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            frames=frames,
         )
+
+    def _frames(self, error: BaseException) -> list[m.FrameData]:
+        """The functions that were running, with their variables; nothing of them is kept."""
+        from safeexec.child.step.tracebacks import guest_frames
+
+        found = []
+        for one in guest_frames(error, self.sources)[-FRAMES:]:
+            if one.code.co_flags & FUNCTION:
+                kept = {name: value for name, value in one.frame.f_locals.items() if not is_internal(name)}
+                described = variables(kept)[:FRAME_VARIABLES]
+                found.append(m.FrameData(one.code.co_name, one.filename, one.line, described))
+        return found
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
         """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""
-        from safeexec.compiler.step import Rejection
-
         if isinstance(error, Rejection):
             self.streams.end()
             return m.StepDone("rejected", error=rejection_report(error))
@@ -372,8 +415,6 @@ def outcome_of(error: BaseException) -> Any:
     """The outcome word for an exception that the guest did not catch."""
     if isinstance(error, MemoryError):
         return "memory"
-    from safeexec.child.step.violations import explain, is_out_of_memory
-
     if is_out_of_memory(error):
         return "memory"
     # Any type: a library may say it in its own words, "can't start new thread" or "failed to map segment".

@@ -12,10 +12,15 @@ from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from safeexec.child.language.builtins import make_builtins
 from safeexec.child.language.imports import make_import
+from safeexec.compiler.rules import rules_of
+from safeexec.compiler.step import compile_step
+from safeexec.facades.build import importer
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
-from safeexec.protocol.values import encode
+from safeexec.protocol.values import ByFields, decode, encode
+from safeexec.protocol.values.format import OPAQUE
 
 if TYPE_CHECKING:
     from safeexec.child.step.execute import Guest
@@ -47,15 +52,15 @@ class Modules:
         self.compiling = self._main
         """The module that was compiled last: a refusal is about its source."""
         self._loaded[self._main] = guest.module
+        self.given: dict[str, Any] = {}
+        """What every module finds in its namespace: the settings."""
 
     def file(self, module: str) -> str:
         """The name under which the source of a module shows up in tracebacks."""
-        return f"<plugin {self._label}>" if module == self._main else f"<plugin {self._label}/{module}>"
+        return f"<plugin {self._label}>" if module == self._main else f"<plugin {self._label}:{module}>"
 
     def open(self) -> None:
         """Let import statements name the plugin's modules."""
-        from safeexec.compiler.rules import rules_of
-
         if self._guest.language.plan.mode != "python":
             rules_of(self._guest.language.plan).open_modules |= self._packages | self._sources.keys()
 
@@ -67,6 +72,12 @@ class Modules:
             raise TypeError("module name must be a str")
         if level:
             name = _absolute(name, globals, level)
+            if not name:
+                return self._at_top(fromlist)
+            if not self.known(name):
+                raise ModuleNotFoundError(
+                    f"No module named {name!r} in the plugin (it has {', '.join(self._sources)})", name=name
+                )
         top = name.partition(".")[0]
         if not self.known(top):
             return self._library(name, globals, locals, fromlist, 0)
@@ -76,6 +87,15 @@ class Modules:
                 raise ImportError(f"cannot import name {name!r} (the class of module {top!r} was replaced)", name=name)
             return self._loaded[top]
         return self._picked(name, leaf, fromlist)
+
+    def _at_top(self, fromlist: Any) -> ModuleType:
+        """What ``from . import …`` in a module of the plugin's own directory asks for."""
+        picked = ModuleType("plugin")
+        for item in fromlist:
+            if not self.known(item):
+                raise ImportError(f"cannot import name {item!r}: the plugin has {', '.join(self._sources)}", name=item)
+            vars(picked)[item] = self._walk(item)
+        return picked
 
     def _walk(self, name: str) -> ModuleType:
         """Load a dotted module and each package above it."""
@@ -119,6 +139,7 @@ class Modules:
             return module
         module = ModuleType(name)
         namespace = vars(module)
+        namespace.update(self.given)
         namespace["__package__"] = name if name in self._packages else name.rpartition(".")[0]
         namespace["__builtins__"] = self.builtins_for(namespace)
         self._loaded[name] = module
@@ -134,15 +155,10 @@ class Modules:
         plan = self._guest.language.plan
         if plan.mode == "python":
             return vars(builtins) | {"__import__": self.import_}
-        from safeexec.child.language.builtins import make_builtins
-        from safeexec.compiler.rules import rules_of
-
         return make_builtins(rules_of(plan), namespace, self._import)
 
     def run(self, name: str, namespace: dict[str, Any]) -> None:
         """Compile and run the source of one module in its namespace."""
-        from safeexec.compiler.step import compile_step
-
         file, source = self.file(name), self._sources[name]
         self._guest.remember(file, source)
         self.compiling = name
@@ -164,8 +180,6 @@ def _starred(namespace: dict[str, Any]) -> list[str]:
 def _library_import(guest: Guest) -> Callable[..., Any]:
     if guest.language.plan.mode == "python":
         return builtins.__import__
-    from safeexec.facades.build import importer
-
     return importer(guest.language.plan)
 
 
@@ -176,14 +190,14 @@ def _parents(name: str) -> list[str]:
 
 
 def _absolute(name: str, globals: Any, level: int) -> str:
+    """The module that a relative import names, "" for the plugin's own directory, which is a package to its modules."""
     package = globals.get("__package__") if type(globals) is dict else None
-    if type(package) is not str or not package:
+    if type(package) is not str:
         raise ImportError("attempted relative import with no known parent package")
-    parts = package.split(".")
-    if level > len(parts):
-        raise ImportError("attempted relative import beyond top-level package")
-    base = ".".join(parts[: len(parts) - level + 1])
-    return f"{base}.{name}" if name else base
+    parts = package.split(".") if package else []
+    if level > len(parts) + 1:
+        raise ImportError("attempted relative import beyond the plugin's directory")
+    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
 class LoadedPlugin:
@@ -194,6 +208,12 @@ class LoadedPlugin:
         self._modules: Modules | None = None
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
+        self._by_fields = False
+        """Whether what the last call returns goes out as its plain data."""
+        self._held: dict[int, Any] = {}
+        """Results that could not cross, by the number of the call."""
+        self._hold = 0
+        """The number under which the result of the last call is kept if it cannot cross; 0: it is not."""
 
     @property
     def waits_for_calls(self) -> bool:
@@ -221,6 +241,9 @@ class LoadedPlugin:
             if taken is not None:
                 raise ImportError(f"a module of the plugin may not be called {taken!r}: a library has that name")
             namespace = guest.namespace
+            if request.settings:
+                modules.given["settings"] = decode(request.settings)
+                namespace.update(modules.given)
             namespace["__package__"] = main if main in modules._packages else main.rpartition(".")[0]
             if guest.language.plan.mode == "python":
                 namespace["__builtins__"] = modules.builtins_for(namespace)
@@ -233,8 +256,10 @@ class LoadedPlugin:
         except BaseException as error:
             module = modules.compiling
             done = guest.refused(error, modules.file(module), sources[module])
-            if done.error is not None and module != main and done.outcome == "rejected":
-                done.error.message = f"module {module}: ".encode() + done.error.message
+            if done.error is not None and done.outcome == "rejected":
+                done.error.file = modules.file(module)
+                if module != main:
+                    done.error.message = f"module {module}: ".encode() + done.error.message
         return done
 
     def _public(self) -> list[str]:
@@ -295,10 +320,14 @@ class LoadedPlugin:
         """Call an export with values of the host."""
         guest = self._guest
         self._items = None
+        self._by_fields = request.by_fields
+        self._hold = request.step if request.hold else 0
+        for number in request.release:
+            self._held.pop(number, None)
         guest.streams.begin()
         try:
             try:
-                target = self._find(request.path) if request.path != WARM_UP else _warm_up_target
+                target = self._target(request)
             except KeyError:
                 raise NameError(f"name {request.path!r} is not defined") from None
             limits = guest.limits
@@ -315,15 +344,25 @@ class LoadedPlugin:
                 done = self._done(None)
                 done.more = True
                 return done
-            return self._done(value)
+            return self._done(ByFields(value) if self._by_fields else value)
         except BaseException as error:
             return guest.failed(error)
+
+    def _target(self, request: m.Invoke) -> Any:
+        """What is to be called. Raises KeyError for a name that there is not."""
+        if not request.held:
+            return self._find(request.path) if request.path != WARM_UP else _warm_up_target
+        if request.held not in self._held:
+            raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
+        value = self._held[request.held]
+        return getattr(value, request.path) if request.path else value
 
     def proceed(self, request: m.Proceed) -> m.StepDone:
         """The next item of the generator, or its end."""
         guest = self._guest
         guest.streams.begin()
         items = self._items
+        self._hold = request.step if self._hold else 0
         try:
             if items is None:
                 raise RuntimeError("the generator has ended")
@@ -337,7 +376,7 @@ class LoadedPlugin:
             if value is _ENDED:
                 self._items = None
                 return self._done(None)
-            done = self._done(value)
+            done = self._done(ByFields(value) if self._by_fields else value)
             done.more = True
             return done
         except BaseException as error:
@@ -349,6 +388,9 @@ class LoadedPlugin:
         guest = self._guest
         encoded = encode(value, max_bytes=guest.limits.value_bytes, max_depth=guest.limits.value_depth, arrays=True)
         done = m.StepDone("ok", truncated=encoded.truncated)
+        if self._hold and encoded.opaque and not encoded.truncated and encoded.data[:1] == OPAQUE:
+            self._held[self._hold] = value.value if type(value) is ByFields else value
+            done.held = True
         done.value, done.pending = guest.hold(encoded.data)
         guest.streams.end()
         return done

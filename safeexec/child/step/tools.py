@@ -14,22 +14,23 @@ from safeexec.protocol.plan import LimitsPlan
 from safeexec.protocol.values import decode
 
 
-class ToolError(Exception):
-    """A host tool failed with an exception that has no builtin name."""
+class GuestToolError(Exception):
+    """A host tool failed with an exception that has no builtin name. Guest code sees it as `safeexec.ToolError`."""
 
 
-ToolError.__module__ = "safeexec"
+GuestToolError.__name__ = GuestToolError.__qualname__ = "ToolError"
+GuestToolError.__module__ = "safeexec"
 
 
 class ToolCaller:
     """Carries calls to the host, one at a time, and only while a step runs."""
 
-    __slots__ = ("_calls", "_limits", "_lock", "_open", "link", "names")
+    __slots__ = ("_calls", "_lock", "_open", "limits", "link", "names")
 
     def __init__(self, link: Link, limits: LimitsPlan, names: Iterable[str]) -> None:
         self.link = link
         self.names = frozenset(names)
-        self._limits = limits
+        self.limits = limits
         self._lock = _thread.allocate_lock()
         self._open = False
         self._calls = 0
@@ -50,7 +51,7 @@ class ToolCaller:
 
     def call(self, tool: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Ask the host to run `tool` and wait. Raises in guest code what the host answered with."""
-        limits = self._limits
+        limits = self.limits
         payload = encode_arguments(args, kwargs, max_bytes=limits.value_bytes, max_depth=limits.value_depth)
         if payload.truncated:
             raise ValueError(f"an argument of {tool}() is too large or nests too deeply to cross to the host")
@@ -60,7 +61,7 @@ class ToolCaller:
             self._calls += 1
             link = self.link
             assert link is not None  # a child has its socket before it runs a step
-            link.send(m.ToolCall(self._calls, tool, payload.data))
+            link.send(m.ToolRequest(self._calls, tool, payload.data))
             reply = link.receive()
         if reply.error_type:
             raise _exception(reply.error_type, reply.error)
@@ -74,7 +75,7 @@ def _exception(kind: str, message: str) -> Exception:
             return found(message)
         except TypeError:
             pass  # a builtin that is not made from a message alone
-    return ToolError(message)
+    return GuestToolError(message)
 
 
 def tool_functions(caller: ToolCaller, signatures: Sequence[m.ToolSignature]) -> dict[str, Callable[..., Any]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import names, numbers
+from safeexec.syscalls.table import group_of
 
 if TYPE_CHECKING:
     from safeexec.protocol.confinement import ChildConfinement
@@ -54,6 +55,11 @@ _HINTS = {
     "shared-memory": "Keep the data in ordinary variables: memory cannot be shared with other processes.",
     "kernel": "No ordinary program needs this call; solve it in plain Python.",
 }
+
+_NOT_LOADED = (
+    "Only what was loaded with the sandbox can be used: import something else, or name this module under `imports` of "
+    "the policy (`numpy.random: all`), or write `danger_allow_executable_mappings: true` there."
+)
 
 _rules: dict[str, str] = {}
 _state: dict[str, str | None] = {"workspace": None, "files": "none", "threads": None, "mappings": None, "tried": None}
@@ -148,8 +154,6 @@ def syscall_of(error: BaseException) -> str | None:
 
 def explain(error: BaseException) -> tuple[str, str, str] | None:
     """(system call, message, hint) if the kernel refused what this exception is about, else None. Never raises."""
-    from safeexec.syscalls.table import group_of
-
     call = syscall_of(error)
     if call is not None:
         group = group_of(call)
@@ -161,7 +165,7 @@ def explain(error: BaseException) -> tuple[str, str, str] | None:
     if _state["mappings"] is None and _mapping_failed(error):
         library = _text(error).partition(":")[0]
         message = f"mapping {library!r} executable is refused by {rule_of('executable-mappings')}"
-        return "mmap", message, "Only what was imported before the session began can be used: import something else."
+        return "mmap", message, _NOT_LOADED
     if _is(error, OSError) and error.errno in (errno.EACCES, errno.EROFS):  # type: ignore[attr-defined]
         return _explain_path(_path_of(error))
     # A guest's own exceptions may say what they like: only those of a library's types are taken at their word.

@@ -12,6 +12,7 @@ from types import ModuleType, UnionType
 from typing import Any
 
 from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr
+from safeexec.facades.tables import table
 
 
 class attrgetter:
@@ -218,8 +219,6 @@ def _argparse() -> ModuleType:
 
 
 def _of_argparse() -> dict[str, Any]:
-    from safeexec.facades.tables import table
-
     reviewed = table("argparse")
     assert reviewed is not None
     return {

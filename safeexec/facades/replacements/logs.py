@@ -10,8 +10,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from safeexec.facades.replacements.attributes import Formatter, load_again
 from safeexec.facades.replacements.guards import Lazy
 from safeexec.facades.replacements.streams import current_stream
+from safeexec.facades.tables import table
 
 
 class _Sys:
@@ -36,8 +38,6 @@ _MODULES: list[ModuleType] = []
 
 def _logging() -> ModuleType:
     if not _MODULES:
-        from safeexec.facades.replacements.attributes import load_again
-
         module = load_again("logging")
         _restrict(module)
         _MODULES.append(module)
@@ -46,8 +46,6 @@ def _logging() -> ModuleType:
 
 def _restrict(module: ModuleType) -> None:
     import atexit
-
-    from safeexec.facades.replacements.attributes import Formatter
 
     atexit.unregister(module.shutdown)
     names = vars(module)
@@ -62,8 +60,6 @@ def _restrict(module: ModuleType) -> None:
 
 
 def _names() -> dict[str, Any]:
-    from safeexec.facades.tables import table
-
     reviewed = table("logging")
     assert reviewed is not None
     return {

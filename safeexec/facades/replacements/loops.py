@@ -48,7 +48,7 @@ class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):
     _loop_factory = GuestLoop
 
 
-class Runner(asyncio.Runner):  # type: ignore[misc]  # final for type checkers
+class GuestRunner(asyncio.Runner):  # type: ignore[misc]  # final for type checkers
     """`asyncio.Runner` that makes a `GuestLoop` unless it is given a factory."""
 
     def __init__(self, *, debug: bool | None = None, loop_factory: Callable[[], Any] | None = None) -> None:
@@ -69,5 +69,5 @@ def _with_policy(value: Any) -> Lazy:
 REPLACEMENTS: dict[str, Any] = {
     "asyncio.run": _with_policy(asyncio.run),
     "asyncio.new_event_loop": _with_policy(asyncio.new_event_loop),
-    "asyncio.Runner": _with_policy(Runner),
+    "asyncio.Runner": _with_policy(GuestRunner),
 }

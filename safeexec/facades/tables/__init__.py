@@ -13,13 +13,13 @@ from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import MODULE, UNDERSCORE, UNREVIEWED, Reason, Tag
 
-__all__ = ["Table", "Verdict", "judge", "module_reason", "modules", "refusals", "submodules", "table"]
+__all__ = ["Ruling", "Table", "judge", "module_reason", "modules", "refusals", "submodules", "table"]
 
 _LIBRARY = {module: group for group, names in GROUPS.items() for module in names.split()}
 _LOADED: dict[str, dict[str, Table]] = {}
 
 
-class Verdict(NamedTuple):
+class Ruling(NamedTuple):
     """What the review says of a name: `reason` is a sentence when it is refused, `tag` the kind of access or danger."""
 
     allowed: bool
@@ -67,19 +67,19 @@ def module_reason(module: str) -> Reason:
     return UNREVIEWED
 
 
-def judge(module: str, name: str) -> Verdict:
+def judge(module: str, name: str) -> Ruling:
     """The review's verdict on one name of one module, whatever the policy. Unknown modules and names are refused."""
     reviewed = table(module)
     if name in submodules(module):
-        return Verdict(True)
+        return Ruling(True)
     if reviewed is None:
         reason = module_reason(module)
-        return Verdict(False, reason.text, reason.tag)
+        return Ruling(False, reason.text, reason.tag)
     tag = reviewed.allowed.get(name)
     if tag is not None:
-        return Verdict(True, tag=tag)
+        return Ruling(True, tag=tag)
     why = reviewed.refused.get(name) or _unjudged(module, name)
-    return Verdict(False, why.text, why.tag)
+    return Ruling(False, why.text, why.tag)
 
 
 def refusals(module: str) -> frozenset[str]:

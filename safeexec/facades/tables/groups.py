@@ -41,6 +41,9 @@ GROUPS = {
     "sklearn": "sklearn",
     "matplotlib": "matplotlib mpl_toolkits",
     "sympy": "sympy mpmath",
+    "seaborn": "seaborn",
+    "spreadsheets": "openpyxl",
+    "networkx": "networkx",
     "pillow": "PIL",
     "helpers": "dateutil tqdm pytz tabulate",
 }
@@ -72,7 +75,7 @@ REFUSED_MODULES = _spread(
         "gc dis opcode symtable tracemalloc linecache": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
-        "fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi openpyxl": FILES,
+        "fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi": FILES,
         "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
     }
 )

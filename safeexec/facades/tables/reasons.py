@@ -17,7 +17,7 @@ class Reason(NamedTuple):
 INTERNAL = Reason("internal", "it belongs to the module's own implementation, not to its documented names")
 UNREVIEWED = Reason("", "it has not been reviewed")
 UNDERSCORE = Reason("internal", "names that begin with an underscore are not part of a module's interface")
-MODULE = Reason("internal", "it is another module, which must be imported by its own name and has not been reviewed")
+MODULE = Reason("internal", "it is another module, which must be imported by its own name")
 NEEDS_WORKSPACE = Reason("files", "it works on files, and this policy has no workspace")
 FILES = Reason("files", "it opens or changes files outside the session's own")
 PICKLE = Reason("pickle", "it runs any code that the data asks for (pickle)")

@@ -39,8 +39,11 @@ BUILTINS: dict[str, Advice] = {
         ),
     ),
     "open": (
-        ("writable", "Open files of the workspace with names relative to it: `open('name.txt')`."),
-        ("workspace", "Read files of the workspace with names relative to it: `open('name.txt')`."),
+        ("builtin:open workspace", "Open files of the workspace with names relative to it: `open('name.txt')`."),
+        (
+            "workspace",
+            "This policy has a workspace, but not this builtin: whoever writes it must add `builtins: {add: [open]}`; until then keep the text in a variable.",
+        ),
         (
             "import:io",
             "There are no files here: keep the text in a variable (`io.StringIO(text)` reads it as a file) and print the result.",

@@ -26,6 +26,7 @@ from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
 from safeexec.compiler.transformer import StepTransformer
 from safeexec.facades.build import facade
+from safeexec.facades.replacements.streams import format_exception
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 __all__ = ["Rewrite", "Rewritten"]
@@ -298,8 +299,6 @@ class _Traceback:
     """`traceback.TracebackException` as far as `unittest` uses it: the text of the guest's frames."""
 
     def __init__(self, kind: Any, value: Any, trace: Any, **_options: Any) -> None:
-        from safeexec.facades.replacements.streams import format_exception
-
         lines = format_exception(kind, value, trace)
         self.format = lambda **_colours: iter(lines)
 
