@@ -6,8 +6,7 @@ Each finished step is told once, with the same fields, to
 - the logger ``safeexec`` (structured: ``record.safeexec`` is a dict), when it is enabled for INFO;
 - the audit log, one JSON object per line, where the sandbox was given one;
 - OpenTelemetry, when the application has imported it: a span ``safeexec.step`` and counters whose only attributes are
-policy
-  and outcome.
+  policy and outcome; and gauges ``safeexec.sessions.…`` of those open, idle, queued and restored, by policy and label.
 
 A sandbox for which none of them listens has no observer, and its steps pay nothing.
 """
@@ -21,10 +20,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from time import time, time_ns
 from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from safeexec.host.stats import SandboxStats
     from safeexec.policy.model import Policy
     from safeexec.results import Result
 
@@ -34,9 +37,21 @@ if TYPE_CHECKING:
         number: int
         label: str | None
 
+    class CountedSandbox(Protocol):
+        """A sandbox whose sessions are counted."""
+
+        policy: Policy
+
+        def stats(self) -> SandboxStats: ...
+
 
 AuditTarget = Any
 """A file to append to, an open text stream, or a function that gets each record."""
+LOGGED = (
+    *("session", "who", "step", "call", "policy", "outcome", "state", "error"),
+    *("wall_ms", "cpu_ms", "peak_memory_mb"),
+)
+"""What the line of a step says, in this order."""
 INFO = 20
 """`logging.INFO`, without importing `logging` (5 ms) into applications that do not use it."""
 
@@ -58,6 +73,12 @@ def _sha256(source: bytes) -> str:
     return hashlib.sha256(source).hexdigest()
 
 
+def _logged(value: object) -> str:
+    """A field as one word of a line, quoted where it is several."""
+    text = printable(str(value)).replace("\n", " ")
+    return f'"{text}"' if " " in text or not text else text
+
+
 class Observer:
     """Tells what the steps of one sandbox came to."""
 
@@ -77,11 +98,15 @@ class Observer:
                 with self._lock:
                     self._audit(record)
             if logger is not None:
-                told = "step %d of session %d: %s in %.1f ms"
-                extra = {"safeexec": record}
-                logger.info(told, result.step, session.number, result.outcome, result.usage.wall_ms, extra=extra)
+                fields = [f"{name}={_logged(record[name])}" for name in LOGGED if record[name] is not None]
+                logger.info("step %s", " ".join(fields), extra={"safeexec": record})
         if self._telemetry is not None:
             self._telemetry.step_done(self._policy, result)
+
+    def watch(self, sandbox: CountedSandbox) -> None:
+        """Let the gauges count the sessions of a sandbox, as long as it lives."""
+        if self._telemetry is not None:
+            self._telemetry.watch(sandbox)
 
     def record(self, session: Audited, source: bytes, result: Result, call: str | None) -> dict[str, Any]:
         """One step as plain data: who, under which policy, what (by its hash), what came of it.
@@ -152,11 +177,48 @@ def _writer(file: IO[str]) -> Callable[[dict[str, Any]], object]:
     return write
 
 
+_watched: WeakSet[CountedSandbox] = WeakSet()
+"""The sandboxes whose sessions the gauges count."""
+_GAUGES = {
+    "open": "sessions that are open",
+    "idle": "open sessions that nobody uses",
+    "queued": "sessions that wait for a place",
+    "restored": "open sessions that were brought back, after a step was stopped or a process died",
+}
+
+
+@lru_cache(8)
+def _gauges(metrics: Any, _provider: Any) -> list[Any]:
+    """The gauges of one provider of meters, made once: they speak for all sandboxes of the process."""
+    meter = metrics.get_meter("safeexec")
+
+    def observer(name: str) -> Callable[[Any], list[Any]]:
+        return lambda _options: [metrics.Observation(number, dict(at)) for at, number in _numbers(name).items()]
+
+    return [
+        meter.create_observable_gauge(f"safeexec.sessions.{name}", [observer(name)], description=told)
+        for name, told in _GAUGES.items()
+    ]
+
+
+def _numbers(name: str) -> dict[tuple[tuple[str, str], ...], int]:
+    """One gauge by its attributes, policy and label; those of sandboxes of one policy together."""
+    found: dict[tuple[tuple[str, str], ...], int] = {}
+    for sandbox in list(_watched):
+        for label, counts in sandbox.stats().by_label.items():
+            at = (("policy", sandbox.policy.name), *((("label", label),) if label is not None else ()))
+            found[at] = found.get(at, 0) + getattr(counts, name)
+        if not found:
+            found[("policy", sandbox.policy.name),] = 0
+    return found
+
+
 class Telemetry:
     """OpenTelemetry's spans and metrics."""
 
     def __init__(self, trace: Any, metrics: Any) -> None:
         self._trace = trace
+        _gauges(metrics, metrics.get_meter_provider())
         self._tracer = trace.get_tracer("safeexec")
         meter = metrics.get_meter("safeexec")
         self._steps = meter.create_counter("safeexec.steps", description="steps that ended")
@@ -173,6 +235,10 @@ class Telemetry:
         except ImportError:
             return None
         return cls(trace, metrics)
+
+    def watch(self, sandbox: CountedSandbox) -> None:
+        """Count the sessions of a sandbox."""
+        _watched.add(sandbox)
 
     def step_done(self, policy: str, result: Result) -> None:
         """One span, begun when the step began, and the counters. Attributes take a bounded set of values."""

@@ -23,11 +23,11 @@ from safeexec.errors import PolicyError, ProtectionError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
-from safeexec.host.watch import supervisor
+from safeexec.host.watch import supervisor, unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.supervisor import Watch
-from safeexec.host.watch.verdict import Verdict
+from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import Usage
@@ -53,7 +53,7 @@ class CommandResult(Struct, frozen=True):
     `returncode` is the exit status, minus the signal's number if a signal ended the program, None if the host did.
     """
 
-    outcome: Literal["ok", "error", "timeout", "cpu", "memory", "output", "crashed", "cancelled"]
+    outcome: Literal["ok", "error", "violation", "timeout", "cpu", "memory", "output", "crashed", "cancelled"]
     returncode: int | None
     stdout: str
     stderr: str
@@ -249,14 +249,12 @@ class _Watched:
         return None  # it may fork, and whoever runs it sees to its deadline
 
     def beyond(self) -> Verdict | None:
-        from safeexec.host.watch import unnamed
-
         return self.files_over() or unnamed.over(self.account.guests(), self._limits, self._workspace)
 
     def files_over(self) -> Verdict | None:
         limits = self._limits
         files = self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-        return None if files is None else Verdict("output", files)
+        return None if files is None else too_much_in_files(files)
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 import resource
+import stat
 import sys
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
@@ -21,9 +23,11 @@ from safeexec.errors import (
     PolicyError,
     ProtectionError,
     ProtocolError,
+    RecordingError,
     SandboxBusy,
     SandboxClosed,
     SandboxError,
+    WorkspaceError,
 )
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
@@ -35,12 +39,16 @@ from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
+from safeexec.host.session.turn import BRIEF_SECONDS
+from safeexec.host.startup import confinement as kernel
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.approvals import Approval
 from safeexec.host.tools.toolbox import Toolbox, tools_from
-from safeexec.host.waiting import Core, Work, drive
+from safeexec.host.waiting import Core, Wait, Work, drive
+from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
+from safeexec.host.watch.rest import IdleSessions
 from safeexec.policy.kernel import COMMAND_THREADS
 from safeexec.policy.model import Limits, Policy
 from safeexec.protocol import messages as m
@@ -48,8 +56,9 @@ from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
+    from safeexec.host.session.template import Prepare, TemplateCore, TemplateInfo, Templates
+    from safeexec.host.stats import SandboxStats
     from safeexec.host.watch.gate import ForkGate
-    from safeexec.host.watch.rest import IdleSessions
     from safeexec.linux.cgroups import Group
 
 DATA_PRELOAD = (
@@ -61,6 +70,11 @@ DATA_PRELOAD = (
     "matplotlib.pyplot",
 )
 """Imported before the first fork where the policy allows them: 2 to 4 s that no session should pay."""
+ALL_OF_NUMPY = (
+    *("numpy.char", "numpy.ctypeslib", "numpy.f2py", "numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.random"),
+    *("numpy.rec", "numpy.strings", "numpy.testing", "numpy.typing"),
+)
+"""What `from numpy import *` imports, which `sympy.lambdify` does: for children that open no files."""
 
 KEPT_POLICIES = 32
 SESSION_DESCRIPTORS = 16
@@ -94,11 +108,9 @@ class SandboxCore:
         self.policy = policy
         self.toolbox = Toolbox(tools_from(tools), self.policy, approval)
         self.files = dict(files or {})
-        if self.files and self.policy.filesystem.workspace == "none":
-            raise PolicyError(
-                f"files= needs a workspace, and the policy {self.policy.name!r} has none "
-                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
-            )
+        if self.files:
+            self._check_workspace()
+        check_files(self.files)
         self.sessions: weakref.WeakSet[SessionCore] = weakref.WeakSet()
         self._open: set[SessionCore] = set()
         self._zygote: ZygoteHandle | None = None
@@ -112,12 +124,20 @@ class SandboxCore:
         self._replenishing = threading.Lock()
         self._turnstile = None if max_sessions is None else Turnstile(max_sessions)
         self._max_sessions = max_sessions
+        self._queued: Counter[str | None] = Counter()
+        """Who waits for a session, by label."""
+        self._by_label: dict[str, SessionCore] = {}
+        """The sessions that were asked for by their label alone."""
+        self._beginning: set[str] = set()
+        """The labels for which one is being opened."""
         self._queue_seconds = queue_seconds
         self._entered: set[SessionCore] = set()
         self._idle_seconds = idle_seconds
         self._idle: IdleSessions | None = None
         self.observer = observer_for(self.policy, audit)
         self.closed = False
+        self._templates: Templates | None = None
+        """None as long as nobody asked for one: the module is imported then."""
         self._forked = False
         self._child: ChildConfinement | None = None
         self.layers = BranchLayers(None, -1)
@@ -138,12 +158,12 @@ class SandboxCore:
             yield from self.close()
             raise
         watch(self)
+        if self.observer is not None:
+            self.observer.watch(self)
         self.replenish()
 
     def _configuration(self) -> m.Configure:
         """What the zygote is told: the policy as data, and the plan for the kernel."""
-        from safeexec.host.startup.confinement import plan
-
         policy, determinism = self.policy, self.policy.determinism
         if policy.filesystem.workspace != "none":
             self._root = WorkspaceRoot()
@@ -158,7 +178,7 @@ class SandboxCore:
             from safeexec.host.startup.fonts import font_cache
 
             fonts = font_cache()
-        confinement = plan(
+        confinement = kernel.plan(
             policy,
             workspaces=self._root.path if self._root is not None else None,
             libraries=(*((fonts,) if fonts is not None else ()), *programs),
@@ -214,13 +234,16 @@ class SandboxCore:
     def _preload(self) -> tuple[str, ...]:
         """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20
         ms for `calculator` and spares its children every file and every executable mapping; of other libraries the
-        usual parts."""
+        usual parts, and those that the policy names (`numpy.random`)."""
         if self.policy.language.mode == "python":
             return ()
         imports = self.policy.imports
         tops = {name.partition(".")[0] for name in imports}
         wanted = [name for name in imports if name.partition(".")[0] in sys.stdlib_module_names]
         wanted += [name for name in DATA_PRELOAD if name.partition(".")[0] in tops]
+        if {"numpy", "sympy"} <= tops and self.policy.filesystem.workspace == "none":
+            wanted += ALL_OF_NUMPY
+        wanted += [name for name in imports if "." in name and name not in wanted]
         return tuple(wanted)
 
     def close(self) -> Core[None]:
@@ -244,9 +267,7 @@ class SandboxCore:
         if self._root is not None:
             self._root.close()
         if may_have_groups():
-            from safeexec.host.watch.groups import finish
-
-            finish()
+            groups.finish()
 
     def __del__(self) -> None:
         """Nobody can reach it any more: its processes and directories go, too."""
@@ -286,17 +307,13 @@ class SandboxCore:
     @property
     def protection(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
-        from safeexec.host.watch import accountant, groups
-
         return [*self.mechanisms, *groups.mechanisms(), accountant.mechanism(self.policy, self.policy.limits)]
 
     def new_group(self, policy: Policy) -> Group | None:
         """A control group for a new session, where this process may make one."""
         if not may_have_groups():
             return None
-        from safeexec.host.watch.groups import new_group
-
-        return new_group(policy)
+        return groups.new_group(policy)
 
     @property
     def mechanisms(self) -> list[Mechanism]:
@@ -321,38 +338,130 @@ class SandboxCore:
         queue_seconds: float | None = None,
         label: str | None = None,
         namespace: Mapping[str, Any] | None = None,
+        record: Any = None,
+        template: str | None = None,
         **tightened: Any,
     ) -> Core[SessionCore]:
-        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it, and
-        TypeError for a value in `namespace` that cannot cross.
+        """Open a session; keywords tighten the policy for it. Raises `PolicyError` for one that would widen it,
+        TypeError for a value in `namespace` that cannot cross, and `RecordingError` where nothing can be recorded.
 
         Where `max_sessions` are open, waits its turn: `SandboxBusy` after `queue_seconds`.
         """
         self.check_usable()
         self._check_descriptors()
-        policy = self._tightened(tightened) if tightened else self.policy
+        if template is not None and record is not None and record is not False:
+            raise RecordingError(
+                f"a recording begins with an empty session, not with the template {template!r}: open one without "
+                "`template` and run the program there that prepares it"
+            )
+        origin = self._all_templates().find(template) if template is not None else None
+        policy = self._tightened(tightened, origin)
         if self._turnstile is not None:
-            yield from self._enter(self._turnstile, self._queue_seconds if queue_seconds is None else queue_seconds)
+            self._queued[label] += 1
+            try:
+                yield from self._enter(self._turnstile, self._queue_seconds if queue_seconds is None else queue_seconds)
+            finally:
+                self._queued[label] -= 1
         try:
-            # A spare child is locked down already, under the limits of the sandbox.
-            spare = None if lowered(self.policy.limits, policy.limits) else self._take_spare()
-            session = SessionCore(self, policy, spare)
-            session.label = label
+            begin = self.begin_session if origin is None else origin.begin
+            session = yield from begin(policy, label)
         except BaseException:
             if self._turnstile is not None:
                 self._turnstile.leave()
             raise
         self._entered.add(session)
+        try:
+            if self.toolbox.has_effects:
+                from safeexec.host.tools import effects
+
+                effects.follow_effects(session, self.toolbox)
+            if record is not None and record is not False:
+                from safeexec.host.session import recorder  # with the room of recordings
+
+                recorder.record(session, record)
+            for name, value in (namespace or {}).items():
+                yield from session.assign(name, value)
+        except BaseException:
+            yield from session.close()
+            raise
+        return session
+
+    def session_for(self, label: str, tightened: dict[str, Any]) -> Core[SessionCore]:
+        """The open session that an earlier call with this label opened, else a new one."""
+        if not isinstance(label, str) or not label:
+            raise ValueError(f"label={label!r}: a text that says whose session it is")
+        while True:
+            with self._lock:
+                found = self._by_label.get(label)
+                if found is not None and not found.closed:
+                    return found
+                if label not in self._beginning:
+                    self._beginning.add(label)
+                    break
+            yield Wait((), monotonic() + BRIEF_SECONDS)
+        try:
+            session = yield from self.new_session(label=label, **tightened)
+            self._by_label[label] = session
+            return session
+        finally:
+            self._beginning.discard(label)
+
+    def stats(self) -> SandboxStats:
+        """How many sessions there are now. From any thread."""
+        from safeexec.host.stats import Counted, count
+
+        rows = [Counted(one.label, one.busy, one.restored > 0) for one in self.open_sessions()]
+        return count(rows, dict(self._queued), len(self._spares))
+
+    def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
+        """A session that begins in a new child, whether there is a place for it or not."""
+        # A spare child is locked down already, under the limits of the sandbox.
+        own = lowered(self.policy.limits, policy.limits) or value_limits(self.policy.limits, policy.limits)
+        session = SessionCore(self, policy, None if own else self._take_spare())
+        session.label = label
         yield from session.open()
         self.session_opened(session)
-        if namespace:
-            try:
-                for name, value in namespace.items():
-                    yield from session.assign(name, value)
-            except BaseException:
-                yield from session.close()
-                raise
         return session
+
+    def new_template(
+        self,
+        name: str,
+        prepare: Prepare,
+        files: Files | None,
+        timeout: float | None,
+        tightened: dict[str, Any],
+        face: Callable[[SessionCore], object],
+    ) -> Core[TemplateInfo]:
+        """Prepare a state for sessions to begin in. `face`: what a function that prepares it gets of the session."""
+        self.check_usable()
+        if files:
+            self._check_workspace()
+            check_files(files)
+        policy = self._tightened(tightened)
+        return (yield from self._all_templates().define(name, policy, prepare, files or {}, timeout, face))
+
+    def drop_template(self, name: str) -> Core[None]:
+        """Give up a template. Its sessions go on. Raises `CheckpointError`."""
+        return self._all_templates().drop(name)
+
+    def templates(self) -> list[TemplateInfo]:
+        """The templates as data."""
+        return self._all_templates().rows()
+
+    def _all_templates(self) -> Templates:
+        from safeexec.host.session.template import Templates
+
+        with self._lock:
+            self._templates = self._templates or Templates(self)
+        return self._templates
+
+    def _check_workspace(self) -> None:
+        """Raises `PolicyError` where the policy has no place for files."""
+        if self.policy.filesystem.workspace == "none":
+            raise PolicyError(
+                f"files= needs a workspace, and the policy {self.policy.name!r} has none "
+                f"(filesystem.workspace, {self.policy.origin('filesystem.workspace')}); data-analysis, for one, has it"
+            )
 
     def _check_descriptors(self) -> None:
         """Raises `SandboxBusy` when a session more would leave too few descriptors to those that are open: one that
@@ -380,17 +489,22 @@ class SandboxCore:
         with self._lock:
             return self._spares.pop() if self._spares else None
 
-    def _tightened(self, changes: dict[str, Any]) -> Policy:
+    def _tightened(self, changes: dict[str, Any], template: TemplateCore | None = None) -> Policy:
         """The policy of a session that asked for changes. The usual few are kept: building one costs 1 ms."""
+        given = self.policy if template is None else template.policy
         mode = changes.get("checkpoints")
+        if not changes:
+            return given
         if len(changes) == 1 and mode in ("idle", "before-step", "off"):
-            return msgspec.structs.replace(self.policy, checkpoints=mode)
+            return msgspec.structs.replace(given, checkpoints=mode)
         key = tuple(sorted((name, repr(value)) for name, value in changes.items()))
-        policy = self._policies.get(key)
+        policy = self._policies.get(key) if given is self.policy else None
         if policy is None:
-            policy = self.policy.replace(**changes)
-            check_tighter(self.policy, policy)
-            if len(self._policies) < KEPT_POLICIES:
+            policy = given.replace(**changes)
+            check_tighter(given, policy)
+            if template is not None:
+                check_held_by_host(template, policy)
+            elif len(self._policies) < KEPT_POLICIES:
                 self._policies[key] = policy
         return policy
 
@@ -424,16 +538,20 @@ class SandboxCore:
         session.watched.open()
         with self._lock:
             if self._idle is None and not self.closed:
-                from safeexec.host.watch.rest import IdleSessions
-
                 self._idle = IdleSessions(self, self._idle_seconds)
 
     def open_sessions(self) -> list[SessionCore]:
-        return list(self._open)
+        """Those of callers: not the ones that hold the states of templates."""
+        held = self._templates.sessions() if self._templates is not None else []
+        return [session for session in list(self._open) if session not in held]
 
     def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
+        if session.label is not None and self._by_label.get(session.label) is session:
+            del self._by_label[session.label]
         session.watched.close()
+        if session.recorder is not None:
+            session.recorder.closed(session)
         if session in self._entered:
             self._entered.discard(session)
             if self._turnstile is not None:
@@ -471,6 +589,7 @@ class SandboxCore:
                 warm_up=warm_up,
                 lowered=lowered(self.policy.limits, policy.limits),
                 threads=policy.limits.threads,
+                value=value_limits(self.policy.limits, policy.limits),
             ),
             output,
         )
@@ -501,15 +620,15 @@ class SandboxCore:
         workspace = self.new_workspace(self.policy)
         group = self.new_group(self.policy)
         try:
+            yield Work(partial(self.fill, workspace))
             if directory is not None:
-                limits = self.policy.limits
-                workspace.copy_tree(directory, limits.workspace_mb << 20, limits.workspace_files)
-            return (yield from commands.run(self, argv, workspace, workspace.path, timeout, group))
+                yield Work(partial(workspace.copy_tree, directory))
+            result = yield from commands.run(self, argv, workspace, workspace.path, timeout, group)
+            yield Work(workspace.clear)
+            return result
         finally:
             if group is not None:
-                from safeexec.host.watch.groups import give_up
-
-                give_up(group)
+                groups.give_up(group)
             workspace.close()
 
     def replenish(self) -> None:
@@ -521,7 +640,9 @@ class SandboxCore:
         made: list[Workspace | OutputFile] = []
         try:
             workspace = self.new_workspace(self.policy) if self.policy.filesystem.workspace != "none" else None
-            made += [workspace] if workspace is not None else []
+            if workspace is not None:
+                made.append(workspace)
+                self.fill(workspace)
             made.append(out := PrintedFile("stdout"))
             made.append(err := OutputFile("stderr"))
             _, channel = self._spawn(self.policy, workspace, (out.fd, err.fd), warm_up=True)
@@ -536,18 +657,34 @@ class SandboxCore:
             self._replenishing.release()
 
     def new_workspace(self, policy: Policy) -> Workspace:
-        """A directory for a new session, with the sandbox's files in it."""
+        """An empty directory for a new session."""
         assert self._root is not None
         with self._lock:
-            workspace = self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
+            return self._root.lineage(policy.limits.workspace_mb << 20, policy.limits.workspace_files)
+
+    def fill(self, workspace: Workspace) -> None:
+        """Put the sandbox's files into a new workspace."""
+        for name, content in self.files.items():
+            workspace.put(name, content)
+        workspace.initial = workspace.snapshot()
+
+
+def check_files(files: Files) -> None:
+    """Whether each file or directory is there to be copied. Raises FileNotFoundError, `WorkspaceError`, TypeError."""
+    for name, content in files.items():
+        if isinstance(content, bytes):
+            continue
         try:
-            for name, content in self.files.items():
-                workspace.put(name, content)
-            workspace.initial = workspace.snapshot()
-        except BaseException:
-            workspace.close()
-            raise
-        return workspace
+            mode = os.stat(content).st_mode
+        except (OSError, ValueError) as error:
+            told = f"the file for {name!r}"
+            if isinstance(content, str) and ("\n" in content or not os.path.dirname(content)):
+                told += " (a str is a path of the host; content is given as bytes)"
+            if isinstance(error, OSError):
+                raise type(error)(error.errno, f"{error.strerror}: {told}", os.fspath(content)) from None
+            raise WorkspaceError(f"{told}: {error}") from None
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise WorkspaceError(f"files[{name!r}]: {os.fsdecode(content)} is neither a regular file nor a directory")
 
 
 @cache
@@ -575,6 +712,25 @@ def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
         (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
     )
     return [(number, by) for number, by in less if by > 0]
+
+
+def check_held_by_host(template: TemplateCore, wanted: Policy) -> None:
+    """What a process is held to is set before it runs guest code: a fork of a template cannot lower it."""
+    given = template.policy.limits
+    if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
+        return
+    names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
+    name = next(name for name in names if getattr(wanted.limits, name) < getattr(template.policy.limits, name))
+    raise PolicyError(
+        f"limits.{name} holds for all sessions of the template {template.name!r} from its first process on: "
+        f"lower it there, with sandbox.template({template.name!r}, ..., {name}={getattr(wanted.limits, name)})"
+    )
+
+
+def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
+    """Bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
+    own = (wanted.value_kb << 10, wanted.value_depth)
+    return None if own == (given.value_kb << 10, given.value_depth) else own
 
 
 def check_tighter(given: Policy, wanted: Policy) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from safeexec.errors import ProtocolError
-from safeexec.protocol.values import Encoded, Opaque, decode, encode
+from safeexec.protocol.values import MAX_DEPTH, ByFields, Encoded, Opaque, decode, encode
+from safeexec.protocol.values.objects import plain_of
+from safeexec.text import type_name
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _pack = msgspec.msgpack.Encoder().encode
@@ -58,3 +60,42 @@ def decode_call(
     if not all(type(name) is str for name in value[1]):
         raise ProtocolError("a call with a keyword that is not a name")
     return *value, opaque[0] if opaque else None
+
+
+def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) -> str:
+    """Which object of the host, in arguments that were just refused, is no value: its place, its type, what to do."""
+    for place, value in (*((f"argument {n}", one) for n, one in enumerate(args, 1)), *kwargs.items()):
+        if (found := _foreign(value.value if type(value) is ByFields else value, place, max_depth)) is not None:
+            where, held = found
+            return f"{where} is, or holds, an object that is no value, of type {type_name(type(held))}; {_remedy(held)}"
+    return "it is, or holds, an object that is no value"
+
+
+def _foreign(value: Any, place: str, depth: int) -> tuple[str, Any] | None:
+    parts: list[tuple[str, Any]] = []
+    if depth > 0 and isinstance(value, dict):
+        parts = [
+            part for key, one in value.items() for part in ((f"a key of {place}", key), (f"{place}[{key!r}]", one))
+        ]
+    elif depth > 0 and isinstance(value, list | tuple):
+        parts = [(f"{place}[{index}]", one) for index, one in enumerate(value)]
+    elif depth > 0 and isinstance(value, set | frozenset):
+        parts = [(f"an item of {place}", one) for one in value]
+    elif encode(value, max_bytes=_ENOUGH, max_depth=MAX_DEPTH, arrays=True).opaque:
+        return place, value
+    return next((found for name, one in parts if (found := _foreign(one, name, depth - 1)) is not None), None)
+
+
+_ENOUGH = 1 << 62
+
+
+def _remedy(value: Any) -> str:
+    plain = plain_of(type(value))
+    if plain is not None:
+        return (
+            "pass its data (`dataclasses.asdict`, `model_dump()`, the `value` of a member, a path as str), or name its "
+            "class in the interface that the plugin must have (`exports`)"
+        )
+    if callable(value):
+        return "give the plugin a function as one of its tools (`tools`)"
+    return "pass its data as numbers, text, lists or dicts"

@@ -35,6 +35,8 @@ class ZygoteConfinement(msgspec.Struct, frozen=True, kw_only=True):
     gid: int | None = None
     read: tuple[str, ...] = ()
     """Real paths (no symlinks) that libraries need."""
+    listed: tuple[str, ...] = ()
+    """Directories of which the names may be read and nothing else: those that an import looks through."""
     devices: tuple[str, ...] = ()
     """Device files that may be read and written (``/dev/null``)."""
     programs: tuple[str, ...] = ()
@@ -76,6 +78,7 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     """Whether chmod and utime are allowed: only where a new root hides every writable file but the workspaces."""
     read: tuple[str, ...] = ()
     """Paths that libraries and the policy's `filesystem.read` need."""
+    listed: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     """Files that may be executed. Empty, but for the process that runs a command."""
     devices: tuple[str, ...] = ()

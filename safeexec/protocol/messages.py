@@ -37,6 +37,7 @@ class Refusal(msgspec.Struct, array_like=True, kw_only=True):
     traceback: bytes = b""
     rule: str | None = None
     hint: bytes | None = None
+    file: str = ""
 
 
 class ErrorReport(Refusal, array_like=True, kw_only=True):
@@ -107,6 +108,15 @@ class VariableData(msgspec.Struct, array_like=True):
     text: bytes = b""
 
 
+class FrameData(msgspec.Struct, array_like=True):
+    """A function of guest code that was running when a step raised, and its variables, described."""
+
+    function: str
+    file: str
+    line: int
+    variables: Annotated[list[VariableData], _FEW] = []
+
+
 # Host → zygote
 
 
@@ -143,6 +153,8 @@ class Spawn(msgspec.Struct, tag="spawn", kw_only=True):
     """Resource limits (RLIMIT_*) of a session that is held tighter than its sandbox, and by how much."""
     threads: int | None = None
     """Threads that its guest code may start; None: as many as the sandbox's."""
+    value: tuple[int, int] | None = None
+    """Bytes and depth of a value, where they are less than the sandbox's."""
 
 
 class RunCommand(msgspec.Struct, tag="run-command", kw_only=True):
@@ -192,6 +204,8 @@ class Execute(msgspec.Struct, tag="execute", array_like=True):
     """`sys.argv` while the step runs."""
     shows: bool = False
     """Whether its displays are told as they come (`Shown`), besides in its answer; its value is in the answer alone."""
+    frames: bool = False
+    """Whether an error tells the variables of the functions that were running."""
 
 
 class Invoke(msgspec.Struct, tag="invoke", array_like=True):
@@ -200,6 +214,14 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
     step: int
     path: str
     arguments: bytes
+    by_fields: bool = False
+    """Whether objects come back as their plain data: the host has classes for them."""
+    held: int = 0
+    """The call whose result `path` is looked up in; 0: the namespace."""
+    hold: bool = False
+    """Whether a result that cannot cross is kept, under the number of this call."""
+    release: Annotated[list[int], _MANY] = []
+    """Results that nobody wants any more."""
 
 
 class Install(msgspec.Struct, tag="install", array_like=True):
@@ -217,6 +239,8 @@ class Install(msgspec.Struct, tag="install", array_like=True):
     """Names (dotted) to describe; None: every public function and class that the main module defines."""
     tools: tuple[ToolSignature, ...] = ()
     """Tools of this plugin alone."""
+    settings: bytes = b""
+    """A dict that its modules find as ``settings``; empty: there are none."""
 
 
 class Proceed(msgspec.Struct, tag="proceed", array_like=True):
@@ -235,7 +259,7 @@ class Query(msgspec.Struct, tag="query", array_like=True):
     name: str
 
 
-class Check(msgspec.Struct, tag="check", array_like=True):
+class Compile(msgspec.Struct, tag="compile", array_like=True):
     """Compile a source and run nothing; answered like a step."""
 
     source: bytes
@@ -289,7 +313,7 @@ class SelfTest(msgspec.Struct, tag="self-test", array_like=True):
 
 
 class ToolReply(msgspec.Struct, tag="tool-reply", array_like=True):
-    """The answer to a `ToolCall`: a value, or the exception that the guest sees."""
+    """The answer to a `ToolRequest`: a value, or the exception that the guest sees."""
 
     call: int
     value: bytes | None = None
@@ -311,6 +335,8 @@ class Thaw(msgspec.Struct, tag="thaw", array_like=True):
     lost: list[str] = []
     layered: bool = False
     """Whether a ruleset of Landlock is the last descriptor, to be entered before anything else."""
+    idle: bool = False
+    """For a branch: whether checkpoints are made in think time."""
 
 
 # Child → host
@@ -357,11 +383,15 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     step: int = 0
     """The number that came with the request. What was sent before it was asked for, or for another step, is no answer.
     """
+    held: bool = False
+    """Whether the value, which is opaque, is kept under the number of this call."""
     exit_status: Annotated[int, msgspec.Meta(ge=0, le=255)] | None = None
     """What the program ended itself with (SystemExit); None when it ran to its end or was ended otherwise."""
+    frames: Annotated[list[FrameData], _FEW] = []
+    """Of an error, where that was asked for, the outermost first."""
 
 
-class ToolCall(msgspec.Struct, tag="tool-call", array_like=True):
+class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):
     """Guest code calls a host tool and waits."""
 
     call: int
@@ -435,7 +465,7 @@ ToChild = (
     | Invoke
     | Install
     | Proceed
-    | Check
+    | Compile
     | Fetch
     | Assign
     | Remove
@@ -454,7 +484,7 @@ FromChild = (
     | Exited
     | Parked
     | StepDone
-    | ToolCall
+    | ToolRequest
     | Progress
     | Shown
     | Fetched

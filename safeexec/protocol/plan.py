@@ -20,6 +20,8 @@ class ImportPlan(msgspec.Struct, frozen=True, array_like=True):
     names: frozenset[str] | None = None
     refused: frozenset[str] = frozenset()
     rule: str = ""
+    unreviewed: bool = False
+    """Nobody has judged the module: all its public names are open, and those of its submodules."""
 
 
 class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,11 @@ class LanguagePlan(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Literal["none", "read-only", "read-write"] = "none"
     stdin: bool = False
     """Whether the step has a standard input: then `input`, `sys.stdin` and `open(0)` are there."""
+
+    @property
+    def has_sql(self) -> bool:
+        """Whether guest code has `sql`: where it may have DataFrames."""
+        return self.mode == "python" or "pandas" in self.imports
 
 
 class LimitsPlan(msgspec.Struct, frozen=True, kw_only=True):

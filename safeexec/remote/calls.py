@@ -20,9 +20,7 @@ MAX_TEXT = 20_000
 MAX_UNREAD = 256 << 20
 """Bytes of output that a listener may leave waiting."""
 _ERRORS: dict[str, type[Exception]] = {
-    name: kind
-    for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, SandboxError) and kind is not errors.StepFailed
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, SandboxError)
 }
 _ERRORS |= {"KeyError": KeyError, "ValueError": ValueError, "TypeError": TypeError, "UnicodeEncodeError": ValueError}
 
@@ -33,6 +31,8 @@ class Asked:
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.over = False
+        self.again: float | None = None
+        """Of a call that the server has not begun: in how many seconds it may be made again; 0: elsewhere, at once."""
         self._events: deque[tuple[str, Any, int]] = deque()
         self._unread = 0
         self._answer: Any = None
@@ -56,6 +56,11 @@ class Asked:
         if not self.over:
             self._error, self.over = error, True
             self._wake()
+
+    def take(self, other: Asked) -> None:
+        """End as `other` has ended, which nobody waits for."""
+        self._answer, self._error, self.over = other._answer, other._error, True
+        self._wake()
 
     def _wake(self) -> None:
         with self._lock:
@@ -97,8 +102,8 @@ class Wire(Protocol):
         """Begin a call. Raises `SandboxClosed`; TypeError for parameters that are no JSON."""
         ...
 
-    def lose(self, error: Exception) -> None:
-        """The server cannot be relied on any more: every call fails with `error`."""
+    def lose(self, error: Exception, asked: Asked | None = None) -> None:
+        """The server (that of `asked`) cannot be relied on any more: every call there fails with `error`."""
         ...
 
     def close(self) -> None:

@@ -15,10 +15,11 @@ from safeexec.remote.calls import Wire
 from safeexec.remote.core import RemoteSandboxCore
 from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
+from safeexec.remote.pool import Pool
 
 
 def connect(
-    url: str | None = None,
+    url: str | Sequence[str] | None = None,
     token: str | None = None,
     *,
     command: Sequence[str] | None = None,
@@ -27,10 +28,14 @@ def connect(
     """A `Sandbox` of a server: what it runs, runs there.
 
         with connect("http://127.0.0.1:8000", token) as sandbox: ...
+        with connect(["http://a:8000", "http://b:8000"], token) as sandbox: ...
         with connect(command=["ssh", "host", "safeexec", "serve", "--stdio"]) as sandbox: ...
 
     Give the `url` of `safeexec serve` and its `token`, or a `command` that runs `safeexec serve --stdio`, which is
     started here and ended by `close()`. `policy` is one that the server offers; the default is the server's.
+
+    With several addresses each session lives at one of the servers, a new one where we have the fewest. A call that no
+    server has begun is made again at another one, or later where all are full.
 
     Plugins, host tools and `Sandbox.command` are not offered, and `workspace` is None: files go through `read_file`
     and `write_file`. Standard input is sent as a whole. Raises `SandboxError` where the server cannot be reached,
@@ -40,7 +45,7 @@ def connect(
 
 
 def async_connect(
-    url: str | None = None,
+    url: str | Sequence[str] | None = None,
     token: str | None = None,
     *,
     command: Sequence[str] | None = None,
@@ -53,14 +58,20 @@ def async_connect(
 class _Reach:
     """How a server is reached."""
 
-    def __init__(self, url: str | None, token: str | None, command: Sequence[str] | None, policy: str | None) -> None:
+    def __init__(
+        self, url: str | Sequence[str] | None, token: str | None, command: Sequence[str] | None, policy: str | None
+    ) -> None:
         if (url is None) is (command is None):
             raise TypeError("connect takes the url of a server, or command=[…] that runs one")
         self._url, self._token, self._command, self._policy = url, token, command, policy
 
     def __call__(self) -> RemoteSandboxCore:
-        wire: Wire = HttpWire(self._url, self._token) if self._url is not None else PipeWire(self._command or ())
-        return RemoteSandboxCore(wire, self._policy)
+        return RemoteSandboxCore(self._wire(), self._policy)
+
+    def _wire(self) -> Wire:
+        if self._url is None:
+            return PipeWire(self._command or ())
+        return HttpWire(self._url, self._token) if isinstance(self._url, str) else Pool(self._url, self._token)
 
 
 class RemoteSandbox(blocking.Sandbox):
@@ -88,7 +99,12 @@ class RemoteSandbox(blocking.Sandbox):
         return self
 
     def plugin(self, *_: Any, **__: Any) -> NoReturn:
-        _not_offered()
+        _not_offered("plugins")
+
+    def template(self, *_: Any, **__: Any) -> NoReturn:
+        _not_offered("templates")
+
+    templates = drop_template = template
 
 
 class AsyncRemoteSandbox(aio.AsyncSandbox):
@@ -119,12 +135,20 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
         return self
 
     async def plugin(self, *_: Any, **__: Any) -> NoReturn:
-        _not_offered()
+        _not_offered("plugins")
+
+    async def template(self, *_: Any, **__: Any) -> NoReturn:
+        _not_offered("templates")
+
+    drop_template = template
+
+    def templates(self) -> NoReturn:
+        _not_offered("templates")
 
 
 def _told(core: SandboxCore | None) -> str:
     return "not open" if core is None else f"{core.policy.name!r}, {'open' if core.alive else 'closed'}"
 
 
-def _not_offered() -> NoReturn:
-    raise SandboxError("plugins are not offered over a connection")
+def _not_offered(what: str) -> NoReturn:
+    raise SandboxError(f"{what} are not offered over a connection")

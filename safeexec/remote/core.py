@@ -11,11 +11,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import msgspec
 
-from safeexec.errors import ProtocolError, SandboxClosed, SandboxError, SessionClosed
+from safeexec.errors import ProtocolError, RecordingError, SandboxClosed, SandboxError, SessionClosed
 from safeexec.host.commands import CommandResult
 from safeexec.host.session.checkpoints import CheckpointInfo
 from safeexec.host.session.decode import encode_payload
@@ -29,6 +29,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.remote.calls import Asked, Wire
 from safeexec.results import Display, Result, ToolCallRecord, Variable
 from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
+from safeexec.text import as_bytes
 
 PATIENCE_SECONDS = 60.0
 """How much longer than a step may take a server may take to answer."""
@@ -36,6 +37,7 @@ STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
+UNRECORDED = "sessions are recorded where they run: over a connection that is the server"
 
 
 class RemoteSandboxCore:
@@ -63,12 +65,40 @@ class RemoteSandboxCore:
     def close(self) -> Core[None]:
         yield Work(self._wire.close)
 
-    def new_session(self, *, namespace: Mapping[str, Any] | None = None, **tightened: Any) -> Core[RemoteSessionCore]:
+    def new_session(
+        self,
+        *,
+        namespace: Mapping[str, Any] | None = None,
+        record: object = None,
+        template: str | None = None,
+        **tightened: Any,
+    ) -> Core[RemoteSessionCore]:
+        if record is not None and record is not False:
+            raise RecordingError(UNRECORDED)
+        if template is not None:
+            self.templates()
         given = {name: value for name, value in tightened.items() if value is not None}
         if namespace:
             given["namespace"] = self.values(namespace)
         seconds = given.get("queue_seconds", 0.0)
         return (yield from self._opened("sandbox.session", self._which | given, seconds))
+
+    def session_for(self, label: str, tightened: dict[str, Any]) -> NoReturn:
+        raise SandboxError("over a connection no session is found by its label: keep the one that session() gave")
+
+    def stats(self) -> NoReturn:
+        raise SandboxError("sessions are counted where they run: over a connection that is the server")
+
+    def new_template(
+        self, name: str, prepare: object, files: object, timeout: object, tightened: object, face: object
+    ) -> NoReturn:
+        self.templates()
+
+    def templates(self) -> NoReturn:
+        raise SandboxError("templates are kept where sessions run: over a connection that is the server")
+
+    def drop_template(self, name: str) -> NoReturn:
+        self.templates()
 
     def restore(self, path: str | os.PathLike[str], trust: str, timeout: float | None) -> Core[RemoteSessionCore]:
         state = marked((yield Work(partial(_read_file, path))))
@@ -76,7 +106,7 @@ class RemoteSandboxCore:
         return (yield from self._opened("sandbox.restore", given))
 
     def values(self, namespace: Mapping[str, Any] | None) -> dict[str, dict[str, str]]:
-        """Variables as they cross. Raises TypeError and ValueError for what is none."""
+        """Variables as they cross. Raises TypeError and ValueError for what is not a variable."""
         given = namespace or {}
         return {name: marked(encode_payload(self.policy.limits, name, given[name]), "encoded") for name in given}
 
@@ -133,7 +163,7 @@ class RemoteSandboxCore:
             if over:
                 return
             if not (yield Wait((asked.fd,), deadline)):
-                self._wire.lose(SandboxClosed("the server has not answered in time"))
+                self._wire.lose(SandboxClosed("the server has not answered in time"), asked)
 
     def _given_up(
         self,
@@ -277,12 +307,27 @@ class RemoteSessionCore:
     def drop(self, name: str) -> None:
         drive(self._ask("drop", name=name))
 
-    def branch(self, count: int) -> Core[list[RemoteSessionCore]]:
+    def note(self, text: str, score: float | None) -> None:
+        """Nothing is recorded over a connection."""
+
+    def pending(self) -> NoReturn:
+        raise SandboxError("deferred calls are carried out where the tools are: over a connection that is the server")
+
+    def carry_out(self) -> Core[NoReturn]:
+        yield from ()
+        self.pending()
+
+    def history(self) -> NoReturn:
+        raise RecordingError(UNRECORDED)
+
+    def branch(self, count: int, checkpoints: str | None = None) -> Core[list[RemoteSessionCore]]:
         def undo(answer: Any) -> Core[None]:
             for identity in answer.sessions:
                 yield from RemoteSessionCore(self._sandbox, identity).close()
 
         params = {"session": self._id, "n": count}
+        if checkpoints is not None:
+            params["checkpoints"] = checkpoints
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
         return [RemoteSessionCore(self._sandbox, identity) for identity in answer.sessions]
 
@@ -302,8 +347,8 @@ class RemoteSessionCore:
     def read_file(self, name: str) -> bytes:
         return bytes(drive(self._ask("read_file", name=name)).data.base64)
 
-    def write_file(self, name: str, data: bytes) -> None:
-        drive(self._ask("write_file", name=name, data=marked(_fitting(bytes(data)))))
+    def write_file(self, name: str, data: bytes | str) -> None:
+        drive(self._ask("write_file", name=name, data=marked(_fitting(as_bytes(data)))))
 
     def list_files(self) -> list[str]:
         return list(drive(self._ask("list_files")).files)

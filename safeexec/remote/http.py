@@ -20,6 +20,7 @@ from safeexec.servers.methods import MAX_MESSAGE, METHODS
 CONNECT_SECONDS = 30.0
 ANSWER_SECONDS = 600.0
 """How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
+TOO_MANY = 429
 IDLE_SECONDS = 3.0
 """How long a connection is kept for the next call: servers close theirs after five."""
 
@@ -47,22 +48,33 @@ class HttpWire:
     def alive(self) -> bool:
         return self._lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any]) -> Asked:
-        given = dict(params)
-        path = self._base + METHODS[method].path
-        if "{session}" in path:
-            path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
-        body = json.dumps(given, allow_nan=False).encode()
+    def ask(self, method: str, params: dict[str, Any], asked: Asked | None = None) -> Asked:
+        asked = asked or Asked()
+        path, body = self._request(method, params)
         if self._lost is not None:
             raise self._lost
-        asked = Asked()
         thread = threading.Thread(target=self._call, args=(asked, path, body), name="safeexec-wire", daemon=True)
         thread.start()
         return asked
 
+    def call(self, asked: Asked, method: str, params: dict[str, Any]) -> None:
+        """Make a call in this thread. `asked` has the answer then."""
+        self._call(asked, *self._request(method, params))
+
+    def _request(self, method: str, params: dict[str, Any]) -> tuple[str, bytes]:
+        given = dict(params)
+        path = self._base + METHODS[method].path
+        if "{session}" in path:
+            path = path.replace("{session}", quote(str(given.pop("session")), safe=""))
+        return path, json.dumps(given, allow_nan=False).encode()
+
     def _call(self, asked: Asked, path: str, body: bytes) -> None:
         connection = self._connection()
         try:
+            if connection.sock is None:
+                asked.again = 0.0
+                connection.connect()
+                asked.again = None
             connection.request("POST", path, body, self._headers)
             with closing(connection.getresponse()) as response:
                 streams = response.headers.get_content_type() == "text/event-stream"
@@ -96,7 +108,7 @@ class HttpWire:
                 return
         connection.close()
 
-    def lose(self, error: Exception) -> None:
+    def lose(self, error: Exception, asked: Asked | None = None) -> None:
         with self._lock:
             self._lost = self._lost or error
             idle, self._idle = self._idle, []
@@ -123,6 +135,9 @@ def _take(response: HTTPResponse, asked: Asked) -> None:
     if response.status == 200:
         asked.finish(parsed(body))
         return
+    if response.status == TOO_MANY:
+        after = response.headers.get("Retry-After", "")
+        asked.again = float(after) if after.isascii() and after.isdigit() and len(after) <= 3 else 1.0
     try:
         told = parsed(body)
     except ProtocolError:

@@ -78,7 +78,7 @@ class PipeWire:
                 except (BrokenPipeError, ValueError):
                     raise SandboxClosed(f"{self._told} has ended; what it said is on standard error") from None
 
-    def lose(self, error: Exception) -> None:
+    def lose(self, error: Exception, asked: Asked | None = None) -> None:
         self._calls.lose(error)
 
     def close(self) -> None:

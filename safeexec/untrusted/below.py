@@ -209,7 +209,7 @@ def put_file(directory: int, path: str, data: bytes, *, mode: int | None = None)
 
 
 def remove_file(directory: int, path: str) -> None:
-    """Remove a file, or a link itself. One that is not there is none to remove."""
+    """Remove a file, or a link itself. One that does not exist is no error."""
     with suppress(FileNotFoundError), _parent(directory, path) as (parent, name):
         os.unlink(name, dir_fd=parent)
 

@@ -16,7 +16,7 @@ class Part(NamedTuple):
 
 
 def files_of(body: bytes, content_type: str) -> list[Part]:
-    """The files of a form. Raises ValueError for whatever is none."""
+    """The files of a form. Raises ValueError for an invalid form."""
     mark = b"--" + _parameter(content_type, "boundary").encode("latin-1", "replace")
     if len(mark) < 3:
         raise ValueError("the form has no boundary")

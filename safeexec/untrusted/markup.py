@@ -164,7 +164,7 @@ def plain_markdown(text: str) -> str:
 
 
 def markdown_table(table: str) -> str:
-    """A table of pipes with plain cells; empty where `table` is none."""
+    """A table of pipes with plain cells; empty where `table` is no table."""
     rows = [_cells(line) for line in table.strip().split("\n")]
     if len(rows) < 2 or not table.lstrip().startswith("|"):
         return ""

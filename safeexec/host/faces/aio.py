@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from safeexec.errors import SandboxClosed
-from safeexec.host.faces.blocking import environment, told
+from safeexec.host.faces.blocking import OneStep, environment, told
 from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
@@ -22,7 +22,7 @@ from safeexec.host.waiting import Core
 if TYPE_CHECKING:
     from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
-    from safeexec.host.plugins.plugin import AsyncPlugin
+    from safeexec.host.plugins.aio import AsyncPlugin
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session.checkpoints import CheckpointInfo
@@ -31,10 +31,15 @@ if TYPE_CHECKING:
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
+    from safeexec.host.session.template import Prepare, TemplateInfo
+    from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.approvals import Approval
+    from safeexec.host.tools.toolbox import PendingCall
     from safeexec.policy.keywords import PluginChanges, SessionChanges
     from safeexec.policy.model import Policy
+    from safeexec.policy.settings import Checkpoints
     from safeexec.protocol.confinement import Mechanism
+    from safeexec.recordings.timeline import Timeline
     from safeexec.results import Result, ToolCallRecord, Variable
 
 
@@ -72,6 +77,10 @@ class AsyncSandbox:
             "audit": audit,
         }
         self._opened: SandboxCore | None = None
+        if files:
+            from safeexec.host.sandbox import check_files
+
+            check_files(files)
 
     @cached_property
     def policy(self) -> Policy:
@@ -79,6 +88,10 @@ class AsyncSandbox:
         from safeexec.policy.model import Policy
 
         return Policy.load(self._policy)
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this sandbox, for a model's prompt."""
+        return self.policy.card(format, tools=self._arguments["tools"] or ())
 
     @property
     def _core(self) -> SandboxCore:
@@ -130,6 +143,37 @@ class AsyncSandbox:
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
         return Opening(self._core, dict(tightened))
 
+    async def session_for(self, label: str, /, **tightened: Unpack[SessionChanges]) -> AsyncSession:
+        """The open session of this label, else a new one; as `Sandbox.session_for`."""
+        return AsyncSession(await drive(self._core.session_for(label, dict(tightened))))
+
+    def stats(self) -> SandboxStats:
+        """How many sessions there are now; as `Sandbox.stats`."""
+        return self._core.stats()
+
+    async def template(
+        self,
+        name: str,
+        *,
+        prepare: Prepare = None,
+        files: Files | None = None,
+        timeout: float | None = None,
+        **tightened: Unpack[PluginChanges],
+    ) -> TemplateInfo:
+        """Prepare a state from which sessions begin at the cost of a fork; as `Sandbox.template`. The function may be
+        asynchronous.
+        """
+        changes = dict(tightened)
+        return await drive(self._core.new_template(name, prepare, files, timeout, changes, AsyncSession))
+
+    def templates(self) -> list[TemplateInfo]:
+        """The templates of this sandbox: name, living sessions, memory, age."""
+        return self._core.templates()
+
+    async def drop_template(self, name: str) -> None:
+        """Give up a template. The sessions that began there go on. Raises `CheckpointError`."""
+        await drive(self._core.drop_template(name))
+
     async def command(
         self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
     ) -> CommandResult:
@@ -157,21 +201,25 @@ class AsyncSandbox:
         state: Literal["keep", "fresh"] = "keep",
         timeout: float | None = None,
         name: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        api: int | None = None,
         **limits: Unpack[PluginChanges],
     ) -> AsyncPlugin:
         """Load a plugin; as `Sandbox.plugin`."""
-        from safeexec.host.plugins.plugin import AsyncPlugin, PluginCore
-        from safeexec.host.tools.toolbox import tools_from
+        from safeexec.host.plugins.aio import AsyncPlugin
+        from safeexec.host.plugins.plugin import PluginCore
 
         core = PluginCore(
             self._core,
             source,
             exports=exports,
-            tools=tools_from(tools),
+            tools=tools,
             state=state,
             timeout=timeout,
             name=name,
             limits=limits,
+            settings=settings,
+            api=api,
         )
         await drive(core.load())
         return AsyncPlugin(core)
@@ -321,7 +369,7 @@ class AsyncSession:
         """The bytes of a file of the workspace, as `Session.read_file`."""
         return self._core.read_file(name)
 
-    def write_file(self, name: str, data: bytes) -> None:
+    def write_file(self, name: str, data: bytes | str) -> None:
         """Put a file into the workspace, as `Session.write_file`."""
         self._core.write_file(name, data)
 
@@ -395,9 +443,9 @@ class AsyncSession:
         """Go back to a named checkpoint, or to before the last step; as `Session.rollback`."""
         return await drive(self._core.rollback(name), undo=False)
 
-    async def branch(self, n: int = 1) -> list[AsyncSession]:
+    async def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> list[AsyncSession]:
         """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
-        return [AsyncSession(core) for core in await drive(self._core.branch(n))]
+        return [AsyncSession(core) for core in await drive(self._core.branch(n, checkpoints))]
 
     def checkpoints(self) -> list[CheckpointInfo]:
         """The checkpoints of this session: name, parent, step, age, memory."""
@@ -406,6 +454,35 @@ class AsyncSession:
     def drop(self, name: str) -> None:
         """Give up a named checkpoint. Raises `CheckpointError`."""
         self._core.drop(name)
+
+    # Effects of host tools
+
+    def pending(self) -> list[PendingCall]:
+        """The deferred calls of host tools that have not been carried out, in order."""
+        return self._core.pending()
+
+    async def adopt(self) -> list[str]:
+        """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
+
+        Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
+        """
+        return await drive(self._core.carry_out())
+
+    # The recording
+
+    def note(self, text: str, *, score: float | None = None) -> None:
+        """Write a remark about the state as it is now into the recording, if there is one."""
+        self._core.note(text, score)
+
+    def history(self) -> Timeline:
+        """The steps so far: what each wrote and read, the variables after it, when a name last changed.
+
+            session = sandbox.session(record=True)          # in memory; or a path
+            session.history().at(3).variables(), session.history().when("total")
+
+        Raises `RecordingError` for a session that is not recorded.
+        """
+        return self._core.history()
 
     async def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
@@ -435,29 +512,15 @@ class AsyncSession:
         return tuple(self._core.protection)
 
 
-class AsyncStream:
+class AsyncStream(OneStep):
     """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
     ended.
     """
 
-    __slots__ = ("_result", "_start")
-
-    def __init__(self, start: Callable[[OnOutput], Core[Result]]) -> None:
-        self._start: Callable[[OnOutput], Core[Result]] | None = start
-        self._result: Result | None = None
-
-    @property
-    def result(self) -> Result:
-        """The result of the step. Raises RuntimeError as long as the iteration has not ended."""
-        if self._result is None:
-            raise RuntimeError("the step has not ended: iterate over the stream to its end first")
-        return self._result
+    __slots__ = ()
 
     def __aiter__(self) -> AsyncIterator[str]:
-        if self._start is None:
-            raise RuntimeError("a step runs once: this stream has been iterated over already")
-        start, self._start = self._start, None
-        return _Pieces(start, self._end)
+        return _Pieces(self._begin(), self._end)
 
     def _end(self, result: Result) -> None:
         self._result = result

@@ -15,7 +15,7 @@ from safeexec.host.waiting import CallTool, drive, stepwise
 
 TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; the process is launched first
 if TYPE_CHECKING:
-    from typing import Any, Literal, Unpack
+    from typing import Any, Literal, Self, Unpack
 
     from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
@@ -28,11 +28,16 @@ if TYPE_CHECKING:
     from safeexec.host.session.output import OnOutput
     from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
+    from safeexec.host.session.template import Prepare, TemplateInfo
+    from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.approvals import Approval
+    from safeexec.host.tools.toolbox import PendingCall
     from safeexec.host.waiting import Core
     from safeexec.policy.keywords import PluginChanges, SessionChanges
     from safeexec.policy.model import Policy
+    from safeexec.policy.settings import Checkpoints
     from safeexec.protocol.confinement import Mechanism
+    from safeexec.recordings.timeline import Timeline
     from safeexec.results import Result, ToolCallRecord, Variable
 
 
@@ -71,9 +76,9 @@ class Sandbox:
             sandbox.run("import math; math.sqrt(2)").value
 
     `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
-    call. `files` maps names in the workspace of every new session to paths of the host, or to bytes. `approval` is
-    asked about the tools for which the policy says so. `spare` children are kept locked down and warm for sessions to
-    come.
+    call. `files` maps names in the workspace of every new session to files and directories of the host, or to bytes.
+    `approval` is asked about the tools for which the policy says so. `spare` children are kept locked down and warm for
+    sessions to come.
 
     At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
     (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
@@ -117,6 +122,10 @@ class Sandbox:
         from safeexec.policy.model import Policy
 
         return Policy.load(self._policy)
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this sandbox, for a model's prompt."""
+        return self.policy.card(format, tools=self._arguments["tools"] or ())
 
     def _new_core(self) -> SandboxCore:
         from safeexec.host.sandbox import SandboxCore
@@ -173,12 +182,56 @@ class Sandbox:
 
     def session(self, **tightened: Unpack[SessionChanges]) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
-        audit log whose session it is; `namespace` are variables to begin with.
+        audit log whose session it is; `namespace` are variables to begin with; `template` is the name of the state that
+        it begins in; `record` (a path, or `RecordOptions`) is where all that happens to it and its branches is written
+        down.
 
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
         `SandboxBusy`.
         """
-        return Session(drive(self._core.new_session(**tightened)))
+        return Session(drive(self._core.new_session(**tightened), call_tool))
+
+    def session_for(self, label: str, /, **tightened: Unpack[SessionChanges]) -> Session:
+        """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
+
+        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`.
+        """
+        return Session(drive(self._core.session_for(label, dict(tightened)), call_tool))
+
+    def stats(self) -> SandboxStats:
+        """How many sessions are open, busy, idle, queued and restored now, in all and by label."""
+        return self._core.stats()
+
+    def template(
+        self,
+        name: str,
+        *,
+        prepare: Prepare = None,
+        files: Files | None = None,
+        timeout: float | None = None,
+        **tightened: Unpack[PluginChanges],
+    ) -> TemplateInfo:
+        """Prepare a state from which sessions begin at the cost of a fork: ``sandbox.session(template=name)``.
+
+        `prepare` is a program, or a function that gets the session and runs steps in it; `files` are put into its
+        workspace first. `timeout` in seconds is that of the program. Keywords tighten the policy for all of its
+        sessions; `limits.branches` says how many may live. It is kept until it is dropped, prepared anew if it dies,
+        and prepared once however many ask for it. The same call again finds it as it is; another definition takes its
+        place. In each session, ``rollback(name)`` goes back to it.
+
+        Sessions of one template share what forks share (`Session.protection`): one principal per template. Raises
+        `StepFailed` where the program fails, and what the function raises.
+        """
+        changes = dict(tightened)
+        return drive(self._core.new_template(name, prepare, files, timeout, changes, Session), call_tool)
+
+    def templates(self) -> list[TemplateInfo]:
+        """The templates of this sandbox: name, living sessions, memory, age."""
+        return self._core.templates()
+
+    def drop_template(self, name: str) -> None:
+        """Give up a template. The sessions that began there go on. Raises `CheckpointError`."""
+        drive(self._core.drop_template(name))
 
     def command(
         self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
@@ -188,7 +241,7 @@ class Sandbox:
         No network, no file outside, no program that is not listed; the policy's limits hold. Changes to the copy are
         thrown away; `Session.command` runs in a session's workspace instead. Raises `PolicyError` for another program.
         """
-        return drive(self._core.command(argv, cwd, timeout))
+        return drive(self._core.command(argv, cwd, timeout), call_tool)
 
     def restore(
         self,
@@ -215,6 +268,8 @@ class Sandbox:
         state: Literal["keep", "fresh"] = "keep",
         timeout: float | None = None,
         name: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        api: int | None = None,
         **limits: Unpack[PluginChanges],
     ) -> Plugin:
         """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
@@ -224,21 +279,23 @@ class Sandbox:
         signatures that the plugin's must match); without any, those of the manifest, or all public functions and
         classes. `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin
         as it was loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
+        `settings` are the plugin's own, by its manifest; a manifest that names another `api` than this one is refused.
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
         from safeexec.host.plugins.plugin import Plugin, PluginCore
-        from safeexec.host.tools.toolbox import tools_from
 
         core = PluginCore(
             self._core,
             source,
             exports=exports,
-            tools=tools_from(tools),
+            tools=tools,
             state=state,
             timeout=timeout,
             name=name,
             limits=limits,
+            settings=settings,
+            api=api,
         )
         drive(core.load(), call_tool)
         return Plugin(core, lambda work: drive(work, call_tool))
@@ -267,7 +324,7 @@ class Sandbox:
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
         with self.session(checkpoints="off") as session:
-            return drive(session._core.check(source))
+            return drive(session._core.check(source), call_tool)
 
     def run(self, source: str, **options: Unpack[RunOptions]) -> Result:
         """Run one step in a session of its own. The options are those of `Session.run`."""
@@ -284,25 +341,39 @@ class Namespace(MutableMapping[str, "Any"]):
         self._core = core
 
     def __getitem__(self, name: str) -> Any:
-        found, value = drive(self._core.fetch(name, arrays=True))
+        found, value = drive(self._core.fetch(name, arrays=True), call_tool)
         if not found:
             raise KeyError(name)
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        drive(self._core.assign(name, value))
+        drive(self._core.assign(name, value), call_tool)
 
     def __delitem__(self, name: str) -> None:
-        drive(self._core.remove(name))
+        drive(self._core.remove(name), call_tool)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(drive(self._core.names()))
+        return iter(drive(self._core.names(), call_tool))
 
     def __contains__(self, name: object) -> bool:
-        return name in drive(self._core.names())
+        return name in drive(self._core.names(), call_tool)
 
     def __len__(self) -> int:
-        return len(drive(self._core.names()))
+        return len(drive(self._core.names(), call_tool))
+
+    def copy(self) -> dict[str, Any]:
+        """All variables and their values as a dict of the host's."""
+        return dict(self.items())
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return self.copy() | dict(other)
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(other) | self.copy()
+
+    def __ior__(self, other: Mapping[str, Any]) -> Self:
+        self.update(other)
+        return self
 
     def __repr__(self) -> str:
         return f"<namespace: {', '.join(self) or 'empty'}>"
@@ -378,7 +449,7 @@ class Session:
 
         The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
         """
-        return drive(self._core.sql(query, name, timeout))
+        return drive(self._core.sql(query, name, timeout), call_tool)
 
     def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
@@ -420,22 +491,22 @@ class Session:
         """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
         none.
         """
-        found, value = drive(self._core.fetch(name, arrays=True))
+        found, value = drive(self._core.fetch(name, arrays=True), call_tool)
         return value if found else default
 
     def set(self, name: str, value: Any) -> None:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        drive(self._core.assign(name, value))
+        drive(self._core.assign(name, value), call_tool)
 
     def variables(self) -> list[Variable]:
         """Every variable with type, shape, size and a short repr."""
-        return drive(self._core.variables())
+        return drive(self._core.variables(), call_tool)
 
     # Checkpoints
 
     def checkpoint(self, name: str) -> None:
         """Keep the state as it is now under `name`. Raises `CheckpointError`."""
-        drive(self._core.checkpoint(name))
+        drive(self._core.checkpoint(name), call_tool)
 
     def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
         """Go back to a named checkpoint, or to before the last step that is part of the state.
@@ -443,14 +514,15 @@ class Session:
         Returns the host-tool calls made since then: they happened, and cannot be undone. What could not be carried over
         is in the notes of the next result. Raises `CheckpointError`.
         """
-        return drive(self._core.rollback(name))
+        return drive(self._core.rollback(name), call_tool)
 
-    def branch(self, n: int = 1) -> list[Session]:
+    def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> list[Session]:
         """`n` new sessions that go on from the state as it is now, independent of this one and of each other.
 
+        `checkpoints` is when theirs are made: for many branches of a step or two, ``before-step`` is half the work.
         Each has files of its own; an absolute path that guest code has kept still leads to those of this session.
         """
-        return [Session(core) for core in drive(self._core.branch(n))]
+        return [Session(core) for core in drive(self._core.branch(n, checkpoints), call_tool)]
 
     def checkpoints(self) -> list[CheckpointInfo]:
         """The checkpoints of this session: name, parent, step, age, memory."""
@@ -460,9 +532,38 @@ class Session:
         """Give up a named checkpoint. Raises `CheckpointError`."""
         self._core.drop(name)
 
+    # Effects of host tools
+
+    def pending(self) -> list[PendingCall]:
+        """The deferred calls of host tools that have not been carried out, in order."""
+        return self._core.pending()
+
+    def adopt(self) -> list[str]:
+        """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
+
+        Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
+        """
+        return drive(self._core.carry_out(), call_tool)
+
+    # The recording
+
+    def note(self, text: str, *, score: float | None = None) -> None:
+        """Write a remark about the state as it is now into the recording, if there is one."""
+        self._core.note(text, score)
+
+    def history(self) -> Timeline:
+        """The steps so far: what each wrote and read, the variables after it, when a name last changed.
+
+            session = sandbox.session(record=True)          # in memory; or a path
+            session.history().at(3).variables(), session.history().when("total")
+
+        Raises `RecordingError` for a session that is not recorded.
+        """
+        return self._core.history()
+
     def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
-        return drive(self._core.command(argv, cwd, timeout))
+        return drive(self._core.command(argv, cwd, timeout), call_tool)
 
     def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> dict[str, str]:
         """Write the variables and files to `path`, signed with this host's key. The session goes on.
@@ -470,7 +571,7 @@ class Session:
         The limits of a step hold while guest code pickles itself, and `cancel`; `timeout` is its limit in seconds.
         Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
         """
-        return drive(self._core.save(path, timeout))
+        return drive(self._core.save(path, timeout), call_tool)
 
     # Files and protection
 
@@ -478,8 +579,10 @@ class Session:
         """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`."""
         return self._core.read_file(name)
 
-    def write_file(self, name: str, data: bytes) -> None:
-        """Put a file into the workspace. Raises `WorkspaceError` for a name that leaves it, or too much data."""
+    def write_file(self, name: str, data: bytes | str) -> None:
+        """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,
+        or too much data.
+        """
         self._core.write_file(name, data)
 
     def list_files(self) -> list[str]:
@@ -506,7 +609,7 @@ class Session:
         not active, whatever was planned.
         """
         planned = {mechanism.name: mechanism for mechanism in self._core.protection}
-        for tried in drive(self._core.self_test()):
+        for tried in drive(self._core.self_test(), call_tool):
             known = planned.get(tried.name)
             detail = f"{known.detail}; {tried.detail}" if known is not None and known.detail else tried.detail
             active = tried.active and (known is None or known.active)
@@ -514,10 +617,8 @@ class Session:
         return tuple(planned.values())
 
 
-class Stream:
-    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
-    ended.
-    """
+class OneStep:
+    """What `Stream` and `AsyncStream` share: a step that is begun once, and its result."""
 
     __slots__ = ("_result", "_start")
 
@@ -532,11 +633,23 @@ class Stream:
             raise RuntimeError("the step has not ended: iterate over the stream to its end first")
         return self._result
 
-    def __iter__(self) -> Iterator[str]:
+    def _begin(self) -> Callable[[OnOutput], Core[Result]]:
+        """What starts the step. Raises RuntimeError the second time."""
         if self._start is None:
             raise RuntimeError("a step runs once: this stream has been iterated over already")
         start, self._start = self._start, None
-        return self._pieces(start)
+        return start
+
+
+class Stream(OneStep):
+    """The output of one step, piece by piece while it runs: iterate once. `result` is there when the iteration has
+    ended.
+    """
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pieces(self._begin())
 
     def _pieces(self, start: Callable[[OnOutput], Core[Result]]) -> Iterator[str]:
         heard: deque[str] = deque()

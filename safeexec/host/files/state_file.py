@@ -61,7 +61,7 @@ class Header(msgspec.Struct, kw_only=True):
     """The workspace's directories, each before what is in it."""
 
 
-class Saved(NamedTuple):
+class SavedState(NamedTuple):
     """A state as it was read: whole, checked against its header, and out of reach of whoever writes the file now."""
 
     header: Header
@@ -204,7 +204,7 @@ def _each_chunk(fd: int, start: int, size: int, use: Callable[[bytes], object]) 
     return done
 
 
-def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> Saved:
+def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> SavedState:
     """Read a state whose parts the policy's limits have room for. A header says how large they are, and what is larger
     than that is not read.
 
@@ -229,7 +229,7 @@ def read(path: str | os.PathLike[str], key: bytes, limits: Limits) -> Saved:
         os.close(fd)
 
 
-def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> Saved:
+def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> SavedState:
     """Read an open file of so many bytes."""
     head = os.pread(fd, len(MAGIC) + _LENGTH.size, 0)
     if not head.startswith(MAGIC):
@@ -266,7 +266,7 @@ def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> Saved:
         for copy in copies:
             os.close(copy)
         raise
-    return Saved(header, copies[0], copies[1], signed)
+    return SavedState(header, copies[0], copies[1], signed)
 
 
 def _check_room(parts: list[int], files: int, limits: Limits, shown: str) -> None:
@@ -304,7 +304,7 @@ def _copy(fd: int, start: int, size: int, use: Callable[[bytes], object], shown:
     return copy
 
 
-def put_back(workspace: Workspace, saved: Saved) -> None:
+def put_back(workspace: Workspace, saved: SavedState) -> None:
     """Write the files of a state, whose names a foreign one may have chosen. Raises `StateFileError`."""
     header, place, name = saved.header, 0, ""
     try:

@@ -286,13 +286,17 @@ class Workspace:
         return self._lineage.free - free_bytes(self._lineage.store)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
-        """Copy a file of the host (a path), or bytes, to `name` in the workspace. Raises `WorkspaceError` when the file
-        system is full.
+        """Copy a file of the host (a path), or bytes, to `name` in the workspace; of a directory all that is in it.
+        Raises `WorkspaceError` when the file system is full.
         """
+        if not isinstance(content, bytes) and os.path.isdir(content):
+            self.copy_tree(content, name)
+            return
         with _needs_room(self.home), self._opened() as top:
             self._put(top, name, content, mode)
 
-    def _put(self, top: int, name: str, content: str | bytes | os.PathLike[str], mode: int) -> None:
+    def _put(self, top: int, name: str, content: str | bytes | os.PathLike[str] | int, mode: int) -> None:
+        """Write `name` below `top`: the bytes, those of the host's file, or those behind the descriptor `content`."""
         directory = os.path.dirname(name)
         if directory:
             self._make_directories(top, directory)
@@ -301,6 +305,8 @@ class Workspace:
             if isinstance(content, bytes):
                 with open(target, "wb", closefd=False) as file:
                     file.write(content)
+            elif isinstance(content, int):
+                copy_contents(content, target, os.fstat(content).st_size)
             else:
                 source = self._open_of_user(content)
                 try:
@@ -335,31 +341,47 @@ class Workspace:
             os.mkdir("tmp", 0o700, dir_fd=self._region.fd)
             self._lineage.own(self._region.fd, "tmp")
 
-    def copy_tree(self, source: str | os.PathLike[str], max_bytes: int, max_files: int) -> None:
-        """Copy a directory of the host into the workspace: regular files and directories; links are not followed.
+    def copy_tree(self, source: str | os.PathLike[str], into: str = "") -> None:
+        """Copy a directory of the host into the workspace, below `into`: regular files and directories; no link is
+        followed, and what a link stands for does not come along.
 
         Raises `WorkspaceError` when it holds more than the limits allow.
         """
         top = os.fspath(source)
+        prefix = f"{into}/" if into else ""
+        max_bytes, max_files = self._lineage.max_bytes, self._lineage.max_files
         size = count = 0
-        for path, info in self._of_host(top):
-            count, size = count + 1, size + info.st_size
-            if size > max_bytes or count > max_files:
-                raise WorkspaceError(
-                    f"{top} holds more than a workspace may: {max_bytes >> 20} MiB and {max_files} files "
-                    "(limits.workspace_mb, limits.workspace_files)"
-                )
-            if stat.S_ISDIR(info.st_mode):
-                self.make_directories(path)
-            elif stat.S_ISREG(info.st_mode):
-                self.put(path, os.path.join(top, path), 0o700 if info.st_mode & 0o100 else 0o600)
+        if into:
+            self.make_directories(into)
+        with _needs_room(self.home), self._opened() as target, self._host_directory(top) as fd:
+            for path, info in _walk(fd, regains=False):
+                count, size = count + 1, size + info.st_size
+                if size > max_bytes or count > max_files:
+                    raise WorkspaceError(
+                        f"{top} holds more than a workspace may: {max_bytes >> 20} MiB and {max_files} files "
+                        "(limits.workspace_mb, limits.workspace_files)"
+                    )
+                if stat.S_ISDIR(info.st_mode):
+                    self._make_directories(target, prefix + path)
+                elif stat.S_ISREG(info.st_mode):
+                    self._copy_below(fd, path, target, prefix + path)
+
+    def _copy_below(self, top: int, path: str, target: int, name: str) -> None:
+        """Copy a file below the descriptor `top`, where it still is a regular file that fits into the workspace."""
+        source = open_beneath(top, path, os.O_RDONLY)
+        try:
+            info = os.fstat(source)
+            if stat.S_ISREG(info.st_mode) and info.st_size <= self._lineage.max_bytes:
+                self._put(target, name, source, 0o700 if info.st_mode & 0o100 else 0o600)
+        finally:
+            os.close(source)
 
     @staticmethod
-    def _of_host(top: str) -> Iterator[tuple[str, os.stat_result]]:
-        """What is in a directory of the host."""
+    @contextlib.contextmanager
+    def _host_directory(top: str) -> Iterator[int]:
         fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            yield from _walk(fd, regains=False)
+            yield fd
         finally:
             os.close(fd)
 
@@ -549,9 +571,13 @@ class Workspace:
 
     def close(self) -> None:
         """Remove the session's directory, and its region with the last branch in it."""
+        self.clear()
+        self._region.release()
+
+    def clear(self) -> None:
+        """Remove the session's directory. What is large takes a while."""
         self._remove_beside()
         _remove_below(self._region.fd, WORKSPACE)
-        self._region.release()
 
     def forget(self) -> None:
         """Close this process's descriptor of it, in a fork of the process that has it."""

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.errors import WorkspaceError
+from safeexec.host.files.workspace import regain
 from safeexec.results import FileChange
 from safeexec.text import printable
 
@@ -164,8 +165,6 @@ def _opened(directory: int | str) -> Iterator[int]:
         try:
             fd = os.open(directory, _DIRECTORY)
         except PermissionError:
-            from safeexec.host.files.workspace import regain
-
             regain(directory)
             fd = os.open(directory, _DIRECTORY)
     except OSError as error:

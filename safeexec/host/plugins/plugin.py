@@ -7,32 +7,47 @@ call costs little more than a kept one. A call that hangs, floods, forks or dies
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from functools import partial
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from safeexec.errors import PluginError, PolicyError, ProtocolError
+from safeexec.errors import PolicyError, ProtocolError, ToolError
+from safeexec.host.plugins.handle import Handle, HeldPlace
+from safeexec.host.plugins.interface import Hints, given, returned
 from safeexec.host.plugins.process import Loaded
+from safeexec.host.plugins.settings import encoded
+from safeexec.host.plugins.settings import values as setting_values
 from safeexec.host.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.session import SessionCore
-from safeexec.host.tools.toolbox import Tool, Toolbox
+from safeexec.host.tools.toolbox import Toolbox, tools_from
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
+from safeexec.protocol.values import Opaque
+from safeexec.results import PluginError, Result
 from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec.host.sandbox import SandboxCore
-    from safeexec.results import Result
 
 State = Literal["keep", "fresh"]
+Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
 OBJECTIONS = 20
 """What an error lists of the ways in which a plugin is not what was asked for."""
 TURN_SECONDS = 3600.0
+
+
+class Staying(NamedTuple):
+    """What the core gives for an object that stays in the plugin; its face makes a `Handle` of it."""
+
+    place: HeldPlace
+    told: Opaque
 
 
 class _PluginCall:
@@ -58,11 +73,13 @@ class PluginCore:
         source: Source,
         *,
         exports: Exports | None,
-        tools: Mapping[str, Tool],
+        tools: Tools,
         state: State,
         timeout: float | None,
         name: str | None,
         limits: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+        api: int | None = None,
     ) -> None:
         if state not in ("keep", "fresh"):
             raise PluginError(f"state={state!r}: a plugin's state is 'keep' or 'fresh'")
@@ -70,10 +87,13 @@ class PluginCore:
         self._source = source
         self._wanted = exports
         self._name = name
-        self._tools = dict(tools)
+        self._tools = tools_from(tools)
         self._limits = {**limits, **({"checkpoints": "off"} if state == "fresh" else {})}
         self._timeout = timeout
         self._turnstile = Turnstile(1)
+        self._settings = dict(settings or {})
+        self._api = api
+        self._released: deque[HeldPlace] = deque()
         self.state = state
         self.definition = self._defined(source)
         self.exports: dict[str, m.Export] = {}
@@ -81,10 +101,18 @@ class PluginCore:
         self._items = 0
         """Counts the calls: only the generator of the newest one can go on."""
         self._streaming = False
+        self._hints: Hints = {}
+        """Of the export that was called last."""
 
     def _defined(self, source: Source) -> Definition:
         definition = define(source, exports=self._wanted, name=self._name)
-        wanted = definition.manifest.policy
+        manifest = definition.manifest
+        if self._api is not None and manifest.api is not None and manifest.api != self._api:
+            raise PluginError(
+                f"the plugin {definition.name} is written for api {manifest.api}; this host has {self._api}"
+            )
+        setting_values(definition.name, manifest.settings, self._settings)
+        wanted = manifest.policy
         if wanted is not None and wanted != self._sandbox.policy.name:
             raise PolicyError(
                 f"the plugin {definition.name} is written for the policy {wanted!r}, and this sandbox has "
@@ -113,14 +141,17 @@ class PluginCore:
     def _install(self, core: SessionCore) -> Core[dict[str, m.Export]]:
         definition = self.definition
         shared = self._sandbox.toolbox
-        core.toolbox = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval)
+        core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval)
+        if own.has_effects:
+            raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())
+        settings = self._settings_for(core)
         core.add_sources(definition.name, definition.modules)
         core.code = b"\n".join(source for _, source in modules)
         result = yield from core.perform(
-            lambda step: m.Install(step, definition.name, modules, names, tools), timeout=self._timeout
+            lambda step: m.Install(step, definition.name, modules, names, tools, settings), timeout=self._timeout
         )
         if not result.ok:
             raise failed(f"the plugin {definition.name} could not be loaded", result)
@@ -133,6 +164,14 @@ class PluginCore:
             told = printable("; ".join([*wrong[:OBJECTIONS], *more]))
             raise PluginError(f"the plugin {definition.name} does not have the interface that is asked for: {told}")
         return {name: export for name, export in found.items() if export.kind in ("function", "class")}
+
+    def _settings_for(self, core: SessionCore) -> bytes:
+        """The settings as the child reads them; nothing for a plugin that has none."""
+        definition, limits = self.definition, core.policy.limits
+        if not (known := definition.manifest.settings):
+            return b""
+        found = setting_values(definition.name, known, self._settings)
+        return encoded(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
 
     def reload(self, source: Source | None) -> Core[None]:
         """Load the plugin again, from the same place or from `source`; on an error the old one stays."""
@@ -151,13 +190,23 @@ class PluginCore:
             self._source = source
 
     def invoke(
-        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], timeout: float | None
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        timeout: float | None,
+        held: HeldPlace | None = None,
     ) -> Core[tuple[Result, int]]:
-        """Call one export. Returns the result and, if it is a generator, its number."""
-        if name not in self.exports:
+        """Call one export, or a method of what an earlier call returned (`held`). Returns the result and, if it is a
+        generator, its number.
+        """
+        if held is None and name not in self.exports:
             raise PluginError(
                 f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"
             )
+        if held is not None and name.startswith("_"):
+            raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
+        self._hints = self.definition.hints.get(name, {}) if held is None else {}
         call = yield from self._turn()
         try:
             if self._streaming and self._session is not None:
@@ -165,14 +214,46 @@ class PluginCore:
             self._streaming = False
             self._items += 1
             session = yield from self._living()
-            limit = self._timeout if timeout is None else timeout
-            result = yield from session.core.invoke(name, args, kwargs, timeout=limit)
+            if held is not None and held.loaded is not session:
+                raise PluginError(f"this object of {self.definition.name} is gone: the plugin was loaded again")
+            if self._hints and held is None:
+                args, kwargs = given(self._hints, self.definition.wanted[name], args, kwargs)
+            result = yield from session.core.invoke(
+                name,
+                args,
+                kwargs,
+                timeout=self._timeout if timeout is None else timeout,
+                by_fields="return" in self._hints,
+                held=held.number if held is not None else 0,
+                hold=self.state == "keep",
+                release=self._to_release(session),
+            )
             if session.core.more and result.ok:
                 self._streaming = True
                 return result, self._items
-            return (yield from session.after(result)), 0
+            return self._come((yield from session.after(result)), session, name), 0
         finally:
             self._leave(call)
+
+    def _come(self, result: Result, session: Loaded, name: str) -> Result:
+        """The result of a call with its value as the host wants it: an object of its class, a `Staying` one."""
+        if result.ok and "return" in self._hints:
+            return returned(self._hints["return"], f"{self.definition.name}.{name}()", result)
+        if result.ok and session.core.held and isinstance(result.value, Opaque):
+            return msgspec.structs.replace(result, value=Staying(HeldPlace(session, session.core.step), result.value))
+        return result
+
+    def release(self, place: HeldPlace) -> None:
+        """The host let go of an object of the plugin's; told with the next call. From any thread."""
+        self._released.append(place)
+
+    def _to_release(self, session: Loaded) -> list[int]:
+        numbers: list[int] = []
+        while self._released and len(numbers) < m.MANY:
+            place = self._released.popleft()
+            if place.loaded is session:
+                numbers.append(place.number)
+        return numbers
 
     def proceed(self, number: int, *, close: bool) -> Core[tuple[Result | None, bool]]:
         """The next item of generator `number`, and whether there is one."""
@@ -185,7 +266,7 @@ class PluginCore:
             session = self._session
             result = yield from session.core.perform(lambda step: m.Proceed(step, close), timeout=self._timeout)
             if session.core.more and result.ok:
-                return result, True
+                return self._come(result, session, "item"), True
             self._streaming = False
             return (yield from session.after(result)), False
         finally:
@@ -238,11 +319,12 @@ def failed(what: str, result: Result) -> PluginError:
     error = result.error
     told = result.outcome if error is None else f"{error.type}: {error.message}"
     if error is not None and error.line is not None and "line " not in error.message[:20]:
-        told += f" (line {error.line})"
+        module = error.file.partition(":")[2].rstrip(">")
+        told += f" ({module + ', ' if module else ''}line {error.line})"
     return PluginError(f"{what}: {printable(told)}", traceback="" if error is None else error.traceback, result=result)
 
 
-class _Face:
+class PluginFace:
     """What both faces of a plugin show."""
 
     def __init__(self, core: PluginCore) -> None:
@@ -263,6 +345,32 @@ class _Face:
         """What may be called: name → signature, as the plugin tells it."""
         return {name: signature(export) for name, export in self._core.exports.items()}
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or name not in self._core.exports:
+            raise AttributeError(
+                f"{self.name} does not export {name!r}; it exports {', '.join(self._core.exports) or 'nothing'}"
+            )
+        return partial(self.call, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(name for name in self._core.exports if name.isidentifier())]
+
+    def _of(self, result: Result) -> Result:
+        """The result as the caller gets it: with a handle for what stays in the plugin."""
+        if type(result.value) is not Staying:
+            return result
+        place, told = result.value
+        call = partial(self._called, held=place)
+        return msgspec.structs.replace(result, value=Handle(call, partial(self._core.release, place), told))
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+        """Call an export, or a method of an object that stays in the plugin, and give what it returns."""
+        raise NotImplementedError
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call an export."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return f"<plugin {self.name}: {', '.join(self.exports)}>"
 
@@ -271,9 +379,11 @@ def signature(export: m.Export) -> str:
     """The signature of an export as text."""
     parts: list[str] = []
     kinds = [kind for _, kind, _, _ in export.parameters]
+    starred = False
     for index, (name, kind, annotation, default) in enumerate(export.parameters):
-        if kind == "keyword" and not {"args", "keyword"} & set(kinds[:index]):
+        if kind == "keyword" and not starred:
             parts.append("*")
+        starred = starred or kind in ("args", "keyword")
         mark = {"args": "*", "kwargs": "**"}.get(kind, "")
         hint = f": {annotation}" if annotation else ""
         value = f"{' = ' if annotation else '='}{default}" if default else ""
@@ -283,7 +393,7 @@ def signature(export: m.Export) -> str:
     return f"({', '.join(parts)})" + (f" -> {export.returns}" if export.returns else "")
 
 
-class Plugin(_Face):
+class Plugin(PluginFace):
     """A loaded plugin. ``plugin.call("price", 3)`` or ``plugin.price(3)``; made by `Sandbox.plugin`.
 
     Threads may share one: their calls take turns.
@@ -304,13 +414,17 @@ class Plugin(_Face):
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call one export with values of the host; give what it returns. A generator gives an iterator.
 
-        Raises `PluginError` with the guest's traceback when the call fails or is stopped, TypeError for an argument
-        that cannot cross.
+        An object that cannot cross, of which no interface tells the class, stays in a plugin that keeps its state, and
+        a `Handle` stands for it. Raises `PluginError` with the guest's traceback when the call fails or is stopped,
+        TypeError for an argument that cannot cross.
         """
-        result, items = self._drive(self._core.invoke(name, args, kwargs, None))
+        return self._called(name, args, kwargs, None)
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+        result, items = self._drive(self._core.invoke(name, args, kwargs, None, held))
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)
-        return self._iterate(name, items) if items else result.value
+        return self._iterate(name, items) if items else self._of(result).value
 
     def invoke(
         self,
@@ -326,7 +440,7 @@ class Plugin(_Face):
         result, items = self._drive(self._core.invoke(name, args, dict(kwargs or {}), timeout))
         if items:
             self._drive(self._core.proceed(items, close=True))
-        return result  # type: ignore[no-any-return]
+        return self._of(result)
 
     def _iterate(self, name: str, items: int) -> Iterator[Any]:
         more = True
@@ -337,7 +451,7 @@ class Plugin(_Face):
                     raise failed(f"{self.name}.{name}()", result)
                 if not more:
                     return
-                yield result.value
+                yield self._of(result).value
         finally:
             if more:
                 self._drive(self._core.proceed(items, close=True))
@@ -351,99 +465,3 @@ class Plugin(_Face):
     def close(self) -> None:
         """End the plugin's processes. Harmless when closed already."""
         self._drive(self._core.close())
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_") or name not in self._core.exports:
-            raise AttributeError(
-                f"{self.name} does not export {name!r}; it exports {', '.join(self._core.exports) or 'nothing'}"
-            )
-        return lambda *args, **kwargs: self.call(name, *args, **kwargs)
-
-
-class AsyncPlugin(_Face):
-    """A loaded plugin, for event loops: ``await plugin.call("price", 3)``; generators with ``async for … in
-    plugin.iterate(…)``.
-    """
-
-    async def __aenter__(self) -> AsyncPlugin:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """As `Plugin.call`. Cancelling the task stops the call. For a generator all its items, as a list."""
-        result, items = await self._invoke(name, args, kwargs, None)
-        if not result.ok:
-            raise failed(f"{self.name}.{name}()", result)
-        return [item async for item in self._items(name, items)] if items else result.value
-
-    async def invoke(
-        self,
-        name: str,
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> Result:
-        """As `Plugin.invoke`."""
-        result, items = await self._invoke(name, args, dict(kwargs or {}), timeout)
-        if items:
-            await self._proceed(items, close=True)
-        return result
-
-    async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        """The items of a generator, one by one."""
-        result, items = await self._invoke(name, args, kwargs, None)
-        if not result.ok:
-            raise failed(f"{self.name}.{name}()", result)
-        if not items:
-            raise PluginError(f"{self.name}.{name}() returned a value, no generator")
-        async for item in self._items(name, items):
-            yield item
-
-    async def _items(self, name: str, items: int) -> Any:
-        more = True
-        try:
-            while True:
-                result, more = await self._proceed(items, close=False)
-                assert result is not None
-                if not result.ok:
-                    raise failed(f"{self.name}.{name}()", result)
-                if not more:
-                    return
-                yield result.value
-        finally:
-            if more:
-                await self._proceed(items, close=True)
-
-    async def _invoke(
-        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], timeout: float | None
-    ) -> tuple[Result, int]:
-        from safeexec.host.faces.loops import drive
-
-        return await drive(self._core.invoke(name, args, kwargs, timeout))
-
-    async def _proceed(self, items: int, *, close: bool) -> tuple[Result | None, bool]:
-        from safeexec.host.faces.loops import drive
-
-        return await drive(self._core.proceed(items, close=close))
-
-    async def reload(self, source: Source | None = None) -> None:
-        """As `Plugin.reload`."""
-        from safeexec.host.faces.loops import drive
-
-        await drive(self._core.reload(source))
-
-    async def close(self) -> None:
-        """End the plugin's processes. Harmless when closed already."""
-        from safeexec.host.faces.loops import drive
-
-        await drive(self._core.close(), undo=False)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_") or name not in self._core.exports:
-            raise AttributeError(
-                f"{self.name} does not export {name!r}; it exports {', '.join(self._core.exports) or 'nothing'}"
-            )
-        return lambda *args, **kwargs: self.call(name, *args, **kwargs)

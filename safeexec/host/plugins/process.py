@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from safeexec.errors import CheckpointError, PluginError, ProtocolError
+from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
@@ -16,7 +16,7 @@ from safeexec.host.session.session import SessionCore
 from safeexec.host.waiting import Core
 from safeexec.host.watch.supervisor import KILL_SECONDS
 from safeexec.protocol import messages as m
-from safeexec.results import STARTS_EMPTY
+from safeexec.results import STARTS_EMPTY, PluginError
 
 if TYPE_CHECKING:
     from safeexec.host.session.checkpoints import Checkpoint

@@ -8,6 +8,9 @@ sources:
     policy: plugin
     main: prices            # the module whose names are exported
     exports: [price, Rule]
+    api: 1                  # the version of the host's interface that it was written for
+    settings:               # what the host may choose; its modules find them as a dict, `settings`
+      rate: {type: float, default: 0.2, minimum: 0}
 """
 
 from __future__ import annotations
@@ -21,9 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from safeexec.errors import PluginError
+from safeexec.host.plugins.interface import Hints, hints_of
+from safeexec.host.plugins.settings import Setting, wrong_defaults
 from safeexec.protocol.messages import Export
+from safeexec.results import PluginError
 from safeexec.text import one_line
 from safeexec.untrusted.below import opened, read_file, read_named, walk
 from safeexec.untrusted.yaml_text import START, Problem, read_yaml
@@ -60,6 +66,12 @@ class Manifest(Struct, forbid_unknown_fields=True, frozen=True):
     exports: list[str] | None = None
     main: str | None = None
     description: str = ""
+    api: int | None = None
+    """The version of the host's interface for plugins that it was written for; the host says which it has."""
+    settings: dict[str, Setting] = {}
+
+
+_KEYS = ", ".join(Manifest.__struct_fields__)
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,8 @@ class Definition:
     modules: tuple[tuple[str, str], ...]
     exports: tuple[str, ...] | None = None
     wanted: Mapping[str, inspect.Signature] = field(default_factory=dict)
+    hints: Mapping[str, Hints] = field(default_factory=dict)
+    """Of each export the hints that name a class of the host."""
 
     @property
     def name(self) -> str:
@@ -77,14 +91,10 @@ class Definition:
 
 
 def define(source: Source, *, exports: Exports | None, name: str | None) -> Definition:
-    """Read a plugin. Raises `PluginError` for one that cannot be read, a manifest that is none, an interface that is
-    none.
-    """
+    """Read a plugin. Raises `PluginError` for one that cannot be read, an invalid manifest, an invalid interface."""
     manifest, modules = _read(source)
     if name is not None:
-        manifest = Manifest(
-            name, manifest.version, manifest.policy, manifest.exports, manifest.main, manifest.description
-        )
+        manifest = replace(manifest, name=name)
     if not modules:
         raise PluginError("the plugin has no module")
     if sum(len(text) for text in modules.values()) > MAX_SOURCE:
@@ -94,8 +104,21 @@ def define(source: Source, *, exports: Exports | None, name: str | None) -> Defi
             raise PluginError(f"{module!r} is not a module's name and source")
     main = _main(manifest, modules)
     ordered = ((main, modules[main]), *((module, text) for module, text in modules.items() if module != main))
-    names, wanted = _interface(exports if exports is not None else manifest.exports)
-    return Definition(manifest, tuple(ordered), names, wanted)
+    names, functions = _interface(exports if exports is not None else manifest.exports)
+    wanted = {
+        name: one if isinstance(one, inspect.Signature) else inspect.signature(one) for name, one in functions.items()
+    }
+    if isinstance(exports, type):
+        wanted = {name: _without_self(one) for name, one in wanted.items()}
+    hints = {name: found for name, one in functions.items() if (found := hints_of(one))}
+    return Definition(manifest, tuple(ordered), names, wanted, hints)
+
+
+def plugin_manifest(source: Source) -> Manifest:
+    """What a plugin says of itself, with defaults where it says nothing. It is read, and nothing of it runs. Raises
+    `PluginError`.
+    """
+    return define(source, exports=None, name=None).manifest
 
 
 def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
@@ -185,10 +208,18 @@ def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> M
         if isinstance(content.get("version"), int | float):
             content["version"] = str(content["version"])
         try:
-            return msgspec.convert(content, Manifest)
+            manifest = msgspec.convert(content, Manifest)
+            wrong = list(wrong_defaults(manifest.settings))
+            if not wrong:
+                return manifest
+            for setting, problem in wrong:
+                at = f"settings.{setting}.default"
+                read.problems.append(Problem(read.marks.get(at, START), at, problem))
         except msgspec.ValidationError as error:
             problem, _, at = str(error).partition(" - at `$")
             field = at.strip(".`")
+            if unknown := next((key for key in content if key not in Manifest.__struct_fields__), None):
+                field, problem = str(unknown), f"a manifest has no such key; the keys are {_KEYS}"
             read.problems.append(Problem(read.marks.get(field, START), field, problem))
     told = [
         f"{filename}:{mark.line}:{mark.column}: {f'{at}: ' if at else ''}{what}" for mark, at, what in read.problems
@@ -199,8 +230,10 @@ def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> M
 # The interface
 
 
-def _interface(exports: Exports | None) -> tuple[tuple[str, ...] | None, dict[str, inspect.Signature]]:
-    """The exports by name, and the signatures that some must take."""
+def _interface(
+    exports: Exports | None,
+) -> tuple[tuple[str, ...] | None, dict[str, Callable[..., Any] | inspect.Signature]]:
+    """The exports by name, and the functions or signatures that some must be like."""
     if exports is None:
         return None, {}
     if isinstance(exports, str):
@@ -208,21 +241,17 @@ def _interface(exports: Exports | None) -> tuple[tuple[str, ...] | None, dict[st
             f"exports={exports!r}: a list of names, a mapping of names to signatures, or a Protocol class"
         )
     if isinstance(exports, type):
-        methods = {
-            name: inspect.signature(member)
+        methods: dict[str, Callable[..., Any] | inspect.Signature] = {
+            name: member
             for base in reversed(exports.__mro__)
             for name, member in vars(base).items()
             if inspect.isfunction(member) and not name.startswith("_")
         }
         if not methods:
             raise PluginError(f"{exports.__name__} declares no public method")
-        return tuple(methods), {name: _without_self(signature) for name, signature in methods.items()}
+        return tuple(methods), methods
     if isinstance(exports, Mapping):
-        signatures = {name: wanted for name, wanted in exports.items() if wanted is not None}
-        return tuple(exports), {
-            name: wanted if isinstance(wanted, inspect.Signature) else inspect.signature(wanted)
-            for name, wanted in signatures.items()
-        }
+        return tuple(exports), {name: wanted for name, wanted in exports.items() if wanted is not None}
     names = tuple(exports)
     for name in names:
         if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):

@@ -117,6 +117,14 @@ class Checkpoint(Struct, eq=False):
         """Have the copy fork a process that goes on from its state; `fds` are for that one. None if it does not, or has
         not parked by the deadline (monotonic seconds).
         """
+        channel = yield from self.begin_thaw(request, fds, deadline, gate)
+        ready = None if channel is None else (yield from thawed(channel))
+        return None if channel is None or ready is None else (channel, ready)
+
+    def begin_thaw(
+        self, request: m.Thaw, fds: tuple[int, ...], deadline: float, gate: ForkGate
+    ) -> Core[Channel | None]:
+        """Ask for such a process and wait for nothing but the copy: what `thawed` waits for comes on the channel."""
         if not (yield from self.parked(deadline)):
             return None
         assert self.channel is not None
@@ -125,18 +133,13 @@ class Checkpoint(Struct, eq=False):
         try:
             with theirs:
                 yield from self.channel.send(request, (theirs.fileno(), *fds))
-            ready = yield from channel.receive(monotonic() + THAW_SECONDS)
         except (Gone, ProtocolError):
-            ready = None
-        except BaseException:
-            channel.kill()
-            channel.close()
-            raise
-        if not isinstance(ready, m.Ready):
-            channel.kill()
             channel.close()
             return None
-        return channel, ready
+        except BaseException:
+            channel.close()
+            raise
+        return channel
 
     def kill(self) -> None:
         """End the copy, whoever uses it."""
@@ -156,6 +159,27 @@ class Checkpoint(Struct, eq=False):
             self.channel.close()
         else:
             self.control.close()
+
+
+def thawed(channel: Channel) -> Core[m.Ready | None]:
+    """The first word of a process that was asked for. None where none comes: the channel is closed then."""
+    try:
+        ready = yield from channel.receive(monotonic() + THAW_SECONDS)
+    except (Gone, ProtocolError):
+        ready = None
+    except BaseException:
+        give_up(channel)
+        raise
+    if isinstance(ready, m.Ready):
+        return ready
+    give_up(channel)
+    return None
+
+
+def give_up(channel: Channel) -> None:
+    """End a process that is being thawed: one that has not spoken yet finds its socket closed."""
+    channel.kill()
+    channel.close()
 
 
 def new_control() -> tuple[socket.socket, socket.socket]:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from safeexec.errors import ProtocolError
+from safeexec.host.watch.supervisor import killed_error
+from safeexec.outcomes import Frame, Variable
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import decode, encode
 from safeexec.protocol.values import format as form
-from safeexec.results import Changes, ErrorInfo, Result, ToolCallRecord, Usage
+from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
     from safeexec.host.session.output import OutputFile
@@ -47,7 +49,7 @@ def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, a
 
 
 def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
-    """A value of the host that becomes the variable `name`. Raises ValueError for a name that is none, and TypeError
+    """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
     for a value that cannot cross.
     """
     if not isinstance(name, str) or not name.isidentifier():
@@ -102,6 +104,7 @@ def error_info(report: m.Refusal) -> ErrorInfo:
         rule=None if report.rule is None else report.rule[:RULE],
         hint=None if report.hint is None else text(report.hint),
         diagnostics=tuple(map(error_info, diagnostics)),
+        file=report.file[:200],
     )
 
 
@@ -129,7 +132,7 @@ def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
         text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
         stdout=printed.text,
         stderr=warned.text,
-        error=error_info(done.error) if done.error is not None else None,
+        error=_error(done, limits),
         changes=_NO_CHANGES if changes is None else told_changes(changes),
         usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
         step=number,
@@ -142,6 +145,18 @@ def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
     )
 
 
+def _error(done: m.StepDone, limits: Limits) -> ErrorInfo | None:
+    if done.error is None:
+        return None
+    error = error_info(done.error)
+    if done.outcome != "memory":
+        return error
+    from safeexec.hints.limits import limit_hint
+
+    told = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
+    return replace(error, message=error.message or told, hint=error.hint or limit_hint("memory"))
+
+
 def build_killed(
     told: Told,
     plan: LimitsPlan,
@@ -151,14 +166,13 @@ def build_killed(
 ) -> Result:
     """The result of a step that the host ended, or whose process died; before its state is brought back."""
     from safeexec.hints.limits import limit_hint
-    from safeexec.host.watch.supervisor import killed_error
 
     limits, number, wall, cpu, out, err, calls = told
     file = f"<step {number}>"
     cap = limits.output_kb << 10
     printed, warned = out.text(cap), err.text(cap)
-    line = place.source_line(file, sources)
-    hint = limit_hint(verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE])
+    line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
+    hint = limit_hint(verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE])
     return Result(
         outcome=verdict.outcome,
         stdout=printed.text,
@@ -181,9 +195,20 @@ def told_changes(report: m.ChangesReport) -> Changes:
     )
 
 
-def displays(reports: list[m.DisplayData]) -> tuple[Any, ...]:
-    from safeexec.results import Display
+def told_variables(rows: list[m.VariableData]) -> list[Variable]:
+    """Variables as the child describes them."""
+    return [Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in rows]
 
+
+def told_frames(frames: list[m.FrameData]) -> list[Frame]:
+    """The functions that were running when a step raised."""
+    return [
+        Frame(frame.function[:200], frame.file[:200], frame.line, tuple(told_variables(frame.variables)))
+        for frame in frames
+    ]
+
+
+def displays(reports: list[m.DisplayData]) -> tuple[Any, ...]:
     return tuple(
         Display(dict(report.data), report.truncated, report.display_id, report.update) for report in reports[:NAMES]
     )

@@ -234,16 +234,18 @@ class History(Generic[C]):
         self.current, self.next, self.base = state, None, base
         return self._dropped()
 
-    def branch(self, copy: C) -> History[C]:
+    def branch(self, copy: C, template: str | None = None) -> History[C]:
         """The history of another session that begins in the state as it is now, with `copy` of it. It has no copies of
-        what was before.
+        what was before; and nothing was, where the state is a template's, which has its name there.
         """
         now, branch = self.current, History[C](self.root)
-        before = now.before
+        before = now.before if template is None else None
         if before is not None and before.memory is not FRESH:
             before = GAP
         branch.current = State(now.step, now.memory, now.files, before, None, now.tool_calls)
         branch._copies[copy] = branch.current
+        if template is not None:
+            branch.named[template] = branch.current, copy
         branch._certain.add(copy)
         branch.base = copy
         return branch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from safeexec.host.audit import Observer
@@ -16,6 +16,48 @@ from safeexec.linux.cgroups import Group
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
+from safeexec.recordings.timeline import Timeline
+
+
+class ToolAnswers(Protocol):
+    """Tools, as a session sees them: the sandbox's or a plugin's own, or what stands before them."""
+
+    def answer(self, call: m.ToolRequest, session: Any, deadline: float | None = None) -> Core[m.ToolReply]:
+        """Run one call and give the reply for the guest."""
+
+
+class RecordsSession(Protocol):
+    """What follows a session: writes down what is done in it, or has the effects of its tools follow it."""
+
+    inner: RecordsSession | None
+    number: int
+    call: int
+
+    def tell(self, record: Any) -> None:
+        """Write down a record."""
+
+    def secured(self, *, intent: bool = False) -> Core[None]:
+        """What was told is on the disk, where that is asked for; an intent is written in any case."""
+
+    def pending(self) -> list[Any]:
+        """The deferred calls that wait."""
+
+    def carry_out(self) -> Core[list[str]]:
+        """Carry them out."""
+
+    def follow(
+        self, operation: Callable[..., Core[Any]], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Core[Any]:
+        """Do an operation of the session; it is told before and after."""
+
+    def note(self, session: Any, text: str, score: float | None) -> None:
+        """The host has something to say of the session as it is now."""
+
+    def history(self) -> Timeline:
+        """What it has written down, as moments."""
+
+    def closed(self, session: Any) -> None:
+        """The session is over."""
 
 
 class Home(Protocol):
@@ -51,7 +93,14 @@ class Home(Protocol):
         """A control group for a new session, where this process may make one."""
 
     def new_workspace(self, policy: Policy) -> Workspace:
-        """A directory for the files of a new session."""
+        """An empty directory for the files of a new session."""
+
+    def fill(self, workspace: Workspace) -> None:
+        """Put the files into it that every session begins with."""
+
+    @property
+    def files(self) -> Mapping[str, object]:
+        """The files that every session begins with."""
 
     def spawn(self, request: Callable[[int], m.Spawn | m.RunCommand], output: tuple[int, int]) -> tuple[int, Channel]:
         """Ask the zygote for a process; `request` gets its number."""

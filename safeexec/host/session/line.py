@@ -19,9 +19,11 @@ from safeexec.host.session.checkpoints import (
     Checkpoint,
     CheckpointInfo,
     ancestors,
+    give_up,
     living,
     new_control,
     pidfds,
+    thawed,
 )
 from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
@@ -29,7 +31,7 @@ from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
 from safeexec.host.watch.memory import own_bytes, share_bytes
 from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
-from safeexec.host.watch.verdict import Verdict
+from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
@@ -49,6 +51,7 @@ does.
 """
 RESTORE_SECONDS = 6.0
 """How long all copies together may take: then the session starts over."""
+DIED_BRANCHING = "the checkpoint died while it was branched"
 MAX_GENERATIONS = 8
 """Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
 
@@ -71,6 +74,8 @@ class Line:
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
         self._spare = spare
+        self._coming: Channel | None = None
+        """Where a branch's process is to say that it is there."""
         self._unmet = False
         """Whether there are copies that the host has not met. Matters only while there is no runner."""
 
@@ -85,6 +90,7 @@ class Line:
         else:
             if self.workspace is None and self.policy.filesystem.workspace != "none":
                 self.workspace = self.sandbox.new_workspace(self.policy)
+                yield from self.on_files(partial(self.sandbox.fill, self.workspace), coming=bool(self.sandbox.files))
             yield from self._new_child()
         if self.workspace is not None:
             self.history.change_files(self.workspace.initial)
@@ -320,12 +326,12 @@ class Line:
         others = copy.out is not self.out
         deadline = monotonic() + PARK_SECONDS
         if others:
-            thawed = yield from self._thaw_for_itself(copy, place, lost, deadline)
+            woken = yield from self._thaw_for_itself(copy, place, lost, deadline)
         else:
-            thawed = yield from copy.thaw(m.Thaw(False, place, lost), (), deadline, self.sandbox.gate)
-        if thawed is None:
+            woken = yield from copy.thaw(m.Thaw(False, place, lost), (), deadline, self.sandbox.gate)
+        if woken is None:
             return None
-        channel, ready = thawed
+        channel, ready = woken
         self._run(channel, copy.lineage, copy)
         self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
@@ -334,20 +340,30 @@ class Line:
     def _thaw_for_itself(
         self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float
     ) -> Core[tuple[Channel, m.Ready] | None]:
-        """Thaw a copy that another session made: with this one's output, and shut off from all files but its own."""
+        """Thaw a copy that another session made."""
+        channel = yield from self._begin_own(copy, place, lost, deadline)
+        ready = None if channel is None else (yield from thawed(channel))
+        return None if channel is None or ready is None else (channel, ready)
+
+    def _begin_own(self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float) -> Core[Channel | None]:
+        """Ask a copy that another session made for a process, with this one's output, and shut off from all files but
+        its own.
+        """
         layer = None
         if self.workspace is not None and self.workspace.is_branch:
             layer = self.sandbox.layers.ruleset(self.workspace.home)
         fds = (self.out.fd, self.err.fd, *(() if layer is None else (layer,)))
-        request = m.Thaw(True, place, lost, layer is not None)
+        request = m.Thaw(True, place, lost, layer is not None, self.policy.checkpoints == "idle")
         try:
-            return (yield from copy.thaw(request, fds, deadline, self.sandbox.gate))
+            return (yield from copy.begin_thaw(request, fds, deadline, self.sandbox.gate))
         finally:
             if layer is not None:
                 os.close(layer)
 
-    def branch_from(self, parent: Line, copy: Checkpoint) -> Core[list[str]]:
-        """Begin as a branch of `parent`, in a process thawed from `copy` of its state."""
+    def begin_branch(self, parent: Line, copy: Checkpoint, template: str | None = None) -> Core[None]:
+        """Ask for a process thawed from `copy` of the state of `parent`, with files of its own; `arrive_branch` waits
+        for it. `template`: the name of the state, where it is what a session begins with.
+        """
         state = parent.history.current
         if parent.workspace is not None:
             try:
@@ -355,15 +371,22 @@ class Line:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        deadline = monotonic() + PARK_SECONDS
-        thawed = yield from self._thaw_for_itself(copy, place, [], deadline)
-        if thawed is None:
-            raise CheckpointError("the checkpoint died while it was branched")
-        channel, ready = thawed
-        self.history = parent.history.branch(copy)
+        channel = yield from self._begin_own(copy, place, [], monotonic() + PARK_SECONDS)
+        if channel is None:
+            raise CheckpointError(DIED_BRANCHING)
+        self._coming = channel
+        # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
+        self.history = parent.history.branch(copy, template)
         copy.users += 1
         self._memory_base = parent._memory_base
         self._join(copy.lineage)
+
+    def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
+        """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
+        channel, self._coming = self._coming, None
+        assert channel is not None
+        if (ready := (yield from thawed(channel))) is None:
+            raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
         return ready.notes
@@ -374,7 +397,7 @@ class Line:
 
     # Files
 
-    def on_files(self, call: Callable[[], R], coming: Snapshot | None = None) -> Core[R]:
+    def on_files(self, call: Callable[[], R], coming: Snapshot | bool | None = None) -> Core[R]:
         """Do `call`, which walks or copies the files of the workspace, or brings those that are `coming`: off an event
         loop, unless there are none. (A thread takes 100 us, a look at nothing 20.)
         """
@@ -409,6 +432,9 @@ class Line:
     def end_processes(self) -> list[int]:
         """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
+        coming, self._coming = self._coming, None
+        if coming is not None:
+            give_up(coming)
         copies = self.history.copies()
         held = pidfds(copies)
         if runner is not None:
@@ -451,6 +477,8 @@ class Line:
         if self.runner is not None:
             self.runner.channel.close()
             self.runner = None
+        if self._coming is not None:
+            self._coming.close()
         for copy in self.history.copies():
             copy.forget()
         if self.workspace is not None:
@@ -489,7 +517,7 @@ class Line:
         if self.workspace is None:
             return None
         over = self.workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-        return Verdict("output", over) if over is not None else None
+        return too_much_in_files(over) if over is not None else None
 
     def stray_fork(self, in_use: Callable[[], bool]) -> Verdict | None:
         """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
@@ -542,20 +570,24 @@ class Line:
         now, rows = monotonic(), []
         copies = self.history.copies()
         # Of a state that the host has changed an older version may live until the newer one is known to.
-        newest = {copy.step: copy for copy in copies if copy.name is None and copy.pid() is not None and copy.alive}
+        # What a template's session begins with has a name in each of them, which each may drop.
+        names = {copy: name for name, (_, copy) in self.history.named.items()}
+        newest = {copy.step: copy for copy in copies if copy not in names and copy.pid() is not None and copy.alive}
         for copy in copies:
             pid = copy.pid()
-            if copy.name is None and newest.get(copy.step) is not copy:
+            if copy not in names and newest.get(copy.step) is not copy:
                 continue
             memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
             parent = copy.parent.label if copy.parent is not None else None
-            rows.append(CheckpointInfo(copy.label, parent, copy.step, copy.name is None, now - copy.created, memory))
+            label = names.get(copy, f"step {copy.step}")
+            rows.append(CheckpointInfo(label, parent, copy.step, copy not in names, now - copy.created, memory))
         return sorted(rows, key=lambda row: (row.step, row.name))
 
     @property
     def automatic(self) -> list[Checkpoint]:
         """The copies without a name, the oldest first."""
-        return [copy for copy in self.history.copies() if copy.name is None]
+        named = [copy for _, copy in list(self.history.named.values())]
+        return [copy for copy in self.history.copies() if copy not in named]
 
 
 def wait_for(ending: list[int]) -> Core[None]:

@@ -23,12 +23,14 @@ from safeexec.errors import (
     CheckpointError,
     PolicyError,
     ProtocolError,
+    RecordingError,
     SandboxError,
     SessionBusy,
     SessionClosed,
     StateFileError,
     WorkspaceError,
 )
+from safeexec.host.files.workspace import open_beneath
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo
 from safeexec.host.session.decode import (
@@ -38,7 +40,8 @@ from safeexec.host.session.decode import (
     decode_payload,
     encode_payload,
     restored,
-    text,
+    told_frames,
+    told_variables,
 )
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.kept import Sources, ToolLog
@@ -51,24 +54,28 @@ from safeexec.host.session.states import ASKING, CLOSED, FOLLOWS, IDLE, LOST, NE
 from safeexec.host.session.step import FREEZE_SECONDS, Step
 from safeexec.host.session.turn import BRIEF_SECONDS, Turn
 from safeexec.host.waiting import Core, Wait, Work, drive
-from safeexec.host.watch import supervisor
+from safeexec.host.watch import accountant, groups, supervisor
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.supervisor import Place, Watch
-from safeexec.host.watch.verdict import Verdict
+from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.arguments import encode_arguments, foreign
 from safeexec.protocol.confinement import Mechanism
 from safeexec.results import ErrorInfo, FileChange, Result, Rows, ToolCallRecord, Variable
+from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
-    from safeexec.host.files.workspace import Marks, Workspace
-    from safeexec.host.session.home import Home
+    from safeexec.host.files.workspace import Marks, Snapshot, Workspace
+    from safeexec.host.session.home import Home, RecordsSession, ToolAnswers
     from safeexec.host.session.listeners import Callbacks
     from safeexec.host.session.spare import Spare
+    from safeexec.host.tools.toolbox import PendingCall
     from safeexec.linux.cgroups import Group
+    from safeexec.outcomes import Frame
     from safeexec.policy.model import Policy
+    from safeexec.recordings.timeline import Timeline
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,6 +91,8 @@ COMPACT_SECONDS = 0.5
 """How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
 BUSY_SECONDS = 0.02
 """How often at least to ask whether a session that somebody waits for is free."""
+COMING = 8
+"""Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 NAMES = 10_000
 """Names that a saved state's header tells of at most."""
 NAME_LENGTH = 200
@@ -91,6 +100,15 @@ NAMES_REMAINING, NAME_CHARACTERS = 200, 100
 LOST_SOURCE = 50_000
 NAMES_LOST = 200
 CLOSED_MEANWHILE = "the session was closed while this step ran"
+SHARED = (
+    "sessions of the template {!r} and their branches share what forks share: a user, a process group, a limit on "
+    "processes, the Landlock domain of their first process; when one is stopped, all pause. Give each principal a "
+    "template of its own"
+)
+UNREVIEWED = (
+    "danger_allow_modules opens {}, which nobody has reviewed: the language layer does not see what they open, run or "
+    "import; the kernel's mechanisms hold it"
+)
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _AUTOMATIC_NAME = re.compile(r"step \d+")
@@ -111,7 +129,11 @@ def exclusive(
     @wraps(operation)
     def begin(self: SessionCore, /, *args: P.args, **kwargs: P.kwargs) -> Core[R]:
         turn = Turn()
-        core = self._in_turn(turn, operation(self, *args, **kwargs))
+        if self.recorder is None:
+            work = operation(self, *args, **kwargs)
+        else:
+            work = self.recorder.follow(operation, self, args, kwargs)
+        core = self._in_turn(turn, work)
         turn.belongs_to(core)
         return core
 
@@ -129,16 +151,27 @@ class SessionCore:
         self.line = Line(sandbox, policy, spare)
         self.state = NEW
         self.mechanisms: list[Mechanism] = []
-        self.toolbox = sandbox.toolbox
+        self.toolbox: ToolAnswers = sandbox.toolbox
+        self.tells_frames = False
+        """Whether an error leaves the variables of the functions that were running in `frames`."""
+        self.frames: list[Frame] = []
+        self.recorder: RecordsSession | None = None
+        """Writes down what is done here, where that is asked for."""
         self.tool_records = ToolLog()
         self.calls_of_step = 0
         self.step = 0
         """The number of the last step."""
         self.more = False
         """Whether the last call returned a generator that goes on."""
+        self.held = False
+        """Whether the child keeps what the last call returned, which cannot cross."""
         self.number = next(_numbers)
         self.label: str | None = None
+        self.restored = 0
+        """How often it has been brought back."""
         """Whose session it is, in the words of the host: for its audit log."""
+        self.template: str | None = None
+        """The name of the template that the session, or the one that it branched from, began with."""
         self.code = b""
         """The source of the plugin that is loaded."""
         self.trust = "policy"
@@ -192,6 +225,11 @@ class SessionCore:
                 return True
         raise SessionClosed(self._why_closed)
 
+    @property
+    def busy(self) -> bool:
+        """Whether somebody uses it now. From any thread."""
+        return self._turn.goes_on
+
     def patiently(self, seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:
         """Do `operation` when the session is free, within so many seconds. Raises `SessionBusy` after that."""
         deadline, pause = monotonic() + seconds, BRIEF_SECONDS
@@ -236,6 +274,11 @@ class SessionCore:
             yield from self._recover()
         assert self.line.runner is not None
         return self.line.runner
+
+    def in_order(self) -> Core[None]:
+        """What was lost while nobody used the session is brought back now, and not by the operation that comes."""
+        if self.state is not IDLE or self.overused is not None:
+            yield from self._living()
 
     def _recover(self) -> Core[None]:
         """Put in order what the last caller left in the middle of something: it was interrupted (Ctrl-C, a handler that
@@ -284,11 +327,14 @@ class SessionCore:
         line.undo()
         self._go(IDLE)
 
-    def _restore(self) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. Returns notes."""
+    def _restore(self, *, asked: bool = False) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: by the caller,
+        for nothing went wrong.
+        """
         if self._why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
         notes = yield from self.line.restore(self._lost_names())
+        self.restored += not asked
         self._arrived()
         return notes
 
@@ -378,6 +424,8 @@ class SessionCore:
     def _end(self) -> Core[None]:
         """End everything, wait until it has gone, and remove what it leaves."""
         yield from wait_for(self.line.end_processes())
+        if (workspace := self.line.workspace) is not None:
+            yield from self.line.on_files(workspace.clear)
         self._let_go()
 
     def _let_go(self) -> None:
@@ -425,12 +473,17 @@ class SessionCore:
     @property
     def protection(self) -> list[Mechanism]:
         """What holds this session, and what does not and why."""
-        from safeexec.host.watch import accountant, groups
-
         rows = groups.mechanisms()
         if self.line.group is None:
             why = "not needed, as its guests may start no process, or no group could be made for this session"
             rows = [Mechanism(row.name, False, why) if row.active else row for row in rows]
+        if self.template is not None:
+            rows = [*rows, Mechanism("own-lineage", False, SHARED.format(self.template))]
+        if self.policy.danger_allow_modules:
+            rows = [
+                *rows,
+                Mechanism("module-review", False, UNREVIEWED.format(", ".join(self.policy.danger_allow_modules))),
+            ]
         return [*self.mechanisms, *rows, accountant.mechanism(self.policy, self.sandbox.policy.limits)]
 
     def pids(self) -> Collection[int]:
@@ -448,7 +501,7 @@ class SessionCore:
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
         """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
         for index, (name, source) in enumerate(modules):
-            self._sources[f"<plugin {label}/{name}>" if index else f"<plugin {label}>"] = source
+            self._sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
     # At rest
 
@@ -468,10 +521,15 @@ class SessionCore:
         """
         self.compacted = self.used
         line, history = self.line, self.line.history
-        newest = next((copy for copy in history.copies_of(history.current) if copy.name is None), None)
+        automatic = line.automatic
+        newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
         if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
             return  # the next user puts it in order
         if newest is None or newest.pid() is None:
+            return
+        if newest is line.runner.origin:
+            # No step since: they share all that they can, and other branches may share the copy. A chain of branches
+            # stays as deep as it was made, however long its sessions rest.
             return
         self._go(ASKING)
         try:
@@ -491,7 +549,9 @@ class SessionCore:
         self._go(LOST)
         yield from self.line.stop()
         notes = yield from self._restore()
-        told = f"the process died while the checkpoint was made ({error}); the session was restored"
+        over, self.overused = self.overused, None
+        reason = str(error) if over is None else over.message
+        told = f"the process died while the checkpoint was made ({reason}); the session was restored"
         self._told_next += [f"{when}{told}", *notes] if when else notes
         return "; ".join([told, *notes])
 
@@ -525,7 +585,7 @@ class SessionCore:
         self._sources.add(self.step, source)
         listeners = listeners_of(told)
         text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
-        request = m.Execute(self.step, text, stdin is not None, arguments, shows)
+        request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
         if stdin is None:
             result = yield from self._act(request, self.step, limit, atomic, listeners)
         else:
@@ -565,7 +625,7 @@ class SessionCore:
         """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
-        return (yield from self._act(m.Check(source.encode("utf-8", "surrogatepass")), 0, self._timeout(None), False))
+        return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass")), 0, self._timeout(None), False))
 
     def invoke(
         self,
@@ -574,23 +634,17 @@ class SessionCore:
         kwargs: dict[str, Any],
         *,
         timeout: float | None = None,
-        atomic: bool = False,
+        **how: Any,
     ) -> Core[Result]:
-        """Call an object of the namespace with values of the host, as a step."""
+        """Call an object of the namespace with values of the host, as a step. `how`: the other fields of `Invoke`."""
         limits = self.policy.limits
         payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
         if payload.opaque:
-            raise TypeError(
-                f"an argument of {path}() cannot cross into the sandbox: "
-                + (
-                    f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
-                    if payload.truncated
-                    else "it is, or holds, an object that is no value"
-                )
-            )
-        return (
-            yield from self.perform(lambda step: m.Invoke(step, path, payload.data), timeout=timeout, atomic=atomic)
-        )
+            told = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+            if not payload.truncated:
+                told = foreign(args, kwargs, max_depth=limits.value_depth)
+            raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {told}")
+        return (yield from self.perform(lambda step: m.Invoke(step, path, payload.data, **how), timeout=timeout))
 
     @exclusive
     def perform(
@@ -647,7 +701,7 @@ class SessionCore:
 
     def _act(
         self,
-        request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Query | m.Check,
+        request: m.Execute | m.Invoke | m.Install | m.Proceed | m.Query | m.Compile,
         number: int,
         timeout: float,
         atomic: bool,
@@ -686,7 +740,9 @@ class SessionCore:
             assert over is not None
             return (yield from self._killed(step, over, calls))
         records = self.tool_records.since(calls)
-        self.more = done.more
+        self.more, self.held = done.more, done.held
+        if self.tells_frames:
+            self.frames = told_frames(done.frames)
         told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
         result = build_result(told, done, step.value)
         if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
@@ -710,7 +766,7 @@ class SessionCore:
             outputs,
         )
 
-    def _answer_tool(self, call: m.ToolCall, deadline: float | None) -> Core[m.ToolReply]:
+    def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
 
     def _over(self, step: Step, number: int) -> Core[Verdict | None]:
@@ -725,7 +781,7 @@ class SessionCore:
             else:
                 step.marks = yield from self.line.on_files(workspace.marks_now)
         except WorkspaceError as error:
-            return Verdict("output", str(error))
+            return too_much_in_files(str(error))
         return None
 
     def _kept(self, result: Result) -> Result:
@@ -919,7 +975,7 @@ class SessionCore:
         line.release(line.history.arrive(state))
         self._go(LOST)
         yield from line.stop()
-        self._told_next += yield from self._restore()
+        self._told_next += yield from self._restore(asked=True)
         if line.history.current.memory is not state.memory:
             told = "the state before the last step" if name is None else f"the checkpoint {name!r}"
             raise CheckpointError(f"{told} died while it was thawed; the session was restored")
@@ -939,18 +995,27 @@ class SessionCore:
         return state, history.copies_of(state)
 
     @exclusive
-    def branch(self, count: int) -> Core[list[SessionCore]]:
-        """`count` new sessions that go on from the state as it is now."""
-        limit = self.policy.limits.branches
+    def branch(self, count: int, checkpoints: str | None = None) -> Core[list[SessionCore]]:
+        """`count` new sessions that go on from the state as it is now. `checkpoints`: when theirs are made."""
         if not isinstance(count, int) or count < 1:
             raise ValueError("a session branches into at least one")
-        if (there := len(self.line.lineage.sessions) - 1) + count > limit:
-            raise CheckpointError(f"{there} branches of this session are open; limits.branches allows {limit}")
+        policy = self.policy
+        if checkpoints is not None:
+            if checkpoints not in ("idle", "before-step", "off"):
+                raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
+            policy = replace(policy, checkpoints=checkpoints)
+        self.check_branches(count)
         copy = yield from self._freeze()
         branches: list[SessionCore] = []
+        arrived = 0
         try:
-            while len(branches) < count:
-                branches.append((yield from self._branch_from(copy)))
+            while arrived < count:
+                if len(branches) < count and len(branches) - arrived < COMING:
+                    branches.append(self.new_branch(policy))
+                    yield from branches[-1].line.begin_branch(self.line, copy)
+                else:
+                    yield from branches[arrived].arrive(copy)
+                    arrived += 1
         except BaseException:
             for branch in branches:
                 yield from branch.close()
@@ -959,23 +1024,36 @@ class SessionCore:
             copy.release()
         return branches
 
-    def _branch_from(self, copy: Checkpoint) -> Core[SessionCore]:
-        branch = SessionCore(self.sandbox, self.policy)
-        try:
-            branch._told_next = list((yield from branch.line.branch_from(self.line, copy)))
-            branch.mechanisms = self.mechanisms
-            branch.step = self.step
-            branch.tool_records = self.tool_records.copy()
-            branch.toolbox = self.toolbox
-            branch.label = self.label
-            branch._sources = self._sources.copy()
-            branch._meet_files()
-            branch._go(IDLE)
-            self.sandbox.session_opened(branch)
-        except BaseException:
-            yield from branch.close()
-            raise
+    def check_branches(self, count: int) -> None:
+        """Raises `CheckpointError` unless so many more branches of this session may live."""
+        there, limit = len(self.line.lineage.sessions) - 1, self.policy.limits.branches
+        if there + count <= limit:
+            return
+        rule = self.policy.origin("limits.branches")
+        open_now = f" beside the {there} that are open" if there else ""
+        raise CheckpointError(
+            f"{count} branch{'' if count == 1 else 'es'} asked for{open_now}, {limit} allowed"
+            f"{f' by {rule}' if rule else ''} (limits.branches); close some, or give the policy more"
+        )
+
+    def new_branch(self, policy: Policy) -> SessionCore:
+        """A session that is to go on from the state as it is now: `begin_branch` of its line, then `arrive`."""
+        branch = SessionCore(self.sandbox, policy)
+        branch.mechanisms = self.mechanisms
+        branch.step = self.step
+        branch.tool_records = self.tool_records.copy()
+        branch.toolbox = self.toolbox
+        branch.label = self.label
+        branch.template = self.template
+        branch._sources = self._sources.copy()
         return branch
+
+    def arrive(self, copy: Checkpoint) -> Core[None]:
+        """Wait for the process of a branch, which was asked for."""
+        self._told_next = list((yield from self.line.arrive_branch(copy)))
+        self._meet_files()
+        self._go(IDLE)
+        self.sandbox.session_opened(self)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
         return Rows(self.line.rows())
@@ -991,6 +1069,26 @@ class SessionCore:
         copy.name = None
         self.line.release(dropped)
         yield from ()
+
+    def note(self, text: str, score: float | None) -> None:
+        """A remark for the recording."""
+        if self.recorder is not None:
+            self.recorder.note(self, text, score)
+
+    def pending(self) -> list[PendingCall]:
+        """The deferred calls of host tools that have not been carried out, in order."""
+        return [] if self.recorder is None else self.recorder.pending()
+
+    @exclusive
+    def carry_out(self) -> Core[list[str]]:
+        """Carry them out. Returns what went wrong, in words."""
+        return [] if self.recorder is None else (yield from self.recorder.carry_out())
+
+    def history(self) -> Timeline:
+        """What the recording says of this session and its branches. Raises `RecordingError` where there is none."""
+        if self.recorder is None:
+            raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")
+        return self.recorder.history()
 
     # For a plugin: a state of which each call gets a process of its own
 
@@ -1081,7 +1179,9 @@ class SessionCore:
 
     @exclusive
     def _ask(self, request: Any, kind: type) -> Core[Any]:
-        runner = yield from self._living()
+        return (yield from self._asked((yield from self._living()), request, kind))
+
+    def _asked(self, runner: Runner, request: Any, kind: type) -> Core[Any]:
         self._go(ASKING)
         try:
             answer = yield from runner.ask(request, kind)
@@ -1095,14 +1195,19 @@ class SessionCore:
 
     def variables(self) -> Core[list[Variable]]:
         described = yield from self._ask(m.Describe(), m.Described)
-        return Rows(Variable(row.name, row.type, row.shape, row.size, text(row.text)) for row in described.variables)
+        return Rows(told_variables(described.variables))
 
+    @exclusive
     def self_test(self) -> Core[list[Mechanism]]:
         """Let the session's process try what it must not be able to do. One row per act; `active` where it was
         refused.
         """
-        self.sandbox.gate.refuse_next(self.runner_pid())
-        return list((yield from self._ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
+        runner, gate = (yield from self._living()), self.sandbox.gate
+        if (yield from self.line.secured(monotonic())):
+            gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier leave is not the self-test's
+        with gate.refusing(runner.pid):
+            request = m.SelfTest(self.policy.limits.processes)
+            return list((yield from self._asked(runner, request, m.Tested)).rows)
 
     # Durable states
 
@@ -1179,8 +1284,6 @@ class SessionCore:
 
     def _open_file(self, name: str) -> int:
         """A descriptor of a file of the workspace, to be read."""
-        from safeexec.host.files.workspace import open_beneath
-
         assert self.line.workspace is not None
         return open_beneath(self.line.workspace.path, name, os.O_RDONLY)
 
@@ -1238,7 +1341,6 @@ class SessionCore:
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
         """Run a program in the session's workspace. Its changes to the files are the session's."""
         from safeexec.host import commands
-        from safeexec.host.files.workspace import open_beneath
 
         workspace = self.line.workspace
         if workspace is None:
@@ -1261,9 +1363,9 @@ class SessionCore:
 
         return workspace_files.read_file(self._directory(), name, max_bytes=self.policy.limits.workspace_mb << 20)
 
-    def write_file(self, name: str, data: bytes) -> None:
+    def write_file(self, name: str, data: bytes | str) -> None:
         """Put a file into the workspace; it belongs to the state as it is now. Raises `WorkspaceError`."""
-        drive(self._write_file(name, data))
+        drive(self._write_file(name, as_bytes(data)))
 
     @exclusive
     def _write_file(self, name: str, data: bytes) -> Core[None]:
@@ -1272,8 +1374,22 @@ class SessionCore:
         directory, workspace = self._directory(), self.line.workspace
         assert workspace is not None
         limit = self.policy.limits.workspace_mb << 20
-        workspace_files.write_file(directory, name, bytes(data), max_bytes=limit, owner=workspace.owner)
+        workspace_files.write_file(directory, name, data, max_bytes=limit, owner=workspace.owner)
         self.line.history.change_files((yield from self.line.on_files(workspace.snapshot)))
+        self._marks = workspace.marks
+
+    @exclusive
+    def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
+        """Copy files of the host (paths), or bytes, into the workspace. Raises `WorkspaceError`, OSError."""
+        workspace = self.line.workspace
+        assert workspace is not None
+
+        def put() -> Snapshot:
+            for name, content in files.items():
+                workspace.put(name, content)
+            return workspace.snapshot()
+
+        self.line.history.change_files((yield Work(put)))
         self._marks = workspace.marks
 
     def list_files(self) -> list[str]:

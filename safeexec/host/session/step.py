@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from safeexec.host.files.workspace import Marks
     from safeexec.host.session.standard_input import StandardInput
 
-AnswerTool = Callable[[m.ToolCall, "float | None"], Core[m.ToolReply]]
+AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]
 """Answers a tool call of the guest, by the deadline of the step where its clock goes on."""
 STREAM_SECONDS = 0.003
 """How far behind the guest those may be who listen to its output."""
@@ -35,7 +35,7 @@ STREAM_BYTES = 1 << 20
 LEAST_DELIVER_SECONDS = 0.1
 """How long a value may take that a step announces just before its deadline: 1 MB takes 0.3 ms."""
 DESCRIPTION = 200
-"""Characters of what a progress bar says of itself; a child that sends more is none of ours."""
+"""Characters of what a progress bar says of itself; a child that sends more does not run our code."""
 TOLD_BYTES = 64 << 20
 """Of displays that come as the step runs; a child may update one without end, and its listener may keep them all."""
 FREEZE_SECONDS = 3.0
@@ -78,7 +78,7 @@ class Step:
         answer_tool: AnswerTool,
         listeners: Listeners,
     ) -> None:
-        """`number`: which step it is; 0: a check, which is none."""
+        """`number`: which step it is; 0 for a check, which runs nothing."""
         self.number = number
         self.watch = watch
         self.value: Any = None
@@ -122,11 +122,13 @@ class Step:
         if isinstance(done, Verdict):
             return done
         # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
+        # What a function returned keeps its type; a step's value is what JSON could be made of.
+        arrays = isinstance(request, m.Invoke | m.Proceed)
         if done.pending:
             left = max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
-            self.value = yield from self._runner.deliver(done.pending, seconds=left)
+            self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=left)
         elif done.value:
-            self.value = decode_payload(self._line.policy.limits, done.value)
+            self.value = decode_payload(self._line.policy.limits, done.value, arrays=arrays)
         return done
 
     def stop(self, verdict: Verdict) -> bool:
@@ -179,7 +181,7 @@ class Step:
                 if message.outcome == "output" or (message.outcome == "error" and watch.flooded()):
                     return self._fate.setdefault(None, watch.flood())
                 return message
-            if isinstance(message, m.ToolCall):
+            if isinstance(message, m.ToolRequest):
                 yield from self._tool_call(message)
             elif isinstance(message, m.Progress) and (hear := self._listeners.progress) is not None:
                 self._tell(hear, message.description[:DESCRIPTION], message.done, message.total)
@@ -214,7 +216,7 @@ class Step:
             self._secured = yield from self._line.secured(monotonic() + seconds)
         return self._secured
 
-    def _tool_call(self, call: m.ToolCall) -> Core[None]:
+    def _tool_call(self, call: m.ToolRequest) -> Core[None]:
         started = monotonic()
         self.in_tool = True
         try:

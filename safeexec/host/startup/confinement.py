@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec import errors
 from safeexec.errors import ProtectionError
+from safeexec.host.watch.groups import mechanisms as group_mechanisms
+from safeexec.linux.probe import probe
+from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space, file_calls, rules, session_processes
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 from safeexec.protocol.printed import PYTHON_BYTES
 
@@ -33,6 +36,9 @@ _SYSTEM_DATA = (
     "/usr/share/fonts",
     "/usr/local/share/fonts",
 )
+_NEEDED = ("RestrictedPython", "asttokens", "cloudpickle")
+"""Packages that a zygote imports after it has given up its rights."""
+_METADATA = ".dist-info"
 _DEVICES = ("/dev/null", "/dev/urandom")
 """Not /dev/zero: mapped shared it is memory that no size tells of."""
 _SHARED_PREFIXES = frozenset(("/", "/usr", "/usr/local"))
@@ -81,15 +87,18 @@ def plan(
     where seccomp is missing: without it nothing holds.
     """
     if facts is None:
-        from safeexec.linux.probe import probe
-
         facts = probe()
     if not facts.seccomp.works:
         reason = f"seccomp does not work here ({facts.seccomp.reason})"
         raise ProtectionError(f"{reason}; guest code cannot be confined without it")
     namespaces, missing = _namespaces(facts)
     extra = () if "mount" in namespaces else _machine_paths()
-    read, links = library_paths((*libraries, *policy.filesystem.read, *extra))
+    listed = tuple(_installation_targets())
+    packages = tuple(package for directory in listed for package in _installed_in(directory))
+    needed = _needed_packages()
+    read, links = library_paths((*libraries, *policy.filesystem.read, *extra, *packages, *needed))
+    listed = tuple(dict.fromkeys(os.path.realpath(place) for place in (*listed, *map(os.path.dirname, needed))))
+    listed = tuple(place for place in listed if not _is_below(place, read))
     user = None
     if facts.root.works:
         unreadable = _unreadable(read, "mount" in namespaces)
@@ -107,6 +116,7 @@ def plan(
         uid=user.uid if user else None,
         gid=user.gid if user else None,
         read=read,
+        listed=listed,
         devices=_existing(_DEVICES),
         links=links,
         workspaces=workspaces and os.path.realpath(workspaces),
@@ -138,8 +148,6 @@ def _no_user(reason: str) -> Mechanism:
 
 
 def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespace: bool) -> ChildConfinement:
-    from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space, file_calls, rules
-
     limits = policy.limits
     missing = []
     files = file_calls(policy)
@@ -161,6 +169,7 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
         files=files,
         metadata="mount" in zygote.namespaces and files == "write",
         read=zygote.read,
+        listed=zygote.listed,
         devices=zygote.devices,
         landlock=facts.landlock_abi,
         proc="/proc" if "mount" in zygote.namespaces else "/proc/self",
@@ -174,8 +183,6 @@ def _child(policy: Policy, zygote: ZygoteConfinement, facts: Probe, user_namespa
 def _process_limit(limits: Limits, zygote: ZygoteConfinement, user_namespace: bool) -> int | None:
     """RLIMIT_NPROC of a child: of its session where it has a user namespace, else of all that its user has."""
     if user_namespace:
-        from safeexec.policy.kernel import session_processes
-
         return session_processes(limits)
     if zygote.uid is None and os.geteuid() == 0:
         return None
@@ -248,8 +255,12 @@ def library_paths(extra: Iterable[str] = ()) -> tuple[tuple[str, ...], tuple[tup
         if os.path.isabs(path) and os.path.exists(path):
             links.update(_links_on(path))
             real[os.path.realpath(path)] = None
-    kept = [path for path in real if not any(path.startswith(other + "/") for other in real)]
+    kept = [path for path in real if not _is_below(path, real)]
     return tuple(sorted(kept)), tuple(links.items())
+
+
+def _is_below(path: str, others: Iterable[str]) -> bool:
+    return any(path.startswith(other + "/") for other in others)
 
 
 def _machine_paths() -> Iterator[str]:
@@ -298,6 +309,45 @@ def _site_paths() -> Iterator[str]:
                 yield from (path for path in added if path in on_path)
 
 
+def _installation_targets() -> Iterator[str]:
+    """Directories on the import path that ``pip install --target`` has filled, whatever they are called."""
+    standard = os.path.dirname(os.__file__)
+    sites = ("site-packages", "dist-packages")
+    for entry in {os.path.abspath(entry) for entry in sys.path if entry}:
+        if standard in (entry, os.path.dirname(entry)) or os.path.basename(entry) in sites:
+            continue
+        if any(name.endswith(_METADATA) for name in _list(entry)):
+            yield entry
+
+
+def _installed_in(directory: str) -> Iterator[str]:
+    """What is installed in such a directory, and not what lies beside it: the caller's own code may."""
+    names: dict[str, None] = {}
+    for info in (name for name in _list(directory) if name.endswith(_METADATA)):
+        names[info] = None
+        try:
+            with open(os.path.join(directory, info, "RECORD"), encoding="utf-8", errors="replace") as file:
+                names.update(dict.fromkeys(line.partition(",")[0].partition("/")[0] for line in file))
+        except OSError:
+            continue
+    yield from (os.path.join(directory, name) for name in names if name not in ("", ".", "..", "__pycache__"))
+
+
+def _needed_packages() -> tuple[str, ...]:
+    """Where the packages of `_NEEDED` lie on the import path. Raises `ProtectionError`."""
+    entries = [os.path.abspath(entry) for entry in sys.path if entry]
+    found = []
+    for name in _NEEDED:
+        place = next((path for entry in entries if os.path.isdir(path := os.path.join(entry, name))), None)
+        if place is None:
+            raise ProtectionError(
+                f"{name}, which safeexec needs, is in no directory of this Python's import path (sys.path): install "
+                "safeexec with its dependencies, by pip or uv"
+            )
+        found.append(place)
+    return tuple(found)
+
+
 def _list(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
@@ -344,8 +394,6 @@ def _existing(paths: Iterable[str]) -> tuple[str, ...]:
 def describe(facts: Probe | None = None) -> list[Mechanism]:
     """What this machine can enforce, for `safeexec doctor`: each answer was found by trying."""
     if facts is None:
-        from safeexec.linux.probe import probe
-
         facts = probe()
     landlock = f"ABI {facts.landlock_abi}" if facts.landlock.works else facts.landlock.reason
     found = [
@@ -358,6 +406,4 @@ def describe(facts: Probe | None = None) -> list[Mechanism]:
         answer = facts.namespace(kind)
         detail = "" if answer.works else f"{answer.reason}: {without}"
         found.append(Mechanism(_NAMES.get(kind, f"{kind}-namespace"), answer.works, detail))
-    from safeexec.host.watch.groups import mechanisms
-
-    return [*found, *mechanisms()]
+    return [*found, *group_mechanisms()]

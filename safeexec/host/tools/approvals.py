@@ -9,9 +9,12 @@ from msgspec import Struct
 
 
 class Allow(Struct, frozen=True):
-    """Yes. `arguments` replaces the arguments of a tool call that it names."""
+    """Yes. `arguments` replaces the arguments of a tool call that it names; `source` the code of a step that an agent
+    is about to run.
+    """
 
     arguments: Mapping[str, Any] = {}
+    source: str | None = None
 
 
 class Deny(Struct, frozen=True):
@@ -27,7 +30,7 @@ Approval = Callable[[str, dict[str, Any]], Decision | Awaitable[Decision]]
 
 
 def decision(answer: object, what: str) -> Allow | Deny:
-    """An approval's answer. What is none is refused with a sentence about it, for the author of the host."""
+    """An approval's answer. An invalid one denies the call, and its reason tells the author of the host."""
     if isinstance(answer, Allow | Deny):
         return answer
     if answer is True:

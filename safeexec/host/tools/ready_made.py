@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from safeexec.errors import ToolError
 from safeexec.host.tools.toolbox import TIMEOUT_ATTRIBUTE
+from safeexec.text import printable
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -124,7 +125,7 @@ class _Hosts:
                 self._exact.add((name, parts.port))
 
     def check(self, url: str) -> _Target:
-        """The parts of an allowed URL. Raises ValueError for what is none, PermissionError for another host."""
+        """The parts of an allowed URL. Raises ValueError for an invalid URL, PermissionError for another host."""
         if any(ord(character) <= 32 or ord(character) == 127 for character in url) or "\\" in url:
             raise ValueError(f"not a URL: {url[:200]!r}")
         parts = urlsplit(url)
@@ -310,8 +311,6 @@ def ask_human(*, input: Callable[[str], str] | None = None, timeout: float = 600
 
     def ask_human(question: str) -> str:
         """Ask the person at the keyboard a question and wait for the answer."""
-        from safeexec.text import printable
-
         ask = _ask_at_terminal if input is None else input
         return ask(printable(question)[:2000])
 

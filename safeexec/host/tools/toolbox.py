@@ -43,6 +43,8 @@ if TYPE_CHECKING:
         tool_records: ToolLog
 
 
+EFFECT_ATTRIBUTE = "__safeexec_effect__"
+"""Where `effects.tool` leaves what becomes of the effect of one tool."""
 TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
 """Where `toolkit.limited` leaves the deadline of one tool, seconds."""
 _KINDS = {
@@ -57,10 +59,30 @@ _PLAIN = (bytes, bytearray, datetime, date, time, timedelta, UUID, Decimal)
 _MESSAGE = 2000
 
 
+class PendingCall(msgspec.Struct, frozen=True):
+    """A deferred call of a host tool that has not been carried out."""
+
+    tool: str
+    arguments: dict[str, Any]
+    step: int
+    key: str
+
+
 class Tool:
     """One function of the host, with what a call of it is checked against."""
 
-    __slots__ = ("_convert", "_declares", "_hints", "function", "is_async", "name", "signature", "timeout")
+    __slots__ = (
+        "_convert",
+        "_declares",
+        "_hints",
+        "deferred",
+        "effect",
+        "function",
+        "is_async",
+        "name",
+        "signature",
+        "timeout",
+    )
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         if not name.isidentifier():
@@ -71,6 +93,10 @@ class Tool:
         self.function = function
         self._declares = hasattr(function, "__signature__") or hasattr(function, "__wrapped__")
         self.timeout: float | None = getattr(function, TIMEOUT_ATTRIBUTE, None)
+        self.effect: Any = getattr(function, EFFECT_ATTRIBUTE, None)
+        """What becomes of its effect (`effects.EffectRule`), if that was declared."""
+        self.deferred = False
+        """Whether a call of it is written down and carried out later, when all of them are approved together."""
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004  (an object whose __call__ is a coroutine function)
         )
@@ -225,6 +251,7 @@ class Toolbox:
         self._rules = policy.tools
         self._asks = bool(policy.tools.approval)
         self.approval = approval
+        self.has_effects = any(tool.effect is not None for tool in tools.values())
         self._max_bytes = policy.limits.value_kb << 10
         self._max_depth = policy.limits.value_depth
 
@@ -236,7 +263,7 @@ class Toolbox:
         if (calls := sys.modules.get("safeexec.host.tools.calls")) is not None:
             calls.release(self)
 
-    def answer(self, call: m.ToolCall, session: Caller, deadline: float | None = None) -> Core[m.ToolReply]:
+    def answer(self, call: m.ToolRequest, session: Caller, deadline: float | None = None) -> Core[m.ToolReply]:
         """Run one call and give the reply for the guest. Raises `ProtocolError` for a call that no honest child makes.
 
         `deadline` (monotonic seconds) is the step's own, where its clock goes on while tools run.
@@ -281,7 +308,7 @@ class Toolbox:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         if held is not None:
             raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
-        asks = self._asks and rules.needs_approval(tool.name)
+        asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
         if asks or tool.checked:
             bound = tool.bind(args, kwargs)
             if asks:

@@ -12,19 +12,21 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
 from msgspec import inspect as shapes
 
 from safeexec.errors import ToolError
-from safeexec.text import default_text, short_repr, type_name
+from safeexec.text import default_text, short_repr, shorten, type_name
 
 _EXACT = (bytes, bytearray)
 """Never made of text: msgspec would read it as base64."""
 _ITSELF = frozenset({int, str, float, bool, bytes})
 """Types whose values need no conversion: 0.1 us instead of 0.4 for the usual argument."""
 _SHOWN = 60
+_DETAIL = 1000
 _MISMATCH = re.compile(r"Expected `(.+?)`, got `(.+?)`$")
 _MISSING = re.compile(r"Object missing required field `(.+)`$")
 _WORDS = {"array": "list", "object": "dict", "null": "None", "duration": "timedelta"}
@@ -55,10 +57,10 @@ def checked(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     for parameter, hint in hints.items():
         if hint is not Any:
             try:
-                msgspec.convert(None, hint)
+                msgspec.convert(None, hint, dec_hook=_made)
             except msgspec.ValidationError:
                 pass
-            except TypeError as error:
+            except (TypeError, NotImplementedError) as error:
                 raise ToolError(
                     f"{name}({parameter}): values cannot be checked against its type hint: {error}"
                 ) from None
@@ -72,16 +74,75 @@ def convert(call: str, parameter: str, hint: Any, given: Any) -> Any:
     """
     if type(given) is hint and hint in _ITSELF:
         return given
+    return made(f"{call} argument {parameter!r}", parameter, hint, given)
+
+
+def made(what: str, name: str, hint: Any, given: Any) -> Any:
+    """`given`, plain data, as `hint` wants it. Raises TypeError that begins with `what` and calls the value `name`."""
     try:
-        value = msgspec.convert(given, hint, builtin_types=_EXACT)
-    except (msgspec.ValidationError, TypeError) as error:
+        value = msgspec.convert(given, hint, builtin_types=_EXACT, dec_hook=_made)
+    except Exception as error:  # classes of the host raise what they like: `__post_init__`, `_missing_`, validators
         got = f"{type_name(type(given))} {short_repr(given, _SHOWN)}"
-        raise TypeError(
-            f"{call} argument {parameter!r}: expected {_wanted(hint)}, got {got}{_detail(str(error), parameter)}"
-        ) from None
+        detail = shorten(_detail(_message(error), name), _DETAIL)
+        raise TypeError(f"{what}: expected {_wanted(hint)}, got {got}{detail}") from None
     if type(given) is dict and (unknown := _unknown(hint, given)):
-        raise TypeError(f"{call} argument {parameter!r}: unknown key {unknown[0]!r}; expected {_wanted(hint)}")
+        raise TypeError(f"{what}: unknown key {short_repr(unknown[0], _SHOWN)}; expected {_wanted(hint)}")
     return value
+
+
+def _message(error: Exception) -> str:
+    """What an exception says, which may quote the guest at length, or fail to be printed."""
+    try:
+        return str(error)[: 4 * _DETAIL]
+    except Exception:
+        return type_name(type(error))
+
+
+def _made(kind: type, given: Any) -> Any:
+    """What msgspec does not know by itself: paths of text, pydantic's models of a dict, arrays and frames as they are.
+    Raises ValueError, or NotImplementedError for a class of another kind.
+    """
+    if issubclass(kind, PurePath):
+        if type(given) is str:
+            return kind(given)
+    elif validate := getattr(kind, "model_validate", None):
+        return validate(given)
+    elif kind.__module__.partition(".")[0] in ("numpy", "pandas"):
+        if isinstance(given, kind):
+            return given
+    else:
+        raise NotImplementedError(f"Type {type_name(kind)} is not supported")
+    raise ValueError(f"Expected `{type_name(kind)}`, got `{type_name(type(given))}`")
+
+
+def names_class(hint: Any) -> bool:
+    """Whether a type hint names a class of the host that values can be made for, at any depth."""
+    try:
+        msgspec.convert(None, hint, dec_hook=_made)
+    except msgspec.ValidationError:
+        pass
+    except (TypeError, NotImplementedError):
+        return False
+    found: set[Any] = set()
+    _visit(_type_info(hint), found)
+    return bool(found)
+
+
+def _visit(info: Any, found: set[Any]) -> None:
+    """The classes in a described type, arrays and frames included, which `_classes` leaves out."""
+    if isinstance(info, tuple):
+        for part in info:
+            _visit(part, found)
+        return
+    kind = getattr(info, "cls", None)
+    if kind in found and kind is not None:
+        return
+    if kind is not None:
+        found.add(kind)
+    for attribute in _NESTED:
+        part = getattr(info, attribute, None)
+        if part is not None and part is not ...:
+            _visit(part, found)
 
 
 def shown(annotation: Any) -> str:

@@ -87,7 +87,6 @@ class ForkGate:
         if process is not None and self._listener >= 0:
             self._announced.pop(process, None)
             self._made.discard(process)
-            self._refused.discard(process)
 
     @contextlib.contextmanager
     def stopping(self, lineage: int) -> Iterator[None]:
@@ -107,10 +106,15 @@ class ForkGate:
             if processes.session_of(process) == lineage:
                 self.announce(process)
 
-    def refuse_next(self, process: int | None) -> None:
-        """The next fork of this process fails (EPERM): for a self-test, which tries one."""
-        if process is not None:
-            self._refused.add(process)
+    @contextlib.contextmanager
+    def refusing(self, process: int | None) -> Iterator[None]:
+        """A fork of this process that was not announced fails (EPERM): for a self-test, which tries one."""
+        assert process is not None
+        self._refused.add(process)
+        try:
+            yield
+        finally:
+            self._refused.discard(process)
 
     def allow(self, lineage: int, may_fork: Callable[[], bool]) -> None:
         """Processes of this kernel session fork on their own account, as long as `may_fork` says so."""
@@ -201,7 +205,6 @@ class ForkGate:
         with self._lock:
             if not self._is_announced(fork.thread):
                 if fork.thread in self._refused:
-                    self._refused.discard(fork.thread)
                     notify.refuse(self._listener, fork.id, errno.EPERM)
                     return
                 lineage = processes.session_of(fork.thread)
@@ -221,7 +224,7 @@ class ForkGate:
         if left > 1:
             self._announced[process] = left - 1
         elif left:
-            del self._announced[process]
+            self._announced.pop(process, None)  # withdrawn meanwhile, at times
             self._made.add(process)
         return left > 0
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from safeexec.host.waiting import Core, Wait
+from safeexec.host.watch.groups import give_up
 from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
 from safeexec.linux import processes
 from safeexec.results import ErrorInfo
@@ -44,6 +45,11 @@ class Place(Struct, frozen=True):
     """Where the guest was: file, line and function of each of its frames, the innermost first."""
 
     frames: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def innermost(self) -> str:
+        """The file of the innermost frame, or an empty string."""
+        return self.frames[0][0] if self.frames else ""
 
     def line(self, file: str) -> int | None:
         """The innermost line in `file`, the step that was stopped."""
@@ -240,8 +246,6 @@ class Lineage:
             os.close(self._leader_fd)
             self._leader_fd = -1
             if self.groups:
-                from safeexec.host.watch.groups import give_up
-
                 for group in self.groups:
                     give_up(group)
 
@@ -270,6 +274,8 @@ def _shortened(text: str) -> str:
 
 def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, str], hint: str | None) -> ErrorInfo:
     """The error of a step that the host ended, with the place where the guest was."""
+    if place.line(file) is None:  # a call into a plugin: the module where it was
+        file = place.innermost
     line, source = place.line(file), place.source_line(file, sources)
     names = {"timeout": "TimeoutError", "memory": "MemoryError", "cancelled": "CancelledError"}
     return ErrorInfo(
@@ -280,5 +286,7 @@ def killed_error(verdict: Verdict, place: Place, file: str, sources: dict[str, s
         line=line,
         source_line=source,
         traceback=place.traceback(sources),
+        rule=verdict.rule,
         hint=hint,
+        file="" if line is None else file,
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from safeexec.host.files.workspace import free_bytes
-from safeexec.host.watch.verdict import Verdict
+from safeexec.host.watch.verdict import Verdict, too_much_in_files
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
@@ -40,12 +40,12 @@ def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Ve
             return Verdict("memory", f"{told}; limits.memory_mb is {limits.memory_mb}")
         if (files := sum(held.files.values()) >> 20) > limits.workspace_mb:
             told = f"the session holds {files} MiB in files that were removed"
-            return Verdict("output", f"{told}; limits.workspace_mb is {limits.workspace_mb}")
+            return too_much_in_files(f"{told}; limits.workspace_mb is {limits.workspace_mb}")
     if workspace is not None and (taken := workspace.taken()) > limits.workspace_mb << 20:
         free = free_bytes(workspace.home)
         info = os.statvfs(workspace.home)
         if free < min(RESERVE_BYTES, info.f_blocks * info.f_frsize // RESERVE_SHARE):
-            return Verdict("output", f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile")
+            return too_much_in_files(f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile")
     return None
 
 

@@ -17,3 +17,11 @@ class Verdict(Struct, frozen=True):
     message: str
     seconds: float | None = None
     """The deadline that the step had, where that is why."""
+    rule: str | None = None
+    """The setting that it broke, where the outcome alone does not say."""
+
+
+def too_much_in_files(message: str) -> Verdict:
+    """The verdict on a workspace that holds too much, or too many files."""
+    rule = "limits.workspace_files" if "limits.workspace_files" in message else "limits.workspace_mb"
+    return Verdict("violation", message, rule=rule)

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from safeexec.host.watch import unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
@@ -101,8 +102,6 @@ class WatchedSession:
         return session.line.stray_fork(self.in_use) or session.overdue()
 
     def beyond(self) -> Verdict | None:
-        from safeexec.host.watch import unnamed
-
         session = self._session()
         if session is None or session.closed:
             return None

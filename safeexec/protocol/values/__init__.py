@@ -18,5 +18,6 @@ from __future__ import annotations
 from safeexec.protocol.values.decoder import decode
 from safeexec.protocol.values.encoder import encode
 from safeexec.protocol.values.format import MAX_DEPTH, MAX_NODES, Encoded, Opaque
+from safeexec.protocol.values.objects import ByFields
 
-__all__ = ["MAX_DEPTH", "MAX_NODES", "Encoded", "Opaque", "decode", "encode"]
+__all__ = ["MAX_DEPTH", "MAX_NODES", "ByFields", "Encoded", "Opaque", "decode", "encode"]

@@ -181,7 +181,7 @@ def _zone(r: Reader) -> tzinfo | UnknownZone | None:
 
 
 def _opaque(r: Reader, depth: int) -> Opaque:
-    found = Opaque(r.text(), r.text())
+    found = Opaque(r.text(), r.text(), r.text())
     r.opaque = r.opaque or found
     return found
 

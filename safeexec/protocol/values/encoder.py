@@ -11,9 +11,11 @@ from typing import Any
 from safeexec.identity import identity
 from safeexec.protocol.values import format as f
 from safeexec.protocol.values.format import Encoded, Opaque
+from safeexec.protocol.values.objects import ByFields, write_by_fields
 from safeexec.protocol.values.writer import (
     FEW,
     SCALARS,
+    TOO_LARGE,
     TooBig,
     Write,
     Writer,
@@ -53,7 +55,7 @@ def _encode_slowly(value: Any, max_bytes: int, max_depth: int, arrays: bool, tex
     try:
         writer.put(value, 0)
     except TooBig:
-        return Encoded(opaque_bytes(value, text), True, True)
+        return Encoded(opaque_bytes(value, text, TOO_LARGE), True, True)
     except Exception:
         return Encoded(opaque_bytes(value, text), writer.truncated, True)
     return Encoded(b"".join(writer.parts), writer.truncated, writer.made_opaque, writer.made_arrays)
@@ -74,7 +76,7 @@ def _int(w: Writer, value: int, depth: int) -> None:
     size = value.bit_length() // 8 + 1
     if w.in_key and size > f.MAX_KEY_INT:
         w.truncated = True
-        w.opaque(value)
+        w.opaque(value, depth, TOO_LARGE)
         return
     w.room(size)
     w.emit(f.TAG_LENGTH.pack(f.BIG_INT, size) + value.to_bytes(size, "little", signed=True), size + 5)
@@ -244,7 +246,7 @@ def _decimal(w: Writer, value: Any, depth: int) -> None:
     data = str(value).encode("ascii")
     if w.in_key and len(data) > f.MAX_KEY_DECIMAL:
         w.truncated = True
-        w.opaque(value)
+        w.opaque(value, depth, TOO_LARGE)
         return
     w.emit(f.TAG_LENGTH.pack(f.DECIMAL, len(data)) + data, len(data) + 5)
 
@@ -255,7 +257,7 @@ def _fraction(w: Writer, value: Any, depth: int) -> None:
         raise TypeError("a Fraction of other numbers")
     if max(numerator.bit_length(), denominator.bit_length()) >= 8 * (f.MAX_KEY_INT if w.in_key else f.MAX_FRACTION_INT):
         w.truncated = True
-        w.opaque(value)
+        w.opaque(value, depth, TOO_LARGE)
         return
     w.emit(f.FRACTION, 1)
     _int(w, numerator, depth)
@@ -291,6 +293,7 @@ _WRITERS: dict[type, Write] = {
     datetime: _datetime,
     timedelta: _timedelta,
     Opaque: _opaque_again,
+    ByFields: write_by_fields,
 }
 
 _LATER: dict[tuple[str, str], Write] = {

@@ -71,10 +71,13 @@ Scalar = None | bool | int | float | str
 
 
 class Opaque(msgspec.Struct, frozen=True):
-    """A value that stayed in the child: the name of its type (``numpy.ndarray``, ``Point``) and a shortened repr."""
+    """A value that stayed in the child: the name of its type (``numpy.ndarray``, ``Point``), a shortened repr, and why
+    it did not cross.
+    """
 
     type: str
     repr: str
+    reason: str = ""
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):

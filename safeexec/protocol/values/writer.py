@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +28,34 @@ def text_bytes(value: str) -> bytes:
     return f.LENGTH.pack(len(data)) + data
 
 
-def opaque_bytes(value: Any, text: str | None = None) -> bytes:
+TOO_LARGE = "it is larger than a value may be (limits.value_kb): return a part of it, or write it to a file"
+_TOO_DEEP = "it is nested deeper than a value may be (limits.value_depth): return it flat"
+_CYCLE = "it holds itself: return its parts"
+_STAYS = "an object of this class stays in the session: return its data as numbers, text, lists or dicts"
+_ITERATOR = "an iterator stays in the session: make a list of it"
+_MEMBER = "a member of an Enum stays in the session: return its `value`"
+_CODE = "functions, classes and modules stay in the session: call them there, and return what they give"
+_CODE_KINDS = frozenset({"function", "builtin_function_or_method", "method", "type", "module", "partial"})
+_mro = type.__dict__["__mro__"].__get__
+_class_dict = type.__dict__["__dict__"].__get__
+
+
+def _reason(kind: type) -> str:
+    """Why no value of this class crosses, and what to return instead. Never runs code of the class."""
+    mro = _mro(kind)
+    if type.__dict__["__name__"].__get__(kind) in _CODE_KINDS or type in mro:
+        return _CODE
+    if getattr(sys.modules.get("enum"), "Enum", None) in mro:
+        return _MEMBER
+    return _ITERATOR if any("__next__" in _class_dict(base) for base in mro) else _STAYS
+
+
+def opaque_bytes(value: Any, text: str | None = None, reason: str = "") -> bytes:
     if type(value) is Opaque:
-        return f.OPAQUE + text_bytes(value.type) + text_bytes(value.repr)
+        return f.OPAQUE + text_bytes(value.type) + text_bytes(value.repr) + text_bytes(value.reason)
+    kind = type(value)
     text = short_repr(value, f.MAX_TEXT) if text is None else text[: f.MAX_TEXT]
-    return f.OPAQUE + text_bytes(type_name(type(value))[:200]) + text_bytes(text)
+    return f.OPAQUE + text_bytes(type_name(kind)[:200]) + text_bytes(text) + text_bytes(reason or _reason(kind))
 
 
 class Writer:
@@ -84,13 +108,13 @@ class Writer:
 
     def item(self, value: Any, depth: int) -> None:
         """One value inside another: written, or opaque where it cannot be."""
-        parts, left = len(self.parts), self.left
+        parts, left, reason = len(self.parts), self.left, ""
         try:
             write = self.writers.get(type(value)) or self.writer_of(type(value))
             write(self, value, depth)
             return
         except TooBig:
-            self.truncated = True
+            self.truncated, reason = True, TOO_LARGE
             self.work -= left
             if self.work < 0:
                 raise
@@ -98,11 +122,12 @@ class Writer:
             pass
         del self.parts[parts:]
         self.left = left
-        self.opaque(value)
+        self.opaque(value, depth, reason)
 
-    def opaque(self, value: Any, depth: int = 0) -> None:
+    def opaque(self, value: Any, depth: int = 0, reason: str = "") -> None:
+        """Write what stands for a value that stays; `reason`: why, where its class does not say it."""
         self.made_opaque = True
-        data = opaque_bytes(value, self.text if not self.open and not self.parts else None)
+        data = opaque_bytes(value, self.text if not self.open and not self.parts else None, reason)
         self.emit(data, len(data))
 
     def enter(self, value: Any, depth: int) -> bool:
@@ -114,7 +139,7 @@ class Writer:
             self.open.add(identity(value))
             return True
         self.truncated = True
-        self.opaque(value)
+        self.opaque(value, depth, _CYCLE if identity(value) in self.open else _TOO_DEEP)
         return False
 
     def body(self, items: list[Any] | tuple[Any, ...], depth: int) -> None:

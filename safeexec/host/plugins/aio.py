@@ -1,0 +1,94 @@
+"""A loaded plugin for event loops: `AsyncPlugin`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from safeexec.host.faces.loops import drive
+from safeexec.host.plugins.handle import HeldPlace
+from safeexec.host.plugins.plugin import PluginFace, failed
+from safeexec.host.plugins.source import Source
+from safeexec.results import PluginError, Result
+
+
+class AsyncPlugin(PluginFace):
+    """A loaded plugin, for event loops: ``await plugin.call("price", 3)``; generators with ``async for … in
+    plugin.iterate(…)``.
+    """
+
+    async def __aenter__(self) -> AsyncPlugin:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """As `Plugin.call`. Cancelling the task stops the call. For a generator all its items, as a list."""
+        return await self._called(name, args, kwargs, None)
+
+    async def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
+        result, items = await self._invoke(name, args, kwargs, None, held)
+        if not result.ok:
+            raise failed(f"{self.name}.{name}()", result)
+        return [item async for item in self._items(name, items)] if items else self._of(result).value
+
+    async def invoke(
+        self,
+        name: str,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Result:
+        """As `Plugin.invoke`."""
+        result, items = await self._invoke(name, args, dict(kwargs or {}), timeout)
+        if items:
+            await self._proceed(items, close=True)
+        return self._of(result)
+
+    async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """The items of a generator, one by one."""
+        result, items = await self._invoke(name, args, kwargs, None)
+        if not result.ok:
+            raise failed(f"{self.name}.{name}()", result)
+        if not items:
+            raise PluginError(f"{self.name}.{name}() returned a value, no generator")
+        async for item in self._items(name, items):
+            yield item
+
+    async def _items(self, name: str, items: int) -> Any:
+        more = True
+        try:
+            while True:
+                result, more = await self._proceed(items, close=False)
+                assert result is not None
+                if not result.ok:
+                    raise failed(f"{self.name}.{name}()", result)
+                if not more:
+                    return
+                yield self._of(result).value
+        finally:
+            if more:
+                await self._proceed(items, close=True)
+
+    async def _invoke(
+        self,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        timeout: float | None,
+        held: HeldPlace | None = None,
+    ) -> tuple[Result, int]:
+        return await drive(self._core.invoke(name, args, kwargs, timeout, held))
+
+    async def _proceed(self, items: int, *, close: bool) -> tuple[Result | None, bool]:
+        return await drive(self._core.proceed(items, close=close))
+
+    async def reload(self, source: Source | None = None) -> None:
+        """As `Plugin.reload`."""
+        await drive(self._core.reload(source))
+
+    async def close(self) -> None:
+        """End the plugin's processes. Harmless when closed already."""
+        await drive(self._core.close(), undo=False)

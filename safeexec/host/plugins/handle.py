@@ -1,0 +1,57 @@
+"""An object of a plugin that no value can be made of: it stays there, and the host calls its methods.
+
+counter = plugin.call("make")
+counter.call("add", 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from safeexec.protocol.values import Opaque
+
+__all__ = ["Handle", "HeldPlace"]
+
+Call = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class HeldPlace(NamedTuple):
+    """Where an object is: in which loading of the plugin, and under which number. The numbers are those of calls, so
+    that none is ever used again.
+    """
+
+    loaded: object
+    number: int
+
+
+class Handle:
+    """One such object: `type` and `repr` as the plugin tells them. It lives as long as the handle, and no longer than
+    the plugin, which loses it when it is loaded again.
+
+    Of an `AsyncPlugin` the calls are awaited.
+    """
+
+    __slots__ = ("_call", "_release", "reason", "repr", "type")
+
+    def __init__(self, call: Call, release: Callable[[], None], told: Opaque) -> None:
+        """`call` calls a method of the object, by its name; with an empty name the object itself."""
+        self._call = call
+        self._release = release
+        self.type = told.type
+        self.repr = told.repr
+        self.reason = told.reason
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call a method with values of the host; give what it returns, as `Plugin.call` does."""
+        return self._call(name, args, kwargs)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the object itself: a function that the plugin returned."""
+        return self._call("", args, kwargs)
+
+    def __del__(self) -> None:
+        self._release()
+
+    def __repr__(self) -> str:
+        return f"<handle of {self.repr}>"

@@ -1,0 +1,1 @@
+"""A recording run again: its inputs in a fresh sandbox, its outputs compared."""

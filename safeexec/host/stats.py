@@ -1,0 +1,55 @@
+"""How many sessions of a sandbox are open, idle, queued and restored now, and whose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+__all__ = ["SandboxStats", "SessionCounts", "count"]
+
+
+class SessionCounts(Struct, frozen=True):
+    """Sessions, by what they do."""
+
+    open: int = 0
+    busy: int = 0
+    """Of the open ones: a step or a call is under way."""
+    idle: int = 0
+    """Of the open ones: nobody uses it."""
+    queued: int = 0
+    """Asked for, and waiting for one of `max_sessions` to be closed."""
+    restored: int = 0
+    """Of the open ones: brought back at least once, after a step was stopped or its process died."""
+
+
+class SandboxStats(SessionCounts, frozen=True):
+    """The sessions of one sandbox, and the same by the label that the host gave them (None: no label)."""
+
+    by_label: Mapping[str | None, SessionCounts] = {}
+    spare: int = 0
+    """Processes that wait for sessions to come."""
+
+
+class Counted(Struct, frozen=True):
+    """One open session, as it is counted."""
+
+    label: str | None
+    busy: bool
+    restored: bool
+
+
+def count(sessions: Iterable[Counted], queued: Mapping[str | None, int], spare: int) -> SandboxStats:
+    """The numbers, of what is open and of what waits."""
+    rows: dict[str | None, list[int]] = {}
+    for session in sessions:
+        row = rows.setdefault(session.label, [0, 0, 0, 0, 0])
+        row[0] += 1
+        row[1 if session.busy else 2] += 1
+        row[4] += session.restored
+    for label, number in queued.items():
+        if number:
+            rows.setdefault(label, [0, 0, 0, 0, 0])[3] += number
+    counts = {label: SessionCounts(*row) for label, row in rows.items()}
+    totals = {name: sum(getattr(one, name) for one in counts.values()) for name in SessionCounts.__struct_fields__}
+    return SandboxStats(**totals, by_label=counts, spare=spare)

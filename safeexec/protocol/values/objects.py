@@ -1,0 +1,72 @@
+"""Objects as their plain data, where the other side has a class to make of it: dataclasses, pydantic models, structs,
+members of an Enum, paths.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from safeexec.identity import identity
+from safeexec.protocol.values.writer import Write, Writer
+
+_mro = type.__dict__["__mro__"].__get__
+
+
+class ByFields:
+    """A value to be written with the fields of the objects in it, which would be opaque otherwise."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def write_by_fields(w: Writer, value: ByFields, depth: int) -> None:
+    """Write what `value` holds; objects in it as dicts, members of an Enum as their values, paths as text."""
+    before = w.writer_of
+
+    def writer_of(kind: type) -> Write:
+        plain = plain_of(kind)
+        return before(kind) if plain is None else _written_as(plain)
+
+    w.writer_of = writer_of
+    try:
+        w.item(value.value, depth)
+    finally:
+        w.writer_of = before
+
+
+def _written_as(plain: Callable[[Any], Any]) -> Write:
+    def write(w: Writer, value: Any, depth: int) -> None:
+        if not w.enter(value, depth):
+            return
+        try:
+            w.put(plain(value), depth)
+        finally:
+            w.open.discard(identity(value))
+
+    return write
+
+
+def plain_of(kind: type) -> Callable[[Any], Any] | None:
+    """What gives the plain data of objects of a class, or None where the class is none of these."""
+    mro = _mro(kind)
+
+    def is_a(module: str, name: str) -> bool:
+        return getattr(sys.modules.get(module), name, None) in mro
+
+    if is_a("enum", "Enum"):
+        return lambda value: value.value
+    if is_a("pathlib", "PurePath"):
+        return str
+    if any("__dataclass_fields__" in vars(base) for base in mro):
+        return lambda value: {name: getattr(value, name) for name in type(value).__dataclass_fields__}
+    if is_a("pydantic", "BaseModel"):
+        return lambda value: {name: getattr(value, name) for name in type(value).model_fields}
+    if msgspec.Struct in mro:
+        return lambda value: {name: getattr(value, name) for name in type(value).__struct_fields__}
+    return None
