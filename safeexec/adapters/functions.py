@@ -4,12 +4,15 @@ of it.
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from safeexec.untrusted.calls import code_of
 
 if TYPE_CHECKING:
-    from safeexec import Policy, Result, Session
+    from safeexec import AsyncSandbox, AsyncSession, Policy, Result, Sandbox, Session
+
+    Given = Policy | str | PathLike[str] | Sandbox | AsyncSandbox | Session | AsyncSession
 
 Api = Literal["openai", "openai-responses", "mistral", "anthropic"]
 """`openai` is Chat Completions, `openai-responses` the Responses API: they nest a function differently."""
@@ -17,16 +20,25 @@ NAME = "run_python"
 INVALID = 'Nothing was run: the arguments must be a JSON object like {"code": "print(1)"}.'
 
 
-def describe(policy: Policy, tools: Any = ()) -> str:
-    """What a model should know of the tool: the policy's card, with the host's tools."""
+def describe(given: Given, tools: Any = ()) -> str:
+    """What a model should know of the tool: the card of a policy (or of the one of that name) with the host's `tools`,
+    or that of a sandbox or a session, which has its own.
+    """
+    from safeexec import Policy
+
+    if isinstance(given, (str, PathLike)):
+        given = Policy.load(given)
+    card = given.card(tools=tools) if isinstance(given, Policy) else given.card()
     return (
         "Run Python code and give its output and the value of its last expression. "
-        "Variables stay from call to call.\n\n" + policy.card(tools=tools)
+        "Variables stay from call to call.\n\n" + card
     )
 
 
-def schema(policy: Policy, api: Api = "openai", *, tools: Any = ()) -> dict[str, Any]:
-    """The declaration of the tool for one API. Raises ValueError for another one."""
+def schema(policy: Given, api: Api = "openai", *, tools: Any = ()) -> dict[str, Any]:
+    """The declaration of the tool for one API; `policy` is one, its name, a sandbox or a session. Raises ValueError for
+    another API.
+    """
     parameters = {
         "type": "object",
         "properties": {"code": {"type": "string", "description": "Python source, several lines if need be"}},

@@ -6,15 +6,14 @@ CodeAgent(tools, model, executor=executor, additional_authorized_imports=executo
 
 from __future__ import annotations
 
-import functools
 import inspect
-import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smolagents.local_python_executor import CodeOutput, InterpreterError, PythonExecutor
 
 from safeexec import Opaque, Policy, Sandbox, ToolError
+from safeexec.adapters.signatures import hint
 from safeexec.text import short_repr
 
 if TYPE_CHECKING:
@@ -115,17 +114,8 @@ def _declared(tool: Any) -> inspect.Signature:
     """The signature of a tool, with the types that it declares to the model."""
     signature = inspect.signature(getattr(tool, "forward", tool))
     inputs = getattr(tool, "inputs", {})
-    parameters = [one.replace(annotation=_hint(inputs.get(one.name, {}))) for one in signature.parameters.values()]
+    parameters = [one.replace(annotation=hint(inputs.get(one.name, {}))) for one in signature.parameters.values()]
     return signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
-
-
-def _hint(declared: dict[str, Any]) -> Any:
-    """What ``{"type": "integer", "nullable": True}`` means in Python. Any where nothing can be checked."""
-    kinds = declared.get("type", "any")
-    found = [_TYPES.get(kind, Any) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
-    if Any in found:
-        return Any
-    return functools.reduce(operator.or_, [*found, *([None] if declared.get("nullable") else [])])
 
 
 def _shown(value: Any) -> Any:
@@ -135,14 +125,3 @@ def _shown(value: Any) -> Any:
     except (ValueError, RecursionError):
         return short_repr(value)
     return value
-
-
-_TYPES: dict[str, Any] = {
-    "string": str,
-    "integer": int,
-    "number": int | float,
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": None,
-}

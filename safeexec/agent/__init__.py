@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from safeexec.agent.loop import CodeAgent
     from safeexec.agent.mathematics import MathAnswer, MathAssistant
     from safeexec.agent.messages import Message, Reply, TokenUsage, ToolCall, ToolSpec
-    from safeexec.agent.models import AsyncModel, MistralModel, Model, ModelEvents, RecordedModel, ScriptedModel
+    from safeexec.agent.models import (
+        AnthropicModel,
+        AsyncModel,
+        MistralModel,
+        Model,
+        ModelEvents,
+        OpenAIModel,
+        RecordedModel,
+        ScriptedModel,
+    )
     from safeexec.agent.outcome import AgentResult, AgentStep, AgentUsage
     from safeexec.agent.repair import RepairAgent, RepairCommit, RepairResult
     from safeexec.agent.transcript import Transcript
@@ -38,7 +47,10 @@ _HOMES = {
     "loop": ("CodeAgent",),
     "mathematics": ("MathAnswer", "MathAssistant"),
     "messages": ("Message", "Reply", "TokenUsage", "ToolCall", "ToolSpec"),
-    "models": ("AsyncModel", "MistralModel", "Model", "ModelEvents", "RecordedModel", "ScriptedModel"),
+    "models": (
+        *("AnthropicModel", "AsyncModel", "MistralModel", "Model", "ModelEvents", "OpenAIModel"),
+        *("RecordedModel", "ScriptedModel"),
+    ),
     "outcome": ("AgentResult", "AgentStep", "AgentUsage"),
     "repair": ("RepairAgent", "RepairCommit", "RepairResult"),
     "transcript": ("Transcript",),
@@ -51,6 +63,7 @@ __all__ = [
     "AgentStep",
     "AgentUsage",
     "Analysis",
+    "AnthropicModel",
     "AsyncModel",
     "CodeAgent",
     "DataAnalyst",
@@ -65,6 +78,7 @@ __all__ = [
     "ModelKeyMissing",
     "ModelRequestRefused",
     "ModelUnavailable",
+    "OpenAIModel",
     "RecordedModel",
     "RepairAgent",
     "RepairCommit",

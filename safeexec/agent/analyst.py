@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.notebook import notebook
 from safeexec.agent.outcome import AgentResult, Event
 from safeexec.agent.report import html_report, markdown_report, pictures_of
-from safeexec.agent.survey import FileSurvey, survey_files
+from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
+from safeexec.agent.wishes import ListFiles, Loop, ReadFile, RunApart, Wish
+from safeexec.text import printable
 from safeexec.untrusted.saving import NewFiles
 
 if TYPE_CHECKING:
-    from safeexec import Policy
+    from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session
     from safeexec.agent.transcript import Transcript
 
 _INSTRUCTIONS = """\
@@ -30,13 +34,23 @@ of a step: it is shown. Print numbers with units.
 Finish with a summary in plain text: the answer first, then how sure it is and what was left out."""
 
 
+_MAX_FILES = 1000
+_MAX_SURVEYED = 20
+_MAX_NAME = 200
+_MAX_TRIES = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """A finished analysis: the run with its tables and pictures, and what was known about the files before it."""
 
     question: str
-    files: tuple[FileSurvey, ...]
+    surveys: tuple[FileSurvey, ...]
     run: AgentResult
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The files that the steps left in the workspace, new or changed: name → content."""
+    left_out: tuple[str, ...] = ()
+    """Names of those that did not fit into `keep_bytes`."""
 
     @property
     def ok(self) -> bool:
@@ -66,8 +80,17 @@ class Analysis:
             display.markdown or display.text or "" for display in self.run.displays if display.html and not display.png
         )
 
+    def file(self, name: str) -> bytes:
+        """The content of a file that the steps wrote. Raises KeyError, which names those there are."""
+        try:
+            return self.files[name]
+        except KeyError:
+            written = ", ".join(map(printable, self.files)) or "none"
+            raise KeyError(f"no step wrote {name!r}; written were: {written}") from None
+
     def write(self, directory: str | Path, name: str = "report") -> list[Path]:
-        """Write `name`.md with its pictures beside it, a self-contained `name`.html and `name`.ipynb; the paths.
+        """Write `name`.md with its pictures beside it, a self-contained `name`.html and `name`.ipynb, and the files of
+        the guest into `name`-files; the paths.
 
         All are new files: where one of a name is taken, all get a number (`name`-2.md …). Raises OSError.
         """
@@ -76,13 +99,40 @@ class Analysis:
         base = files.free_name(name)
         names = [f"{base}-{number}.png" for number in range(1, len(pictures) + 1)]
         texts = {
-            f"{base}.md": markdown_report(self.question, self.files, self.run, names),
-            f"{base}.html": html_report(self.question, self.files, self.run),
-            f"{base}.ipynb": notebook(self.question, self.files, self.run),
+            f"{base}.md": markdown_report(self.question, self.surveys, self.run, names, self._written()),
+            f"{base}.html": html_report(self.question, self.surveys, self.run, self._written()),
+            f"{base}.ipynb": notebook(self.question, self.surveys, self.run),
         }
         contents = {file_name: text.encode("utf-8", "replace") for file_name, text in texts.items()}
         contents |= dict(zip(names, pictures, strict=True))
-        return [Path(files.write(file_name, data)) for file_name, data in contents.items()]
+        paths = [Path(files.write(file_name, data)) for file_name, data in contents.items()]
+        beside = Path(directory, f"{base}-files")
+        return paths + [Path(_write_below(beside, path, data)) for path, data in self.files.items()]
+
+    def _written(self) -> list[str]:
+        """A line for each file that the steps left."""
+        lines = [f"{printable(name)}: {len(data)} bytes" for name, data in self.files.items()]
+        return lines + [f"{printable(name)}: not kept, too large" for name in self.left_out]
+
+
+def _write_below(directory: Path, path: str, data: bytes) -> str:
+    """Write a file whose path the guest has chosen, under printable names that hide nothing, below `directory`."""
+    *folders, name = (_plain_name(part) for part in path.split("/"))
+    files = NewFiles(directory.joinpath(*folders))
+    stem, dot, suffix = name.rpartition(".")
+    for number in range(1, _MAX_TRIES):
+        unused = name if number == 1 else f"{stem}-{number}{dot}{suffix}"
+        try:
+            return files.write(unused, data)
+        except FileExistsError:
+            continue
+    raise FileExistsError(errno.EEXIST, "all names like it are taken", str(directory / name))
+
+
+def _plain_name(part: str) -> str:
+    text = "".join(character if character.isprintable() and character not in "/\\" else "_" for character in part)
+    text = text.encode("utf-8", "replace")[:_MAX_NAME].decode("utf-8", "ignore")
+    return f"_{text}" if text.startswith((".", "-", "~")) or not text.strip() else text
 
 
 class DataAnalyst:
@@ -91,49 +141,99 @@ class DataAnalyst:
         analysis = DataAnalyst(MistralModel(), files=["sales.csv"]).run("Which region grew most?")
         analysis.write("report")
 
-    `files` is a list of paths, or maps names in the sandbox to paths of the host (or to bytes). Other keywords are
-    those of `CodeAgent`.
+    `files` is a list of paths, or maps names in the sandbox to files and directories of the host (or to bytes). In
+    place of a policy there can be an open Sandbox, AsyncSandbox or session, which has its own files. A session keeps
+    what the steps leave; files are surveyed in a copy of it. Of what the steps write, up to `keep_bytes` come back as
+    `Analysis.files`. Other keywords are those of `CodeAgent`.
     """
 
     def __init__(
         self,
         model: Model,
-        files: Mapping[str, str | os.PathLike[str] | bytes] | Iterable[str | os.PathLike[str]],
-        policy: Policy | str = "data-analysis",
+        files: Mapping[str, str | os.PathLike[str] | bytes] | Iterable[str | os.PathLike[str]] = (),
+        policy: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "data-analysis",
         *,
         tools: Any = None,
         on_event: Callable[[Event], None] = ignore_event,
+        keep_bytes: int = 64 << 20,
         **options: Any,
     ) -> None:
-        self._model = model
+        self._keep_bytes = keep_bytes
         self._files: dict[str, Any] = dict(files) if isinstance(files, Mapping) else _by_name(files)
-        self._policy = policy
-        self._tools = tools
-        self._on_event = on_event
-        self._options = {"max_steps": 20, **options}
+        self._agent = CodeAgent(
+            model,
+            policy,
+            tools=tools,
+            files=self._files,
+            instructions=_INSTRUCTIONS,
+            on_event=on_event,
+            **{"max_steps": 20, **options},
+        )
 
     def run(self, question: str) -> Analysis:
         """Survey the files, then answer `question` about them."""
-        return self._analyse(question, lambda agent, task: agent.run(task))
+        return drive(self._agent, self._begun(question), aparts=True)
+
+    async def run_async(self, question: str) -> Analysis:
+        """As `run`."""
+        return await drive_async(self._agent, self._begun(question), aparts=True)
 
     def resume(self, transcript: Transcript, question: str | None = None) -> Analysis:
         """Go on from a transcript, as `CodeAgent.resume`."""
-        asked = question or transcript.task.partition(_HEADING)[0]
-        return self._analyse(asked, lambda agent, _: agent.resume(transcript, task=question))
+        return drive(self._agent, self._resumed(transcript, question), aparts=True)
 
-    def _analyse(self, question: str, work: Callable[[CodeAgent, str], AgentResult]) -> Analysis:
-        from safeexec import Sandbox
+    async def resume_async(self, transcript: Transcript, question: str | None = None) -> Analysis:
+        """As `resume`."""
+        return await drive_async(self._agent, self._resumed(transcript, question), aparts=True)
 
-        with Sandbox(self._policy, tools=self._tools, files=self._files) as sandbox:
-            surveys = tuple(survey_files(sandbox, self._files))
-            agent = CodeAgent(
-                self._model,
-                sandbox,
-                instructions=_INSTRUCTIONS,
-                on_event=self._on_event,
-                **self._options,
-            )
-            return Analysis(question, surveys, work(agent, _task(question, surveys)))
+    def _begun(self, question: str) -> _Start:
+        agent = self._agent
+        return lambda session: self._analysis(question, lambda task: agent.loop(session, task))
+
+    def _resumed(self, transcript: Transcript, question: str | None) -> _Start:
+        agent, asked = self._agent, question or transcript.task.partition(_HEADING)[0]
+        return lambda session: self._analysis(asked, lambda _: agent.loop(session, question, transcript, rebuild=True))
+
+    def _analysis(self, question: str, loop: Callable[[str], Loop]) -> Generator[Wish, Any, Analysis]:
+        """Survey, run, collect what was written: whoever drives it blocks or awaits."""
+        given: list[str] = yield ListFiles()
+        surveys = []
+        for name in self._to_survey(given):
+            ran = yield RunApart(survey_program(name))
+            surveys.append(survey_of(name, ran[0] if ran else None))
+        run = yield from loop(_task(question, tuple(surveys)))
+        files, left_out = yield from self._written(run, set(given))
+        return Analysis(question, tuple(surveys), run, files, left_out)
+
+    def _to_survey(self, given: list[str]) -> list[str]:
+        """The files that were named, and the tables in the directories that were named."""
+        within = [name for name in given if name not in self._files and name.lower().endswith(SUFFIXES)]
+        return [name for name in self._files if name in given] + within[:_MAX_SURVEYED]
+
+    def _written(
+        self, run: AgentResult, given: set[str]
+    ) -> Generator[Wish, Any, tuple[dict[str, bytes], tuple[str, ...]]]:
+        """What the steps left in the workspace, as far as it is small enough; the names of the rest."""
+        touched = {change.name for step in run.steps for change in step.result.files}
+        files: dict[str, bytes] = {}
+        left_out = []
+        room = self._keep_bytes
+        left: list[str] = yield ListFiles()
+        for name in left:
+            if name in given and name not in touched:
+                continue
+            size = next((f.size for step in reversed(run.steps) for f in step.result.files if f.name == name), 0)
+            data: bytes | None = (yield ReadFile(name)) if size <= room and len(files) < _MAX_FILES else None
+            if data is None or len(data) > room:
+                left_out.append(name)
+            else:
+                files[name] = data
+                room -= len(data)
+        return files, tuple(left_out)
+
+
+_Start = Callable[[Any], Generator[Wish, Any, Analysis]]
+"""Begins an analysis in a session."""
 
 
 def _by_name(paths: Iterable[str | os.PathLike[str]]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Find the blocks of a reply: `<execute_python>` and `<code>` tags and Markdown fences, each with its content.
+"""Find the blocks of a reply: `<execute_python>`, `<execute_sql>` and `<code>` tags and Markdown fences, each with its
+content. An SQL block becomes the step that runs it: a call of `sql`.
 
 Reading goes from left to right. What opens first is a block and its content is opaque until it closes, so a tag
 inside a fence is text and a fence inside a tag belongs to the tag. All candidates are indexed once, so that many
@@ -22,12 +23,13 @@ _MAX_CLOSERS = 10  # candidates tried before the first one is taken
 _MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a closer
 
 _OPEN_TAG = re.compile(
-    r"<(?P<name>execute_python|code)(?:[ \t][^<>\n]*)?>"
-    r"|&lt;(?P<escaped>execute_python|code)(?:[ \t](?:(?!&[lg]t;)[^<>\n])*+)?&gt;",
+    r"<(?P<name>execute_python|execute_sql|code)(?:[ \t][^<>\n]*)?>"
+    r"|&lt;(?P<escaped>execute_python|execute_sql|code)(?:[ \t](?:(?!&[lg]t;)[^<>\n])*+)?&gt;",
     re.IGNORECASE,
 )
 _CLOSE_TAG = re.compile(
-    r"</(?P<name>execute_python|code)\s*+>|&lt;/(?P<escaped>execute_python|code)\s*+&gt;", re.IGNORECASE
+    r"</(?P<name>execute_python|execute_sql|code)\s*+>|&lt;/(?P<escaped>execute_python|execute_sql|code)\s*+&gt;",
+    re.IGNORECASE,
 )
 _OPEN_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)$", re.MULTILINE)
 _FENCE_AFTER_PROSE = re.compile(r"(?<=[^`~\n])(?P<run>`{3,}+|~{3,}+)(?P<info>[^`~\n]*+)$", re.MULTILINE)
@@ -35,6 +37,10 @@ _CLOSE_FENCE = re.compile(r"^[ \t]*+(?P<run>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILIN
 _LABEL = re.compile(r"[^\W_][\w+#.\-]*")
 _LABEL_ALONE = re.compile(r"[ \t]*+\{?\.?[^\W_][\w+#.\-]*+\}?[ \t]*+(?:$|\{|\w++=)")
 _BEFORE_TAG = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$")
+_SQL = "execute_sql"
+_SQL_LABEL = "sql"
+_HAS_RESULT = re.compile(r"sql\(['\"]+(?:select|with|from|values|describe|show|summarize|pivot)\b", re.IGNORECASE)
+_SQL_FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)[^\n]*+\n")
 _PYTHON_LABELS = frozenset({"py", "py3", "ipython", "ipython3", "pycon"})
 
 
@@ -47,6 +53,11 @@ class Block:
     start: int
     end: int
     label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The code of a block with others behind it: of a step, only the last value is shown by itself."""
+        return f"display({self.code})" if self.label == _SQL_LABEL and _HAS_RESULT.match(self.code) else self.code
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +115,7 @@ class _BlockReader:
         code = self._code_of_tag(content, opener)
         if opener.inline and not self._parser.looks_like_code(code):
             return None
-        return Block("tag", code, opener.start, end)
+        return Block("tag", code, opener.start, end, _SQL_LABEL if opener.tag == _SQL else "")
 
     def _read_fence(self, opener: _Opener) -> Block:
         closers = self._closers_of_fence(opener)
@@ -134,6 +145,8 @@ class _BlockReader:
     def _code_of_tag(self, content: str, opener: _Opener) -> str:
         if opener.escaped:
             content = unescape(content)
+        if opener.tag == _SQL:
+            return _call_of_sql(content)
         stripped = content.lstrip()
         if not stripped.startswith(("```", "~~~")):
             return clean(content)
@@ -184,7 +197,7 @@ def _tag_openers(text: str) -> Iterator[_Opener]:
             continue  # a mention: `<code>`
         name = (match["name"] or match["escaped"]).lower()
         inline = not _stands_at_line_edge(text, match)
-        if inline and name != "execute_python":
+        if inline and name == "code":
             continue  # HTML in prose
         yield _Opener(match.start(), match.end(), tag=name, escaped=match["escaped"] is not None, inline=inline)
 
@@ -206,6 +219,18 @@ def _fence_openers(text: str) -> Iterator[_Opener]:
         label = _label(match["info"])
         if _is_python(label) and _LABEL_ALONE.match(match["info"]):
             yield _Opener(match.start("run"), match.end() + 1, run=match["run"], label=label)
+
+
+def _call_of_sql(content: str) -> str:
+    """The step that runs an SQL block, without the fence that some put around the query; empty for no query."""
+    if fence := _SQL_FENCE.match(content):
+        content = _cut_run(content[fence.end() :], fence[1][0])
+    query = clean(content)
+    if not query:
+        return ""
+    if "\\" in query or '"""' in query or query.endswith('"') or "\0" in query:
+        return f"sql({query!r})"
+    return f'sql("""{query}""")'
 
 
 def _label(info: str) -> str:

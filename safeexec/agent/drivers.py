@@ -5,17 +5,30 @@ the run's own.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from safeexec import Allow, Deny, Policy, Sandbox
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
 from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
-from safeexec.agent.outcome import AgentResult
-from safeexec.agent.wishes import AskModel, FetchVariable, Loop, RunStep, Wish
+from safeexec.agent.wishes import (
+    AskModel,
+    Confirm,
+    FetchVariable,
+    InThread,
+    ListFiles,
+    ReadFile,
+    RunApart,
+    RunStep,
+    Wish,
+)
+from safeexec.errors import CheckpointError
+
+T = TypeVar("T")
 
 
 class Driven(Protocol):
@@ -32,14 +45,17 @@ class Driven(Protocol):
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]: ...
 
+    @property
+    def confirm(self) -> Callable[[str], Any] | None: ...
+
     def model_events(self, seconds: float | None) -> ModelEvents: ...
 
     def on_output(self, text: str) -> None: ...
 
 
-def drive(agent: Driven, start: Callable[[Any], Loop]) -> AgentResult:
-    """Run the loop in this thread."""
-    with _session(agent) as session:
+def drive(agent: Driven, start: Callable[[Any], Generator[Wish, Any, T]], *, aparts: bool) -> T:
+    """Run the loop in this thread. `aparts`: it may have programs run apart."""
+    with _opened(agent, aparts) as (session, apart):
         loop = start(session)
         answer: Any = None
         error: Exception | None = None
@@ -47,18 +63,18 @@ def drive(agent: Driven, start: Callable[[Any], Loop]) -> AgentResult:
             try:
                 wish = loop.throw(error) if error is not None else loop.send(answer)
             except StopIteration as stop:
-                result: AgentResult = stop.value
+                result: T = stop.value
                 return result
             answer, error = None, None
             try:
-                answer = _fulfil(agent, session, wish)
+                answer = _fulfil(agent, session, apart, wish)
             except (ModelError, TranscriptError) as caught:
                 error = caught
 
 
-async def drive_async(agent: Driven, start: Callable[[Any], Loop]) -> AgentResult:
-    """Run the loop in this task; a model or a session that blocks gets a thread."""
-    async with _async_session(agent) as session:
+async def drive_async(agent: Driven, start: Callable[[Any], Generator[Wish, Any, T]], *, aparts: bool) -> T:
+    """As `drive`, in this task; a model or a session that blocks gets a thread."""
+    async with _async_opened(agent, aparts) as (session, apart):
         loop = start(session)
         answer: Any = None
         error: Exception | None = None
@@ -66,18 +82,42 @@ async def drive_async(agent: Driven, start: Callable[[Any], Loop]) -> AgentResul
             try:
                 wish = loop.throw(error) if error is not None else loop.send(answer)
             except StopIteration as stop:
-                result: AgentResult = stop.value
+                result: T = stop.value
                 return result
             answer, error = None, None
             try:
-                answer = await _fulfil_async(agent, session, wish)
+                answer = await _fulfil_async(agent, session, apart, wish)
             except (ModelError, TranscriptError) as caught:
                 error = caught
 
 
-def _fulfil(agent: Driven, session: Any, wish: Wish) -> Any:
+Apart = Callable[[], Any]
+"""Opens a session for a program that is to be run apart."""
+
+
+def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
     if isinstance(wish, AskModel):
         return _ask(agent, wish)
+    if isinstance(wish, Confirm):
+        answer = agent.confirm(wish.source) if agent.confirm is not None else True
+        if inspect.isawaitable(answer):
+            close = getattr(answer, "close", None)
+            if close is not None:
+                close()
+            raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
+        return _decision(answer)
+    if isinstance(wish, RunApart):
+        if apart is _nothing_apart:
+            return None
+        with apart() as alone:
+            result = alone.run(wish.source, timeout=wish.timeout)
+            return result, alone.get(wish.name) if wish.name else None
+    if isinstance(wish, InThread):
+        return wish.work()
+    if isinstance(wish, ListFiles):
+        return session.list_files()
+    if isinstance(wish, ReadFile):
+        return session.read_file(wish.name)
     if isinstance(wish, RunStep):
         return session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
     if isinstance(wish, FetchVariable):
@@ -86,25 +126,51 @@ def _fulfil(agent: Driven, session: Any, wish: Wish) -> Any:
     return None
 
 
+def _decision(answer: object) -> Allow | Deny:
+    """What `confirm` answered. What is no answer is a refusal that says so."""
+    if isinstance(answer, Allow | Deny):
+        return answer
+    if isinstance(answer, bool):
+        return Allow() if answer else Deny()
+    kind = type(answer).__name__
+    return Deny(f"confirm answered an object of type {kind}; it answers Allow(source=...), Deny(reason), True or False")
+
+
 def _ask(agent: Driven, wish: AskModel) -> Reply:
     events = agent.model_events(wish.seconds)
     ask = partial(agent.model.complete, wish.messages, tools=agent.tool_specs)
     return ask(events=events) if wish.seconds is None else ask_in_thread(lambda inner: ask(events=inner), events)
 
 
-async def _fulfil_async(agent: Driven, session: Any, wish: Wish) -> Any:
+async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
     import asyncio
 
     if isinstance(wish, AskModel):
         return await _ask_async(agent, wish)
-    if not inspect.iscoroutinefunction(session.run):
-        return await asyncio.to_thread(_fulfil, agent, session, wish)
+    if isinstance(wish, Confirm):
+        answer = agent.confirm(wish.source) if agent.confirm is not None else True
+        return _decision(await _now_or_awaited(answer))
+    if isinstance(wish, InThread) or not inspect.iscoroutinefunction(session.run):
+        return await asyncio.to_thread(_fulfil, agent, session, apart, wish)
+    if isinstance(wish, (ListFiles, ReadFile)):
+        return await _now_or_awaited(_fulfil(agent, session, apart, wish))
+    if isinstance(wish, RunApart):
+        if apart is _nothing_apart:
+            return None
+        async with apart() as alone:
+            result = await alone.run(wish.source, timeout=wish.timeout)
+            return result, await alone.get(wish.name) if wish.name else None
     if isinstance(wish, RunStep):
         return await session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
     if isinstance(wish, FetchVariable):
         return await session.get(wish.name)
     await session.set(wish.name, None)
     return None
+
+
+async def _now_or_awaited(answer: Any) -> Any:
+    """Files of a session on this machine are there at once, those of one behind a wire are waited for."""
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 async def _ask_async(agent: Driven, wish: AskModel) -> Reply:
@@ -126,42 +192,72 @@ async def _ask_async(agent: Driven, wish: AskModel) -> Reply:
 
 
 @contextmanager
-def _session(agent: Driven) -> Iterator[Any]:
-    from safeexec import Policy, Sandbox
-
+def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
+    """The session of a run, and what opens one apart from it."""
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
         with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session
+            yield session, partial(sandbox.session, checkpoints="off")
     elif inspect.iscoroutinefunction(given.run):
-        raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async()")
+        raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
     elif hasattr(given, "session"):
         with given.session() as session:
-            yield session
+            yield session, partial(given.session, checkpoints="off")
+    elif not aparts:
+        yield given, _nothing_apart
     else:
-        yield given
+        try:
+            before = given.branch()[0]
+        except CheckpointError:
+            yield given, _nothing_apart
+            return
+        with before:
+            yield given, lambda: before.branch()[0]
 
 
 @asynccontextmanager
-async def _async_session(agent: Driven) -> AsyncIterator[Any]:
-    from safeexec import Policy
-
+async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
-        from safeexec import AsyncSandbox
+        from safeexec import AsyncSandbox  # with asyncio: only for who waits there
 
         async with AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session
-    elif not hasattr(given, "session"):
-        yield given
-    elif inspect.iscoroutinefunction(given.run):
+            yield session, partial(sandbox.session, checkpoints="off")
+    elif not inspect.iscoroutinefunction(given.run):
+        async with in_thread(_opened(agent, aparts)) as opened:
+            yield opened
+    elif hasattr(given, "session"):
         async with given.session() as session:
-            yield session
+            yield session, partial(given.session, checkpoints="off")
+    elif not aparts:
+        yield given, _nothing_apart
     else:
-        import asyncio
-
-        blocking: Any = await asyncio.to_thread(given.session)
         try:
-            yield blocking
-        finally:
-            await asyncio.to_thread(blocking.close)
+            before = (await given.branch())[0]
+        except CheckpointError:
+            yield given, _nothing_apart
+            return
+        async with before:
+            yield given, lambda: _branched(before)
+
+
+def _nothing_apart() -> Any:
+    """In place of what opens a session, where there is none: a program that is to run apart gets no answer."""
+
+
+@asynccontextmanager
+async def _branched(before: Any) -> AsyncIterator[Any]:
+    async with (await before.branch())[0] as session:
+        yield session
+
+
+@asynccontextmanager
+async def in_thread(blocking: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave a blocking context without holding up the event loop."""
+    import asyncio
+
+    entered = await asyncio.to_thread(blocking.__enter__)
+    try:
+        yield entered
+    finally:
+        await asyncio.to_thread(blocking.__exit__, None, None, None)

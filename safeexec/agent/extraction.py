@@ -1,6 +1,6 @@
 """Find the program in a model's reply: `extract(reply)` tells code from an answer from neither.
 
-    tags       <execute_python>…</execute_python>, <code>…</code>, also HTML-escaped
+    tags       <execute_python>…</execute_python>, <execute_sql>…, <code>…</code>, also HTML-escaped
     fences     ```python (py, ipython, pycon …), then unlabelled ones that look like code
     raw code   a reply without any markup that is a program
 
@@ -13,14 +13,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from json import JSONDecoder
-from typing import Literal
+from keyword import iskeyword
+from typing import Any, Literal
 
 from safeexec.agent.blocks import Block, read_blocks
 from safeexec.agent.snippets import Parser, clean
+from safeexec.untrusted.json_text import loads
 
 Kind = Literal["code", "answer", "none"]
 
 _BARE = "code without markup"
+_CALL = "a tool call or JSON printed as text"
+_BROKEN = "what reads like code, but without markup and not valid Python"
 _INVISIBLE = dict.fromkeys((0x200B, 0x2060, 0xFEFF))
 _OPEN_THINKING = re.compile(r"[ \t]*+<(think|thinking)>", re.IGNORECASE)
 _OPEN_THINKING_LINE = re.compile(r"^[ \t]*+<(think|thinking)>", re.IGNORECASE | re.MULTILINE)
@@ -54,11 +58,18 @@ class Extraction:
     text: str = ""
     """The reply without its thinking."""
     found: str = ""
+    after: str = ""
+    """Of a reply with blocks of code: what stands behind the last one."""
 
     @property
     def bare(self) -> bool:
         """Whether the code came without tags or fences."""
         return self.kind == "code" and self.found == _BARE
+
+    @property
+    def unmarked(self) -> bool:
+        """Whether the reply has text and no block."""
+        return self.found in (_BARE, _CALL, _BROKEN)
 
 
 def extract(reply: str) -> Extraction:
@@ -68,11 +79,11 @@ def extract(reply: str) -> Extraction:
     blocks = read_blocks(text, parser)
     code, found = _winning_blocks(blocks, parser)
     if code:
-        return Extraction("code", code, text, found)
+        return Extraction("code", code, text, found, text[blocks[-1].end :].strip())
     if not text.strip():
         return Extraction("none", None, text, "nothing but white space")
     if _is_printed_tool_call(text):
-        return Extraction("none", None, text, "a tool call or JSON printed as text")
+        return Extraction("none", None, text, _CALL)
     if not blocks:
         return _without_markup(text, parser)
     if _outside(text, blocks).strip():
@@ -114,11 +125,12 @@ def _drop_before_orphan(text: str) -> str:
 
 def _winning_blocks(blocks: list[Block], parser: Parser) -> tuple[str, str]:
     for kind, noun in (("tag", "tag"), ("python", "Python fence"), ("plain", "unlabelled fence")):
-        chosen = [block.code for block in blocks if block.kind == kind and block.code]
+        chosen = [block for block in blocks if block.kind == kind and block.code]
         if kind == "plain":
-            chosen = [code for code in chosen if parser.looks_like_code(code)]
+            chosen = [block for block in chosen if parser.looks_like_code(block.code)]
         if chosen:
-            return "\n\n".join(chosen), f"{len(chosen)} {noun}{'s' if len(chosen) > 1 else ''}"
+            steps = [*(block.shown for block in chosen[:-1]), chosen[-1].code]
+            return "\n\n".join(steps), f"{len(chosen)} {noun}{'s' if len(chosen) > 1 else ''}"
     return "", ""
 
 
@@ -127,7 +139,7 @@ def _without_markup(text: str, parser: Parser) -> Extraction:
     if parser.looks_like_code(code):
         return Extraction("code", code, text, _BARE)
     if not parser.parses(code) and _reads_like_statements(code):
-        return Extraction("none", None, text, "what reads like code, but without markup and not valid Python")
+        return Extraction("none", None, text, _BROKEN)
     return Extraction("answer", None, text, "prose")
 
 
@@ -193,3 +205,34 @@ def _has_call_at_line_start(text: str) -> bool:
 
 def _is_call(value: object) -> bool:
     return isinstance(value, dict) and not _NAME_KEYS.isdisjoint(value) and not _ARGUMENT_KEYS.isdisjoint(value)
+
+
+def printed_call(text: str) -> tuple[str, dict[str, Any]] | None:
+    """The name and the arguments of the one call that a reply prints as JSON, None where it prints none or several."""
+    body = text.strip()
+    if mark := _TOOL_MARK.match(body):
+        body = body[mark.end() :].rstrip().removesuffix(_TOOL_MARK_END)
+    try:
+        value = loads(body)
+    except ValueError:
+        return None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    inner = value["function"] if isinstance(value, dict) and isinstance(value.get("function"), dict) else value
+    if not isinstance(inner, dict) or not _is_call(inner):
+        return None
+    name = next((inner[key] for key in ("name", "function", "tool") if isinstance(inner.get(key), str)), None)
+    arguments: Any = next((inner[key] for key in ("arguments", "parameters", "input") if key in inner), {})
+    if isinstance(arguments, str):
+        try:
+            arguments = loads(arguments)
+        except ValueError:
+            return None
+    return (name, arguments) if name is not None and isinstance(arguments, dict) else None
+
+
+def call_source(name: str, arguments: dict[str, Any]) -> str:
+    """The call of a host's tool as a line of Python."""
+    if all(key.isidentifier() and not iskeyword(key) for key in arguments):
+        return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+    return f"{name}(**{arguments!r})"

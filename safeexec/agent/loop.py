@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from copy import copy
 from dataclasses import asdict, dataclass
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safeexec import Allow, Deny, Policy
 from safeexec.agent import prompts
 from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
-from safeexec.agent.extraction import extract
+from safeexec.agent.extraction import Extraction, call_source, extract, printed_call
 from safeexec.agent.messages import Reply, ToolCall, ToolSpec
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.outcome import (
@@ -41,11 +43,11 @@ from safeexec.agent.outcome import (
 )
 from safeexec.agent.snippets import Parser
 from safeexec.agent.transcript import Transcript, conversation, shorten
-from safeexec.agent.wishes import AskModel, FetchVariable, ForgetVariable, Loop, RunStep, Wish
+from safeexec.agent.wishes import AskModel, Confirm, FetchVariable, ForgetVariable, Loop, RunStep, Wish
 from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:
-    from safeexec import AsyncSandbox, Policy, Sandbox, Session
+    from safeexec import AsyncSandbox, AsyncSession, Sandbox, Session
     from safeexec.results import Result
 
 FINAL_ANSWER = '''\
@@ -59,6 +61,12 @@ def final_answer(answer):
 _ANSWER_NAME = "_final_answer"
 _SHORTEST_STEP = 0.05
 _VARYING = re.compile(r" \(<step \d+>, line \d+\)| at 0x[0-9a-f]+")
+
+
+Confirmed = Allow | Deny | bool
+Objection = str | None | Generator[Wish, Any, str | None]
+Review = Callable[[Any, tuple[AgentStep, ...]], Objection]
+Conclude = Callable[[str, tuple[AgentStep, ...]], Generator[Wish, Any, bool]]
 
 
 def ignore_event(event: Event) -> None:
@@ -94,13 +102,17 @@ class CodeAgent:
     AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With `images`
     the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event` gets the
     events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
+    `conclude` sees prose behind the code of a reply, once that code has run, and says whether it is the answer. Both
+    may have programs run apart: see `MathAssistant`. `confirm` sees the code of each step before it runs and answers
+    True or `Allow()`, `Allow(source=…)` to run that instead, or False or `Deny(reason)`, which the model reads; the
+    awaiting face awaits it.
     Limits (steps, tokens, seconds …) are keywords: see `AgentLimits`.
     """
 
     def __init__(
         self,
         model: Model,
-        sandbox: Sandbox | AsyncSandbox | Session | Policy | str = "standard",
+        sandbox: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "standard",
         *,
         tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
         files: Mapping[str, Any] | None = None,
@@ -108,7 +120,9 @@ class CodeAgent:
         images: bool = False,
         instructions: str = "",
         on_event: Callable[[Event], None] = ignore_event,
-        review: Callable[[Any, tuple[AgentStep, ...]], str | None] | None = None,
+        review: Review | None = None,
+        conclude: Conclude | None = None,
+        confirm: Callable[[str], Confirmed | Awaitable[Confirmed]] | None = None,
         transcript: str | Path | None = None,
         **limits: Any,
     ) -> None:
@@ -118,6 +132,15 @@ class CodeAgent:
             )
         if iscoroutinefunction(on_event) or iscoroutinefunction(review):
             raise AgentError("on_event and review are called, not awaited: give plain functions")
+        if confirm is not None and not callable(confirm):
+            raise AgentError(f"confirm is a function that is asked about the code of each step, not {confirm!r:.60}")
+        if not callable(getattr(model, "complete", None) or getattr(model, "complete_async", None)):
+            raise AgentError(f"a model has a method complete(), {type(model).__name__!r} has none; see agent.Model")
+        if not callable(getattr(sandbox, "run", None)):
+            if not isinstance(sandbox, (str, Policy)):
+                kind = type(sandbox).__name__
+                raise AgentError(f"the sandbox is a policy, its name, an open sandbox or a session, not {kind}")
+            sandbox = Policy.load(sandbox)
         self.model = model
         self.limits = AgentLimits(**limits)
         self._sandbox = sandbox
@@ -128,7 +151,16 @@ class CodeAgent:
         self._instructions = instructions
         self._on_event = on_event
         self._review = review
+        self.conclude = conclude
+        self._confirm = confirm
         self._transcript_path = transcript
+        self._card: list[tuple[Policy, str]] = []
+
+    def reviewed(self, review: Review, conclude: Conclude) -> CodeAgent:
+        """This agent with other judges of its answers."""
+        twin = copy(self)
+        twin._review, twin.conclude = review, conclude
+        return twin
 
     # Faces
 
@@ -136,11 +168,11 @@ class CodeAgent:
         """Work on `task` until there is an answer or a limit. What the model does wrong is in the result; nothing of
         it raises.
         """
-        return self._run(Transcript(path=self._transcript_path), task)
+        return self._run(None, task)
 
     async def run_async(self, task: str) -> AgentResult:
         """As `run`."""
-        return await self._run_async(Transcript(path=self._transcript_path), task)
+        return await self._run_async(None, task)
 
     def resume(self, transcript: Transcript, *, task: str | None = None, rebuild: bool = True) -> AgentResult:
         """Go on from `transcript`: with `task`, a further request; without, where it stopped.
@@ -155,11 +187,22 @@ class CodeAgent:
         """As `resume`."""
         return await self._run_async(transcript, task, rebuild)
 
-    def _run(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
-        return drive(self, lambda session: _Work(self, session, transcript, task, rebuild).loop())
+    def _run(self, transcript: Transcript | None, task: str | None, rebuild: bool = False) -> AgentResult:
+        proven = self.conclude is not None
+        return drive(self, lambda session: self.loop(session, task, transcript, rebuild=rebuild), aparts=proven)
 
-    async def _run_async(self, transcript: Transcript, task: str | None, rebuild: bool = False) -> AgentResult:
-        return await drive_async(self, lambda session: _Work(self, session, transcript, task, rebuild).loop())
+    async def _run_async(self, transcript: Transcript | None, task: str | None, rebuild: bool = False) -> AgentResult:
+        proven = self.conclude is not None
+        return await drive_async(
+            self, lambda session: self.loop(session, task, transcript, rebuild=rebuild), aparts=proven
+        )
+
+    def loop(
+        self, session: Any, task: str | None, transcript: Transcript | None = None, *, rebuild: bool = False
+    ) -> Loop:
+        """The run itself, for a driver, or as a part of something larger that is driven."""
+        kept = Transcript(path=self._transcript_path) if transcript is None else transcript
+        return _Work(self, session, kept, task, rebuild).loop()
 
     # What the drivers need
 
@@ -201,11 +244,22 @@ class CodeAgent:
     def instructions(self) -> str:
         return self._instructions
 
+    def card_of(self, session: Session) -> str:
+        """The card of a session. It is a tenth of a question's own time, and the same for most sessions of an agent."""
+        policy = session.policy
+        if not self._card or self._card[0][0] is not policy:
+            self._card[:] = [(policy, session.card())]
+        return self._card[0][1]
+
     @property
     def file_names(self) -> tuple[str, ...]:
         return tuple(self._files or ())
 
-    def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
+    @property
+    def confirm(self) -> Callable[[str], Any] | None:
+        return self._confirm
+
+    def objection(self, answer: Any, steps: tuple[AgentStep, ...]) -> Objection:
         return self._review(answer, steps) if self._review is not None else None
 
 
@@ -222,13 +276,17 @@ class _Work:
         self._task = task
         self._rebuild = rebuild
         self._system = prompts.system_prompt(
-            session.card(),
+            agent.card_of(session),
             native=agent.native,
             images=agent.images,
             extra=agent.instructions,
             files=agent.file_names,
         )
         self._defined = self._watched = False
+        self._marked = False
+        """Whether the model has sent code with tags or fences: then what it sends without them is no code."""
+        self._host_tools: tuple[str, ...] | None = None
+        self._session = session
         self._steps: list[AgentStep] = []
         self._usage = AgentUsage()
         self._pictures: dict[int, tuple[str, ...]] = {}
@@ -327,16 +385,30 @@ class _Work:
         if reply.tool_calls:
             return (yield from self._take_calls(reply))
         found = extract(reply.text)
+        call = printed_call(found.text) if found.kind == "none" else None
+        if call is not None and (code := self._source_of(*call)) is not None:
+            return (yield from self._step(code, None))
+        if self._is_said(found) and call is None:
+            return (yield from self._answer(_plain_answer(found.text), "answer"))
+        self._marked |= found.kind == "code" and not found.bare
         if found.kind == "code" and reply.finish == "length" and not _complete(found.code or ""):
             return self._unusable(prompts.cut_off())
         if found.kind == "code" and not (found.bare and len(self._steps) >= self._limits.max_steps):
+            before = len(self._steps)
             ended = yield from self._step(found.code or "", None)
-            if ended is None and found.bare and _was_a_sentence(self._steps[-1]):
-                return self._answer(_plain_answer(found.text), "answer")
+            if ended is not None or len(self._steps) == before:
+                return ended
+            if found.bare and _was_a_sentence(self._steps[-1]):
+                return (yield from self._answer(_plain_answer(found.text), "answer"))
+            if found.after and (yield from self._concludes(found.after)):
+                return self._end("answer", answer=_plain_answer(found.after))
             return ended
+        if call is not None:
+            unknown = prompts.unknown_tool(shorten(call[0], 80), self._tool_names())
+            return self._unusable(f"{unknown} {prompts.no_code(found.found, native=self._agent.native)}")
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
-        return self._answer(_plain_answer(found.text), "answer")
+        return (yield from self._answer(_plain_answer(found.text), "answer"))
 
     def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written
@@ -345,21 +417,53 @@ class _Work:
         before = len(self._steps)
         failed = False
         for call in reply.tool_calls:
-            code = _code_of(call)
+            code = self._call_of(call)
             if failed:
                 self._unanswered(call, prompts.not_run())
-            elif call.name != prompts.RUN_PYTHON.name:
-                self._unanswered(call, prompts.unknown_tool(shorten(call.name, 80)))
+            elif call.name not in (prompts.RUN_PYTHON.name, *self._tool_names()):
+                self._unanswered(call, prompts.unknown_tool(shorten(call.name, 80), self._tool_names()))
                 failed = True
             elif code is None:
                 self._unanswered(call, prompts.cut_off() if reply.finish == "length" else prompts.bad_arguments())
                 failed = True
             else:
+                done = len(self._steps)
                 ended = yield from self._step(code, call.id)
                 if ended is not None:
                     return ended
-                failed = not self._steps[-1].result.ok
+                failed = len(self._steps) == done or not self._steps[-1].result.ok
         return self._count_empty() if len(self._steps) == before else None
+
+    def _is_said(self, found: Extraction) -> bool:
+        """Whether a reply that may be Python is meant as words: with native calling always, else once the model has
+        sent code with markup: `x = 7` and `[1, 2]` are answers then.
+        """
+        if self._agent.native:
+            return found.bare or (found.unmarked and found.kind == "none" and bool(self._steps))
+        return self._marked and found.unmarked
+
+    def _tool_names(self) -> tuple[str, ...]:
+        """The host's tools of this session."""
+        if self._host_tools is None:
+            self._host_tools = tuple(str(tool["name"]) for tool in loads(self._session.card("json"))["tools"])
+        return self._host_tools
+
+    def _call_of(self, call: ToolCall) -> str | None:
+        """The source that a native call stands for; a tool of the host may be called by its own name."""
+        if call.name == prompts.RUN_PYTHON.name or call.name not in self._tool_names():
+            return _code_of(call)
+        try:
+            arguments = loads(call.arguments or "{}", strict=False)
+        except ValueError:
+            return None
+        return call_source(call.name, arguments) if isinstance(arguments, dict) else None
+
+    def _source_of(self, name: str, arguments: dict[str, Any]) -> str | None:
+        """The source that a call printed as JSON stands for; None where there is no such tool."""
+        if name == prompts.RUN_PYTHON.name:
+            code = arguments.get("code")
+            return code if isinstance(code, str) and code.strip() else None
+        return call_source(name, arguments) if name in self._tool_names() else None
 
     def _unanswered(self, call: ToolCall, text: str) -> None:
         self._transcript.add("unanswered", text=text, call=call.id)
@@ -377,8 +481,16 @@ class _Work:
             )
         return None
 
-    def _answer(self, answer: Any, stop: Stop) -> AgentResult | None:
+    def _concludes(self, prose: str) -> Generator[Wish, Any, bool]:
+        """Whether the prose behind the code of a reply is the answer: the model wrote it before it saw the result."""
+        if self._agent.conclude is None or not self._steps or not self._steps[-1].result.ok:
+            return False
+        return (yield from self._agent.conclude(_plain_answer(prose), tuple(self._steps)))
+
+    def _answer(self, answer: Any, stop: Stop) -> Generator[Wish, Any, AgentResult | None]:
         objection = self._agent.objection(answer, tuple(self._steps))
+        if isinstance(objection, Generator):
+            objection = yield from objection
         if objection is None or len(self._steps) >= self._limits.max_steps:
             return self._end(stop, answer=answer)
         return self._unusable(objection)
@@ -394,11 +506,18 @@ class _Work:
             return self._end("max_steps")
         if self._left() == 0.0:
             return self._end("max_seconds")
+        changed = ""
+        if self._agent.confirm is not None:
+            said = yield Confirm(source)
+            if isinstance(said, Deny):
+                return self._denied(prompts.denied(said.reason), call)
+            if said.source is not None and said.source != source:
+                source, changed = said.source, f"{prompts.edited(said.source)}\n\n"
         self._empty = 0
         number = len(self._steps) + 1
         self._agent.emit(StepEvent(number, source))
         result = yield from self._execute(source)
-        observation = result.observation(max_tokens=self._limits.observation_tokens)
+        observation = changed + result.observation(max_tokens=self._limits.observation_tokens)
         step = AgentStep(number, source, result, observation)
         self._steps.append(step)
         self._usage.steps += 1
@@ -415,8 +534,15 @@ class _Work:
         if given is not None:
             yield ForgetVariable(_ANSWER_NAME)
             if result.ok and is_answer(given):
-                return self._answer(given[0], "final_answer")
+                return (yield from self._answer(given[0], "final_answer"))
         return self._judge(result, source)
+
+    def _denied(self, text: str, call: str | None) -> AgentResult | None:
+        if call is None:
+            return self._unusable(text)
+        self._transcript.add("unanswered", text=text, call=call)
+        self._agent.emit(NoticeEvent(text))
+        return None
 
     def _judge(self, result: Result, source: str) -> AgentResult | None:
         """Count failures that repeat, and say when steps run out."""

@@ -5,19 +5,23 @@ check it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
-from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event, is_answer
+from safeexec.agent.evidence import Comparison, Computed, judge, leaves
+from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event
 from safeexec.agent.snippets import Parser
-from safeexec.text import shorten
+from safeexec.agent.wishes import RunApart, Wish
+from safeexec.text import short_repr, shorten
 
 if TYPE_CHECKING:
-    from safeexec import Policy
+    from safeexec import AsyncSandbox, AsyncSession, Policy, Sandbox, Session
     from safeexec.agent.transcript import Transcript
 
 _INSTRUCTIONS = """\
@@ -40,23 +44,39 @@ _STATED = (
 
 _MAX_BITS = 1 << 16
 """Of an int that is written out: 20,000 digits; the work grows with their square."""
+_MAX_PROGRAMS = 6
+"""Programs that are run to find the one that computes an answer."""
+_PERCENT = re.compile(r"\*\s?100(?:\.0)?\b|\b100(?:\.0)?\s?\*|percent|pct|%[\"'}\s]")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MathAnswer:
-    """A mathematical answer. `verified` says that `code` computes the value (it is not just written there), and, run
-    alone in a fresh session, gave it again.
+    """A mathematical answer.
+
+    `verified` says that `code`, run by itself, computes `answer` (it is not just written there) and that the words of
+    the model, where it answered in words, say that value, perhaps rounded.
     """
 
     answer: Any
+    """The value that was computed; what the model said, where its words could not be matched with one."""
     text: str
+    """The answer in words: the model's, or the value written out."""
     code: str
-    """The program that computes the value; empty where the model computed nothing."""
+    """A program that gives `answer`, as its last value and in the variable `answer`; empty where there is none."""
     verified: bool
     run: AgentResult
+    reason: str
+    """Why the run ended, and what contradicts the answer."""
+    contradicted: bool = False
+    """The model says a number that the code did not compute, also after it was asked."""
+    ways: tuple[MathAnswer, ...] = ()
+    """With `ways` more than one: every derivation, in order. This answer is that of most of them."""
+    agreement: int = 1
+    """How many derivations came to this answer."""
 
     def __repr__(self) -> str:
-        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}>"
+        agreed = f", {self.agreement} of {len(self.ways)} agree" if self.ways else ""
+        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}{agreed}>"
 
     @property
     def value(self) -> Any:
@@ -65,103 +85,213 @@ class MathAnswer:
 
     @property
     def ok(self) -> bool:
-        return self.run.ok
+        """Whether there is an answer that nothing contradicts."""
+        return self.run.ok and not self.contradicted
 
     def __bool__(self) -> bool:
-        return self.run.ok
+        return self.ok
 
 
 class MathAssistant:
-    """Mathematics under the `calculator` policy (or another `policy`).
+    """Mathematics under the `calculator` policy, or in another `sandbox`: a policy or its name, for which a sandbox is
+    opened for each question, or an open Sandbox, AsyncSandbox or session. With an open one a question costs 1 to 3 ms
+    besides the model and the steps.
 
         MathAssistant(MistralModel()).ask("What is 2 ** 0.5 to 50 digits?").text
 
-    Other keywords are those of `CodeAgent`.
+    A session keeps the variables of the questions, and an answer may rest on those that were there before: it is
+    proven in a copy of the session from before the question. Other keywords are those of `CodeAgent`.
+
+    With `ways` a question is derived so many times, each time from the start: the answer is that of most derivations,
+    `agreement` says of how many, `reason` what the others found, and `ways` has them all. It costs so many runs of the
+    model, and needs a model that does not always say the same.
     """
 
     def __init__(
         self,
         model: Model,
-        policy: Policy | str = "calculator",
+        sandbox: Sandbox | AsyncSandbox | Session | AsyncSession | Policy | str = "calculator",
         *,
+        policy: Policy | str | None = None,
+        ways: int = 1,
         on_event: Callable[[Event], None] = ignore_event,
         **options: Any,
     ) -> None:
-        self._model = model
-        self._policy = policy
-        self._on_event = on_event
-        self._options = options
+        given = sandbox if policy is None else policy
+        if not isinstance(ways, int) or ways < 1:
+            raise ValueError(f"ways={ways!r}: a whole number, at least 1")
+        if ways > 1 and hasattr(given, "rollback"):
+            raise ValueError("ways= needs a sandbox or a policy: in one session a derivation would see the others")
+        self._ways = ways
+        self._assistant = CodeAgent(model, given, instructions=_INSTRUCTIONS, on_event=on_event, **options)
 
     def ask(self, question: str) -> MathAnswer:
         """Answer `question`. What the model does wrong is in the answer's `run`."""
-        from safeexec import Sandbox
+        proofs = [_Proof(question) for _ in range(self._ways)]
+        return _agreed([proof.answer(self._agent(proof).run(question)) for proof in proofs])
 
-        with Sandbox(self._policy) as sandbox:
-            return self._proven(sandbox, self._agent(sandbox).run(question))
+    async def ask_async(self, question: str) -> MathAnswer:
+        """As `ask`."""
+        proofs = [_Proof(question) for _ in range(self._ways)]
+        return _agreed([proof.answer(await self._agent(proof).run_async(question)) for proof in proofs])
 
     def resume(self, transcript: Transcript, *, task: str | None = None) -> MathAnswer:
         """Go on from a transcript, as `CodeAgent.resume`."""
-        from safeexec import Sandbox
+        proof = _Proof.of(transcript, task)
+        return proof.answer(self._agent(proof).resume(transcript, task=task))
 
-        with Sandbox(self._policy) as sandbox:
-            return self._proven(sandbox, self._agent(sandbox).resume(transcript, task=task))
+    async def resume_async(self, transcript: Transcript, *, task: str | None = None) -> MathAnswer:
+        """As `resume`."""
+        proof = _Proof.of(transcript, task)
+        return proof.answer(await self._agent(proof).resume_async(transcript, task=task))
 
-    def _proven(self, sandbox: Any, run: AgentResult) -> MathAnswer:
-        code, verified = _prove(sandbox, run, self._options.get("step_timeout"))
-        return MathAnswer(run.answer, _written(run), code, verified, run)
+    def _agent(self, proof: _Proof) -> CodeAgent:
+        proof.timeout = self._assistant.limits.step_timeout
+        return self._assistant.reviewed(proof.review, proof.conclude)
 
-    def _agent(self, sandbox: Any) -> CodeAgent:
-        return CodeAgent(
-            self._model,
-            sandbox,
-            instructions=_INSTRUCTIONS,
-            review=_Proof().review,
-            on_event=self._on_event,
-            **self._options,
-        )
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What came of looking for the program behind an answer."""
+
+    code: str = ""
+    value: Any = None
+    computed: bool = False
+    verdict: Comparison | None = None
+
+    @property
+    def verified(self) -> bool:
+        return self.computed and (self.verdict is None or self.verdict.matched)
 
 
 class _Proof:
-    """Asks once for a computed answer; a model that repeats its prose is believed that nothing was to compute."""
+    """Looks for the program that computes an answer, and asks the model once for what is missing.
 
-    def __init__(self) -> None:
+    A model that repeats an answer without a number is believed that nothing was to compute.
+    """
+
+    def __init__(self, question: str = "", earlier: tuple[str, ...] = ()) -> None:
+        self.timeout: float | None = None
+        self._question = question
+        self._earlier = earlier
         self._asked = False
+        self._found = _Found()
+        self._contradiction = ""
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
-        if self._asked:
+    @classmethod
+    def of(cls, transcript: Transcript, task: str | None) -> _Proof:
+        kept = [step["source"] for step in transcript.kept_steps() if step["outcome"] == "ok"]
+        return cls("\n".join((*transcript.tasks, task or "")), tuple(kept))
+
+    def answer(self, run: AgentResult) -> MathAnswer:
+        """The answer of a run that has ended."""
+        found, contradicted = self._found, run.ok and bool(self._contradiction)
+        reason = "; ".join(filter(None, (run.reason, self._contradiction)))
+        if not run.ok or not found.code:
+            code = "" if not run.ok else found.code
+            return MathAnswer(run.answer, _written(run), code, False, run, reason, contradicted)
+        words = found.verdict is not None
+        answer = found.value if words and found.verified else run.answer
+        return MathAnswer(answer, _written(run), found.code, found.verified, run, reason, contradicted)
+
+    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
+        """What is to be objected to an answer, None once the model was asked."""
+        self._found = found = yield from self._prove(answer, steps)
+        self._contradiction = _contradiction(found, steps)
+        if found.verified or self._asked:
             return None
+        objection = self._objection(found, steps)
+        self._asked = objection is not None
+        return objection
+
+    def conclude(self, prose: str, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, bool]:
+        """Whether prose that was written behind code says what the code then computed."""
+        found = yield from self._prove(prose, steps)
+        if found.verified:
+            self._found, self._contradiction = found, ""
+        return found.verified
+
+    def _objection(self, found: _Found, steps: tuple[AgentStep, ...]) -> str | None:
         sources = [step.source for step in steps]
+        if self._contradiction:
+            return f"{self._contradiction[0].upper()}{self._contradiction[1:]}. {_PROVE}"
         if not sources or "final_answer" not in sources[-1]:
-            self._asked = True
             return _PROVE
-        if is_stated(sources):
-            self._asked = True
-            return _STATED
-        return None
+        return _STATED if is_stated(sources) else None
+
+    def _prove(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, _Found]:
+        """The shortest program that computes the answer: its last step alone, or all its steps."""
+        good = [*self._earlier, *(step.source for step in steps if step.result.ok)]
+        kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
+        known = self._known(good, steps)
+        percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
+        best = _Found()
+        for program in _programs(good, kept):
+            ran = yield RunApart(program, "answer", self.timeout)
+            if ran is None or not ran[0].ok:
+                continue
+            found = _compared(program, ran[1], answer, known, percent=percent)
+            if found.verified:
+                return found
+            if not best.code or (best.verdict is not None and found.verdict is None):
+                best = found
+        return best
+
+    def _known(self, sources: list[str], steps: tuple[AgentStep, ...]) -> list[Computed]:
+        """The numbers that an answer may speak of besides what was computed."""
+        texts = [self._question[:20_000], *(step.result.stdout[:20_000] for step in steps)]
+        known = [leaf for text in texts for leaf in leaves(text, strict=False) or ()]
+        known += [leaf for step in steps for leaf in leaves(step.result.value) or ()]
+        constants = {value for source in sources for value in _constants(source)}
+        return known + [Computed(Fraction(value), whole=type(value) is int) for value in constants]
 
 
-def _prove(sandbox: Any, run: AgentResult, timeout: float | None) -> tuple[str, bool]:
-    """The shortest program of the run that computes the answer again: its last step alone, or all its steps."""
-    steps = run.transcript.kept_steps()  # also those before a run was resumed
-    kept = [step["source"] for step in steps if step["outcome"] in ("ok", "error")]
-    good = [step["source"] for step in steps if step["outcome"] == "ok"]
-    if not good:
-        return "", False
-    if run.stop == "final_answer" and not is_stated(good):
-        for program in ([good[-1]], good, kept):
-            given = _answer_of(sandbox, program, timeout)
-            if is_answer(given) and _same(given[0], run.answer):
-                return "\n\n".join(program), True
-    return "\n\n".join(good), False
+def _agreed(derived: list[MathAnswer]) -> MathAnswer:
+    """The answer of most derivations; of answers that as many came to, the one that is verified, else the first."""
+    if len(derived) == 1:
+        return derived[0]
+    groups: list[list[MathAnswer]] = []
+    for answer in [answer for answer in derived if answer.ok]:
+        for group in groups:
+            if _equal(group[0].answer, answer.answer):
+                group.append(answer)
+                break
+        else:
+            groups.append([answer])
+    if not groups:
+        return replace(derived[0], ways=tuple(derived), agreement=0)
+    most = max(groups, key=lambda group: (len(group), any(answer.verified for answer in group)))
+    best = next((answer for answer in most if answer.verified), most[0])
+    told = f"{len(most)} of {len(derived)} derivations agree"
+    others = ", ".join(shorten(group[0].text, 80) for group in groups if group is not most)
+    failed = len(derived) - sum(map(len, groups))
+    told += f"; others found {others}" if others else ""
+    told += f"; {failed} came to none" if failed else ""
+    reason = "; ".join(filter(None, (best.reason, told)))
+    return replace(best, reason=reason, ways=tuple(derived), agreement=len(most))
 
 
-def _answer_of(sandbox: Any, program: list[str], timeout: float | None) -> Any:
-    """What the steps of `program`, run in a session of their own, hand to final_answer()."""
-    with sandbox.session(checkpoints="off") as session:
-        session.run(FINAL_ANSWER)
-        for source in program:
-            session.run(source, timeout=timeout)
-        return session.get("_final_answer")
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two derivations came to one answer: equal values, of numbers whatever their types."""
+    numbers = (int, float, Fraction, Decimal, complex)
+    return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
+
+
+def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool) -> _Found:
+    computed = not is_stated([program])
+    if _same(value, answer):
+        return _Found(program, value, computed)
+    if type(answer) is not str:
+        return _Found()
+    verdict = judge(answer, value, known, percent=percent)
+    return _Found(program, value, computed, verdict) if computed else _Found(verdict=verdict)
+
+
+def _contradiction(found: _Found, steps: tuple[AgentStep, ...]) -> str:
+    if found.verdict is None or not found.verdict.contradicted:
+        return ""
+    said = ", ".join(found.verdict.unsupported[:3]) or "another number"
+    return f"the answer says {shorten(said, 120)}, the code computed {short_repr(found.value, 120)}"
 
 
 def _written(run: AgentResult) -> str:
@@ -186,6 +316,104 @@ def _holds(comparison: Callable[[], Any]) -> bool:
         return False
 
 
+# The program
+
+
+def _programs(good: list[str], kept: list[str]) -> Iterator[str]:
+    """Programs that may compute the answer, the most likely first: each ends with `answer`."""
+    seen: set[str] = set()
+    ends = range(len(good), max(0, len(good) - 3), -1)
+    for steps in [part for end in ends for part in (good[end - 1 : end], good[:end])] + [kept]:
+        source = "\n\n".join(steps)
+        if not source or source in seen:
+            continue
+        seen.add(source)
+        for program in _exposed(source):
+            if len(seen) <= _MAX_PROGRAMS:
+                yield program
+
+
+def _exposed(source: str) -> Iterator[str]:
+    """The program so that its last value is the answer: what it gives final_answer(), prints, or computes last."""
+    module = Parser(len(source)).parse(source)
+    if module is None or not module.body:
+        return
+    last = module.body[-1]
+    calls = sum(isinstance(node, ast.Name) and node.id == "final_answer" for node in ast.walk(module))
+    if calls > 1 or (calls and not _is_call(last, "final_answer")):
+        yield f"{FINAL_ANSWER}\n{source}\n\nanswer = _final_answer[0]\nanswer"
+        return
+    if isinstance(last, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        target = last.targets[-1] if isinstance(last, ast.Assign) else last.target
+        if isinstance(target, ast.Name):
+            yield f"{source}\nanswer = {target.id}\nanswer"
+    elif isinstance(last, ast.Expr):
+        given = _given(last.value)
+        for value in (*given, *([ast.Tuple(given, ast.Load())] if len(given) > 1 else ())):
+            text = ", ".join(
+                _text(source, item)
+                for item in (given if isinstance(value, ast.Tuple) and value not in given else [value])
+            )
+            before = _before(source, last)
+            yield f"{before}answer = {text}\nanswer" if text != "answer" else f"{before}answer"
+
+
+def _is_call(statement: ast.stmt, name: str) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and _name_of(statement.value.func) == name
+    )
+
+
+def _given(value: ast.expr) -> list[ast.expr]:
+    """The expressions whose values are shown."""
+    if not isinstance(value, ast.Call) or _name_of(value.func) not in ("final_answer", "print", "display"):
+        return [value]
+    if _name_of(value.func) == "final_answer":
+        return [*value.args, *(keyword.value for keyword in value.keywords)][:1]
+    shown: list[ast.expr] = []
+    for argument in value.args:
+        if isinstance(argument, ast.JoinedStr):
+            shown += [part.value for part in argument.values if isinstance(part, ast.FormattedValue)]
+        elif not isinstance(argument, (ast.Constant, ast.Starred)):
+            shown.append(argument)
+    return shown[:6]
+
+
+def _text(source: str, expression: ast.expr) -> str:
+    text = ast.get_source_segment(source, expression) or ast.unparse(expression)
+    return f"({text})" if "\n" in text or isinstance(expression, (ast.NamedExpr, ast.Yield)) else text
+
+
+def _before(source: str, statement: ast.stmt) -> str:
+    """What stands before a statement."""
+    lines = source.encode().splitlines(keepends=True)
+    head = b"".join(lines[: statement.lineno - 1]) + lines[statement.lineno - 1][: statement.col_offset]
+    return head.decode()
+
+
+def _kept_part(step: AgentStep) -> str:
+    """What a step did: all of it, or of one that failed the statements before the one that did."""
+    if step.result.ok:
+        return step.source
+    error = step.result.error
+    if step.result.state == "restored" or step.result.outcome == "rejected" or error is None or not error.line:
+        return ""
+    module = Parser(len(step.source)).parse(step.source)
+    done = [node for node in module.body if (node.end_lineno or node.lineno) < error.line] if module else []
+    return "\n".join(step.source.split("\n")[: done[-1].end_lineno]) if done else ""
+
+
+def _constants(source: str) -> Iterator[int | float]:
+    module = Parser(len(source)).parse(source)
+    for node in ast.walk(module) if module is not None else ():
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            value = cast("int | float", node.value)
+            if abs(value) < 1e300:
+                yield value
+
+
 # Stated or computed
 
 _CONSTRUCTORS = frozenset(
@@ -194,9 +422,10 @@ _CONSTRUCTORS = frozenset(
 
 
 def is_stated(program: list[str]) -> bool:
-    """Whether the last step gives final_answer() a value that is only written down, there or in a variable. Names are
-    followed through plain assignments; whatever else binds one counts as computing.
+    """Whether the last step gives final_answer() a value that is only written down, there or in a variable, or ends
+    with such a one. Names are followed through plain assignments; whatever else binds one counts as computing.
     """
+    module: ast.Module | None = None
     written: dict[str, list[ast.expr | None]] = {}
     calls: list[ast.Call] = []
     for source in program:
@@ -212,7 +441,13 @@ def is_stated(program: list[str]) -> bool:
                 calls.append(node)
             elif isinstance(node, (ast.AugAssign, ast.NamedExpr)) and isinstance(node.target, ast.Name):
                 written.setdefault(node.target.id, []).append(None)
+            elif isinstance(node, (ast.For, ast.comprehension, ast.AsyncFor)):
+                bound = [name for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+                for name in bound:
+                    written.setdefault(name.id, []).append(None)
     given = [value for call in calls for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+    if not calls and module is not None and module.body and isinstance(last := module.body[-1], ast.Expr):
+        given = [last.value]
     return bool(given) and all(_is_stated(value, written) for value in given)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from safeexec.text import short_repr
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -38,6 +40,42 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     pictures: tuple[str, ...] = ()
+
+
+Messages = Sequence[Message | Mapping[str, Any]]
+"""A conversation, as models take it."""
+
+
+def as_messages(messages: Messages) -> list[Message]:
+    """Messages as such: a dict has `role` and `content`, as the chat APIs spell them; `content` may be a list of texts
+    and pictures, `tool_calls` those of a reply. Raises ValueError for another one.
+    """
+    return [message if isinstance(message, Message) else _as_message(message) for message in messages]
+
+
+def _as_message(message: Mapping[str, Any]) -> Message:
+    try:
+        role, content = message["role"], message.get("content") or ""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        pictures = [part["image_url"] for part in parts if part["type"] == "image_url"]
+        calls = [
+            ToolCall(str(call["id"]), str(call["function"]["name"]), str(call["function"]["arguments"]))
+            for call in message.get("tool_calls") or ()
+        ]
+    except (KeyError, TypeError, AttributeError):
+        role = None
+    if role not in get_args(Role):
+        raise ValueError(
+            f"a message is a dict with role ({', '.join(get_args(Role))}) and content, not {short_repr(message, 200)}"
+        )
+    return Message(
+        role,
+        "\n".join(texts),
+        tuple(calls),
+        message.get("tool_call_id"),
+        tuple(url["url"] if isinstance(url, Mapping) else url for url in pictures),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +119,12 @@ class Reply:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Reply:
         """Raises KeyError or TypeError for data that `to_dict` did not write."""
-        calls = tuple(ToolCall(str(c["id"]), str(c["name"]), str(c["arguments"])) for c in data.get("tool_calls", ()))
-        usage = data.get("usage", {})
+        calls = tuple(ToolCall(str(c["id"]), str(c["name"]), str(c["arguments"])) for c in data.get("tool_calls") or ())
+        usage = data.get("usage") or {}
         counts = TokenUsage(
             int(usage.get("prompt", 0)), int(usage.get("completion", 0)), bool(usage.get("estimated", False))
         )
-        return cls(str(data["text"]), calls, counts, str(data.get("finish", "stop")))
+        return cls(str(data["text"]), calls, counts, str(data.get("finish") or "stop"))
 
 
 def estimate_tokens(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from safeexec import Opaque
 from safeexec.agent.messages import Reply
 from safeexec.text import short_repr
 
@@ -109,8 +110,6 @@ def as_text(answer: Any) -> str:
     """An answer in words, also one that `str` refuses: an int of 5000 digits. Of an object that stayed in the sandbox
     its repr.
     """
-    from safeexec import Opaque
-
     if isinstance(answer, Opaque):
         return answer.repr
     try:

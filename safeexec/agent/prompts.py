@@ -29,6 +29,13 @@ To run code, reply with one block and nothing behind it:
 print(2 ** 10)
 </execute_python>"""
 
+_FORM_SQL = """\
+or with one SQL query on the DataFrames and CSV files, whose result is a table:
+
+<execute_sql>
+select count(*) from df
+</execute_sql>"""
+
 _FORM_NATIVE = "To run code, call the tool run_python with the source in `code`."
 
 _FINISH = """\
@@ -46,9 +53,11 @@ _PICTURES = "You see the pictures that a step shows: look at a plot before you w
 
 def system_prompt(card: str, *, native: bool, images: bool = False, extra: str = "", files: Sequence[str] = ()) -> str:
     """The system prompt around the policy's card."""
+    sql = not native and "\nSQL: " in card
     parts = [
         _INTRODUCTION,
         _FORM_NATIVE if native else _FORM_TEXT,
+        _FORM_SQL if sql else "",
         _FINISH,
         _HABITS,
         _PICTURES if images else "",
@@ -90,8 +99,19 @@ def out_of_steps() -> str:
     return "No step is left. Reply now with the best answer you have, in plain text, without code."
 
 
-def unknown_tool(name: str) -> str:
-    return f"There is no tool {name!r}. The only tool is run_python; host functions are called from its code."
+def unknown_tool(name: str, host: Sequence[str] = ()) -> str:
+    functions = f" ({', '.join(host[:20])})" if host else ""
+    return (
+        f"There is no tool {name!r}. The only tool is run_python; host functions{functions} are called from its code."
+    )
+
+
+def denied(reason: str) -> str:
+    return f"Not run: the user did not allow this step ({reason}). Do not send it again; try another way, or ask."
+
+
+def edited(source: str) -> str:
+    return f"The user changed the code before it ran. What ran:\n{shorten(source, 2000)}"
 
 
 def bad_arguments() -> str:

@@ -65,8 +65,12 @@ def answer_of(run: AgentResult) -> str:
     return run.text or f"No answer: {run.reason}."
 
 
-def markdown_report(question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str]) -> str:
-    """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order."""
+def markdown_report(
+    question: str, files: Sequence[FileSurvey], run: AgentResult, pictures: Sequence[str], written: Sequence[str] = ()
+) -> str:
+    """The report as Markdown; `pictures` are the names of the files that hold its PNGs, in order, `written` describes
+    the files that the steps left.
+    """
     remaining = iter(pictures)
     parts = [f"# {plain_markdown(question[:_MAX_TITLE])}", prose(answer_of(run)), "## Files"]
     parts += [fenced(survey.render()) for survey in files]
@@ -77,10 +81,12 @@ def markdown_report(question: str, files: Sequence[FileSurvey], run: AgentResult
         parts += [f"![Picture of step {step.number}]({next(remaining)})" for _ in pictures_of(step)]
         tables = (markdown_table(display.markdown) for display in step.result.displays if display.markdown)
         parts += filter(None, tables)
+    if written:
+        parts += ["## Files written", fenced("\n".join(written))]
     return "\n\n".join(parts) + "\n"
 
 
-def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult) -> str:
+def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult, written: Sequence[str] = ()) -> str:
     """The report as one HTML page."""
     title = escape(" ".join(question[:_MAX_TITLE].split()))
     parts = [f"<h1>{title}</h1>", f'<div class="prose">{escape(answer_of(run))}</div>', "<h2>Files</h2>"]
@@ -90,6 +96,8 @@ def html_report(question: str, files: Sequence[FileSurvey], run: AgentResult) ->
         parts += [f"<h3>Step {step.number}</h3>", f'<pre class="code">{escape(step.source)}</pre>']
         parts += [f'<pre class="{kind}">{escape(text)}</pre>' for kind, text in _texts(step)]
         parts += [shown for display in step.result.displays if (shown := _html_display(display))]
+    if written:
+        parts.append("<h2>Files written</h2>\n<pre>" + escape("\n".join(written)) + "</pre>")
     return _PAGE.format(title=title, policy=CONTENT_SECURITY_POLICY, body="\n".join(parts))
 
 

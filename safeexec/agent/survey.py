@@ -7,15 +7,20 @@ model, not words to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from safeexec.results import Result
 
 _MAX_COLUMNS = 60
 _MAX_CELL = 40
 _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _OPTIONS = ("sep", "decimal", "thousands", "encoding")
+SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls")
+"""Files that are looked at."""
 
 _PROGRAM = r"""
 import csv, re
@@ -53,6 +58,23 @@ def options_of(name):
                 options["thousands"] = "."
     return options
 
+def eight_bit_encoding_of(name):
+    # cp1252 has letters and signs (the euro, quotation marks) where latin-1 has control characters that no text holds.
+    found = "latin-1"
+    with open(name, "rb") as file:
+        while data := file.read(1 << 20):
+            if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data):
+                return "latin-1"
+            if re.search(rb"[\x80-\x9f]", data):
+                found = "cp1252"
+    return found
+
+def parquet(name):
+    try:
+        return pd.read_parquet(name)
+    except ImportError:
+        return sql("select * from '" + name.replace("'", "''") + "'")
+
 def chunks_of(name, options):
     lower = name.lower()
     if lower.endswith((".csv", ".tsv", ".txt")):
@@ -62,7 +84,7 @@ def chunks_of(name, options):
     elif lower.endswith(".json"):
         yield pd.read_json(name)
     elif lower.endswith((".parquet", ".pq")):
-        yield pd.read_parquet(name)
+        yield parquet(name)
     elif lower.endswith((".xlsx", ".xls")):
         yield pd.read_excel(name)
     else:
@@ -134,7 +156,7 @@ def survey_any(name):
     try:
         return survey(name, options)
     except UnicodeDecodeError:
-        return survey(name, {**options, "encoding": "latin-1"})
+        return survey(name, {**options, "encoding": eight_bit_encoding_of(name)})
 
 """
 
@@ -173,13 +195,15 @@ class FileSurvey:
         return "\n".join(lines)
 
 
-def survey_files(sandbox: Any, names: Iterable[str], timeout: float | None = None) -> list[FileSurvey]:
-    """Look at each file of the workspace in a session of its own, so that the model's session stays empty."""
-    return [_survey(sandbox, name, timeout) for name in names]
+def survey_program(name: str) -> str:
+    """The program that looks at a file of the workspace. It is run apart, so that the model's session stays empty."""
+    return f"{_PROGRAM}survey_any({name!r})"
 
 
-def _survey(sandbox: Any, name: str, timeout: float | None) -> FileSurvey:
-    result = sandbox.run(f"{_PROGRAM}survey_any({name!r})", timeout=timeout)
+def survey_of(name: str, result: Result | None) -> FileSurvey:
+    """What that program found; None: there is no session to run it in."""
+    if result is None:
+        return FileSurvey(name, problem="nobody looked: the session cannot be copied")
     if not result.ok:
         error = result.error
         return FileSurvey(name, problem=_printable(f"{error.type}: {error.message}" if error else result.outcome)[:300])

@@ -1,14 +1,9 @@
 """The transcript of a run: what was said and done, in order, as JSON lines; and the conversation that a model gets of
 it.
 
-    {"kind": "task", "task": …, "model": …, "policy": …}
-    {"kind": "reply", "text": …, "tool_calls": […], "usage": {…}, "finish": …}
-    {"kind": "step", "source": …, "outcome": …, "state": …, "observation": …, "call": id or null}
-    {"kind": "unanswered", "text": …, "call": id}      a native call that was not run, and why
-    {"kind": "notice", "text": …}                      what the loop told the model besides
-    {"kind": "end", "stop": …, "reason": …, "answer": …}
-
-Entries hold text only. A transcript is what a run resumes from, and what `RecordedModel` replays.
+Each kind of entry is a class of `Transcribed` in `safeexec.recordings.format`; here entries are dicts of its fields,
+with their `kind`. Fields that a class does not have are not read. Entries hold text only. A transcript is what a run
+resumes from, and what `RecordedModel` replays.
 """
 
 from __future__ import annotations
@@ -19,29 +14,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType
 from typing import Any
+
+from msgspec import to_builtins
 
 from safeexec.agent.errors import TranscriptError
 from safeexec.agent.extraction import without_thinking
 from safeexec.agent.messages import Message, Reply, Role, ToolCall, estimate_tokens
+from safeexec.errors import RecordingError
+from safeexec.recordings.format import Replied
+from safeexec.recordings.reader import MAX_TRANSCRIPT, entries_of, whole_transcript
 from safeexec.untrusted.below import read_named
 from safeexec.untrusted.json_text import loads
 
 Entry = dict[str, Any]
 
-MAX_BYTES = 64 << 20
-MAX_LINES = 200_000
-"""Of a transcript that is read."""
-KINDS = frozenset({"task", "reply", "step", "unanswered", "notice", "end"})
-_REQUIRED = {
-    "task": ("task",),
-    "reply": ("text",),
-    "step": ("source", "outcome", "observation"),
-    "notice": ("text",),
-    "unanswered": ("text", "call"),
-    "end": ("stop", "reason"),
-}
 _LIMITS = ("max_steps", "max_tokens", "max_seconds")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 """What APIs do not take in the name of a tool, at most 64 characters."""
@@ -73,13 +60,13 @@ class Transcript:
         died while it wrote it. Raises TranscriptError that names the line.
         """
         data = read_transcript(path)
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = _lines_of(whole, path)
-        entries = [_parse_entry(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-        if not entries or entries[0]["kind"] != "task":
-            raise TranscriptError(f"{path}: a transcript begins with its task")
-        transcript = cls(entries, path=path)
-        transcript._torn_at = len(whole) if len(whole) < len(data) else None
+        try:
+            entries = whole_transcript(data, path)
+        except RecordingError as error:
+            raise TranscriptError(str(error)) from None
+        transcript = cls(map(to_builtins, entries), path=path)
+        whole = data.rfind(b"\n") + 1
+        transcript._torn_at = whole if whole < len(data) else None
         return transcript
 
     def add(self, kind: str, **content: Any) -> Entry:
@@ -141,54 +128,19 @@ class Transcript:
 def read_transcript(path: str | Path) -> bytes:
     """The bytes of a transcript. Raises TranscriptError for one that is too large, or no regular file."""
     try:
-        return read_named(path, max_bytes=MAX_BYTES)
+        return read_named(path, max_bytes=MAX_TRANSCRIPT)
     except OSError as error:
         raise TranscriptError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _lines_of(data: bytes, path: str | Path) -> list[str]:
-    if data.count(b"\n") > MAX_LINES:
-        raise TranscriptError(f"{path}: has more than {MAX_LINES} lines")
-    try:
-        return data.decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise TranscriptError(f"{path}: cannot be read: {error}") from error
-
-
 def read_replies(path: str | Path) -> Iterator[Reply]:
     """The replies of a transcript or recording. Raises TranscriptError for a damaged line, when it is come to."""
-    for number, line in enumerate(_lines_of(read_transcript(path), path), 1):
-        if not line.strip():
-            continue
-        try:
-            data = loads(line)
-            if data["kind"] == "reply":
-                yield Reply.from_dict(data)
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise TranscriptError(f"{path}:{number}: not a line of a transcript ({error})") from None
-
-
-def _parse_entry(line: str, place: str) -> Entry:
     try:
-        entry = loads(line)
-    except ValueError as error:
-        raise TranscriptError(f"{place}: not JSON: {error}") from None
-    if not isinstance(entry, dict) or not isinstance(entry.get("kind"), str) or entry["kind"] not in KINDS:
-        raise TranscriptError(
-            f"{place}: not an entry of a transcript: `kind` must be one of {', '.join(sorted(KINDS))}"
-        )
-    for name in _REQUIRED.get(entry["kind"], ()):
-        if not isinstance(entry.get(name), str):
-            raise TranscriptError(f"{place}: an entry of kind {entry['kind']!r} needs {name!r} as a string")
-    for name in ("call", "answer", "state", "policy"):
-        if not isinstance(entry.get(name, ""), (str, NoneType)):
-            raise TranscriptError(f"{place}: {name!r} must be a string")
-    if entry["kind"] == "reply":
-        try:
-            Reply.from_dict(entry)
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-            raise TranscriptError(f"{place}: not a reply: its `tool_calls` or `usage` cannot be read") from None
-    return entry
+        for entry in entries_of(read_transcript(path), path):
+            if isinstance(entry, Replied):
+                yield Reply.from_dict(to_builtins(entry))
+    except RecordingError as error:
+        raise TranscriptError(str(error)) from None
 
 
 def conversation(entries: list[Entry], system: str, max_tokens: int, pictures: Pictures | None = None) -> list[Message]:

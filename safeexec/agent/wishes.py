@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,5 +41,43 @@ class ForgetVariable:
     name: str
 
 
-Wish = AskModel | RunStep | FetchVariable | ForgetVariable
+@dataclass(frozen=True, slots=True)
+class RunApart:
+    """A program in a session of its own: a fresh one, or where a session was given, one that begins as that did before
+    the run. Answered with the `Result` and the value of the variable `name`, if one is named; None where that session
+    cannot be copied.
+    """
+
+    source: str
+    name: str = ""
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListFiles:
+    """The names of the files in the session's workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """The bytes of a file in the session's workspace."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class InThread:
+    """What `work` returns. It blocks: where the run is awaited it gets a thread."""
+
+    work: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """What the caller's `confirm` answers about a step. Answered with `Allow` or `Deny`."""
+
+    source: str
+
+
+Wish = AskModel | RunStep | FetchVariable | ForgetVariable | RunApart | Confirm | ListFiles | ReadFile | InThread
 Loop = Generator[Wish, Any, AgentResult]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from safeexec.agent.messages import Message, Reply, TokenUsage, ToolCall, estimate_tokens
@@ -33,7 +34,9 @@ class Assembly:
 
     def feed(self, chunk: Any) -> str:
         """Take a chunk of a stream (`CompletionChunk`)."""
-        self._usage = chunk.usage or self._usage
+        usage = getattr(chunk, "usage", None)
+        if usage is not None:
+            self._usage = usage if self._usage is None else _most(self._usage, usage)
         if not chunk.choices:
             return ""
         choice = chunk.choices[0]
@@ -60,11 +63,12 @@ class Assembly:
         return text
 
     def _add_call(self, call: Any, position: int) -> None:
-        arguments = call.function.arguments
+        arguments = call.function.arguments or ""
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments)
         identity = call.id if call.id and call.id != "null" else ""
-        key = (identity, call.index if call.index is not None else position)
+        index = getattr(call, "index", None)
+        key = (identity, index if index is not None else position)
         if not identity and self._calls:  # a fragment of the call before it: only the first one carries the id
             key = next((known for known in self._calls if known[1] == key[1]), key)
         name_and_arguments = self._calls.setdefault(key, [call.function.name or "", ""])
@@ -94,6 +98,12 @@ class Assembly:
         prompt = sum(estimate_tokens(message.content) for message in self.messages)
         completion = estimate_tokens(text) + sum(estimate_tokens(call.arguments) for call in calls)
         return TokenUsage(prompt, completion, estimated=True)
+
+
+def _most(old: Any, new: Any) -> Any:
+    """Counts that came in parts: those of the prompt first, those of the reply at its end."""
+    names = ("prompt_tokens", "completion_tokens")
+    return SimpleNamespace(**{name: max(getattr(old, name) or 0, getattr(new, name) or 0) for name in names})
 
 
 def _plain_text(content: Any) -> str:

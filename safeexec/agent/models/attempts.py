@@ -16,12 +16,15 @@ _MAX_HEADER = 100
 
 
 class Transient(Exception):
-    """An attempt failed in a way that another one may mend. `retry_after` is the server's wish in seconds."""
+    """An attempt failed in a way that another one may mend. `retry_after` is the server's wish in seconds. After one
+    that does not count the next is made at once: what was wrong is mended.
+    """
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, retry_after: float | None = None, *, counts: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        self.counts = counts
 
 
 @dataclass(frozen=True, slots=True)

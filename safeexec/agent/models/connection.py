@@ -4,7 +4,7 @@ compression, a bounded response.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +16,8 @@ if TYPE_CHECKING:
 MAX_RESPONSE_BYTES = 64 << 20
 
 
-def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncContextManager[Chat]]:
-    """Opens the SDK's chat API for one request.
-
-    A client belongs to the event loop that it is used in, and a model may be used in several at once; making one takes
-    half a millisecond when the TLS settings are shared. The SDK's debug logger is off: under MISTRAL_DEBUG it writes
-    the Authorization header. Raises AgentError without the SDK.
-    """
-    try:
-        from mistralai.client import Mistral
-        from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
-        from mistralai.client.utils.logger import NoOpLogger
-    except ImportError as error:
-        raise AgentError("MistralModel needs the package mistralai: pip install 'safeexec[agent]'") from error
+def bound_to(httpx: Any) -> Callable[[Any], Awaitable[None]]:
+    """A hook for responses of this httpx: plain bytes, and no more than a reply may have."""
 
     class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # the SDK gives it no type
         """A response's bytes, until there are too many."""
@@ -52,6 +41,33 @@ def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncCon
             raise ModelUnavailable("the server sent a compressed reply, which was not asked for")
         response.stream = Bounded(response.stream)
 
+    return bound
+
+
+@asynccontextmanager
+async def bounded_client(httpx: Any, tls: Any) -> AsyncIterator[Any]:
+    """A client of `httpx`, the package that an SDK is built on, for one of its requests; TLS settings take
+    long to make, and are shared."""
+    hooks: Any = {"response": [bound_to(httpx)]}
+    headers = {"accept-encoding": "identity"}
+    async with httpx.AsyncClient(verify=tls, headers=headers, event_hooks=hooks, follow_redirects=False) as client:
+        yield client
+
+
+def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncContextManager[Chat]]:
+    """Opens the SDK's chat API for one request.
+
+    A client belongs to the event loop that it is used in, and a model may be used in several at once; making one takes
+    half a millisecond when the TLS settings are shared. The SDK's debug logger is off: under MISTRAL_DEBUG it writes
+    the Authorization header. Raises AgentError without the SDK.
+    """
+    try:
+        from mistralai.client import Mistral
+        from mistralai.client.httpclient import httpx  # the very package that this SDK was built on
+        from mistralai.client.utils.logger import NoOpLogger
+    except ImportError as error:
+        raise AgentError("MistralModel needs the package mistralai: pip install mistralai") from error
+
     tls = httpx.create_ssl_context()
     unused = httpx.Client(verify=tls)  # the SDK would make one at each request
 
@@ -59,7 +75,7 @@ def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncCon
     async def connect() -> AsyncIterator[Chat]:
         settings: dict[str, Any] = {
             "headers": {"accept-encoding": "identity"},
-            "event_hooks": {"response": [bound]},
+            "event_hooks": {"response": [bound_to(httpx)]},
             "follow_redirects": False,
         }
         async with httpx.AsyncClient(verify=tls, **settings) as client:

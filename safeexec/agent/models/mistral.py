@@ -2,8 +2,7 @@
 
 The SDK's own retries are off: they take any Retry-After as it is and know no number of attempts. Replies are streamed;
 a server whose stream the SDK cannot read is asked again for the whole reply at once (compatible servers send tool-call
-fragments without a name, which the SDK's types refuse). All of it is awaited, also for `complete`: only a task can be
-stopped in the middle of a read, and a server that sends a byte now and then would hold up a blocking reader for ever.
+fragments without a name, which the SDK's types refuse).
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
 from typing import Any, NoReturn
 
 from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
-from safeexec.agent.messages import Message, Reply, ToolSpec
-from safeexec.agent.models.asking import ask_in_thread, out_of_time
+from safeexec.agent.messages import Message, Messages, Reply, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
 from safeexec.agent.models.base import NO_EVENTS, ModelEvents
 from safeexec.agent.models.connection import connector
+from safeexec.agent.models.patience import Patience
 from safeexec.text import printable
 
 DEFAULT_MODEL = "mistral-large-latest"
@@ -59,18 +57,18 @@ class MistralModel:
         stream: bool = True,
     ) -> None:
         key = api_key if api_key is not None else os.environ.get(KEY_VARIABLE, "")
-        # An empty one is none, or the SDK would take Mistral's; other SDKs want the /v1 that this one adds itself.
+        # An empty one counts as absent, or the SDK would take Mistral's; other SDKs want the /v1 that this one adds.
         server_url = (server_url or "").rstrip("/").removesuffix("/v1") or None
         if not key and server_url is None:
             raise ModelKeyMissing(_KEY_ADVICE)
         self._name = name
         self._server_url = server_url
         self._timeout = timeout
-        self._retry = retry
         self._stream = stream
         self._options = {"temperature": temperature, "max_tokens": max_reply_tokens}
         self.__key = key
         self._connect = connector(key, server_url)
+        self._patience = Patience(name, self._texts, timeout, retry)
 
     def __repr__(self) -> str:
         at = f" at {self._server_url}" if self._server_url else ""
@@ -83,74 +81,31 @@ class MistralModel:
     def name(self) -> str:
         return self._name
 
-    # One attempt after the other
-
     def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        events: ModelEvents = NO_EVENTS,
     ) -> Reply:
         """One reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
         succeed.
         """
-        import asyncio
-
-        # In a thread, where no loop is running and the caller's, which `run` would take away, stays as it is.
-        return ask_in_thread(
-            lambda inner: asyncio.run(self.complete_async(messages, tools=tools, events=inner)), events
-        )
+        return self._patience.complete(messages, tools, events)
 
     async def complete_async(
-        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        events: ModelEvents = NO_EVENTS,
     ) -> Reply:
         """As `complete`."""
-        import asyncio
+        return await self._patience.complete_async(messages, tools, events)
 
-        try:
-            async with asyncio.timeout(events.seconds) as patience:
-                return await self._persist(messages, tools, events)
-        except TimeoutError:
-            if not patience.expired():
-                raise
-        raise out_of_time(events.seconds)
-
-    async def _persist(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
-        import asyncio
-
-        attempt = 1
-        while True:
-            try:
-                return await self._attempt(messages, tools, events)
-            except Transient as failure:
-                wait = self._retry.wait(failure, attempt, self._name)
-                events.on_retry(failure.reason, wait)
-            await asyncio.sleep(wait)
-            attempt += 1
-
-    async def _attempt(self, messages: Sequence[Message], tools: Sequence[ToolSpec], events: ModelEvents) -> Reply:
-        """One attempt, or two where the first one shows that this server's streams cannot be read."""
-        import asyncio
-
-        assembly = Assembly(messages)
-        stream = self._stream  # another task may find out meanwhile that streams cannot be read
-        texts = self._texts(assembly, tools, stream)
-        try:
-            async with asyncio.timeout(self._timeout) as patience, aclosing(texts):
-                async for text in texts:
-                    if text:
-                        events.on_text(text)
-            return assembly.reply()
-        except TimeoutError:
-            if not patience.expired():
-                raise
-            raise Transient(f"no complete reply within {self._timeout:g} s") from None
-        except _Unreadable:
-            if not stream:
-                raise Transient("the server's response is not a chat completion") from None
-        self._stream = False
-        events.on_retry("the server's stream cannot be read; asking for the whole reply", 0.0)
-        return await self._attempt(messages, tools, events)
-
-    async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec], stream: bool) -> AsyncGenerator[str, None]:
+    async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         """The texts of one reply as they come. What the SDK raises leaves as what it means."""
+        stream = self._stream  # another task may find out meanwhile that streams cannot be read
         request = self._request(assembly.messages, tools)
         failure: Exception | None = None
         try:
@@ -165,11 +120,20 @@ class MistralModel:
                             return
         except Exception as error:
             failure = self._judge(error)
+        if isinstance(failure, _Unreadable):
+            failure = self._unreadable(stream)
         if failure is not None:
             try:
                 raise failure
             finally:
                 del failure  # or exception and frame would hold each other
+
+    def _unreadable(self, stream: bool) -> Transient:
+        """What follows from a reply that the SDK cannot read: from now on none is streamed."""
+        if not stream:
+            return Transient("the server's response is not a chat completion")
+        self._stream = False
+        return Transient("the server's stream cannot be read; asking for the whole reply", counts=False)
 
     def _judge(self, error: Exception) -> Exception:
         """What an exception of the SDK means. It is not kept as a context: it holds the request with the key in it."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from safeexec.agent.errors import TranscriptError
-from safeexec.agent.messages import Message, Reply, TokenUsage, ToolSpec, estimate_tokens
+from safeexec.agent.messages import Message, Messages, Reply, TokenUsage, ToolSpec, as_messages, estimate_tokens
 from safeexec.agent.models.base import NO_EVENTS, Model, ModelEvents
 from safeexec.agent.transcript import read_replies
 
@@ -33,17 +33,22 @@ class ScriptedModel:
         return self._name
 
     def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        events: ModelEvents = NO_EVENTS,
     ) -> Reply:
         """The next reply of the script. Raises TranscriptError behind the last one."""
+        given = as_messages(messages)
         if self._keep:
-            self.requests.append(tuple(messages))
+            self.requests.append(tuple(given))
         scripted = next(self._replies, None)
         if scripted is None:
             raise TranscriptError(f"the script of the model {self._name!r} has no further reply")
-        reply = scripted if isinstance(scripted, (str, Reply)) else scripted(messages)
+        reply = scripted if isinstance(scripted, (str, Reply)) else scripted(given)
         if isinstance(reply, str):
-            prompt = sum(estimate_tokens(message.content) for message in messages)
+            prompt = sum(estimate_tokens(message.content) for message in given)
             reply = Reply(reply, usage=TokenUsage(prompt, estimate_tokens(reply), estimated=True))
         if reply.text:
             events.on_text(reply.text)
@@ -66,9 +71,14 @@ class RecordedModel:
         return self._model.name if self._model is not None else f"recorded {self._path.name}"
 
     def complete(
-        self, messages: Sequence[Message], *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+        self,
+        messages: Messages,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        events: ModelEvents = NO_EVENTS,
     ) -> Reply:
         """The next recorded reply, or the model's own. Raises TranscriptError when the recording has no more."""
+        messages = as_messages(messages)
         if self._model is not None:
             reply = self._model.complete(messages, tools=tools, events=events)
             if all(message.role != "assistant" for message in messages):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
-from collections.abc import Callable, Sequence
+import asyncio
+import shlex
+from collections.abc import Callable, Collection, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from safeexec import Policy
+from safeexec.agent.drivers import in_thread
 from safeexec.agent.errors import RepairError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.outcome import AgentResult, AgentStep, Event
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.patches import RepairCommit
+from safeexec.agent.repair.judges import held_out_paths, is_named, likely_code
+from safeexec.agent.repair.result import RepairResult
 from safeexec.agent.repair.tools import Approval, Bench
-from safeexec.agent.repair.verification import Verification, Verifier
+from safeexec.agent.repair.verification import Command, Verifier, commands_of
+from safeexec.agent.wishes import InThread, Wish
 
 _INSTRUCTIONS = """\
 You repair a Python repository. Your code calls these host tools and prints what they return; the sandbox itself has \
@@ -26,72 +29,8 @@ verify("what the change does"), and look at its verdict. A change that makes thi
 makes things worse is rolled back at once. Mend the code, not the tests. The verification has no network and starts no \
 other program: what fails for that alone is not yours to mend.
 When the verification passes, reply in plain text what was wrong and what you changed."""
-
-
-class RepairResult:
-    """The outcome of a repair. Truthy when the verification passes after the last commit. The original is untouched
-    until `apply`.
-    """
-
-    def __init__(self, bench: Bench, run: AgentResult) -> None:
-        self.run = run
-        self.before: Verification = bench.first
-        self.after: Verification = bench.last
-        self.commits: tuple[RepairCommit, ...] = tuple(bench.commits)
-        self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)
-        self.diff = bench.copy.diff()
-        self.files = tuple(bench.copy.changed)
-        self.touched_tests: tuple[str, ...] = tuple(bench.touched_tests)
-        """Tests that the patch itself edited or deleted."""
-        self.warnings: tuple[str, ...] = tuple(bench.warnings())
-        """What a person should look at before `apply`: changed tests and configuration, and lines of the patch that
-        know of the test framework, end the program or change what counts as equal.
-        """
-        self._copy = bench.copy
-        self._directory: Path | None = None
-        self._cleanup: Callable[[], object] = _nothing
-
-    @property
-    def ok(self) -> bool:
-        return self.after.ok
-
-    def __bool__(self) -> bool:
-        return self.after.ok
-
-    @property
-    def answer(self) -> Any:
-        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
-        return self.run.answer
-
-    @property
-    def text(self) -> str:
-        """What the model says it did."""
-        return self.run.text
-
-    @property
-    def directory(self) -> Path:
-        """The repaired copy as a directory, written when it is first asked for; it lives as long as this object.
-        Version control is not part of it, and files stand in the place of links. `apply` does not need it.
-        """
-        if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="safeexec-repair-"))
-            self._cleanup = weakref.finalize(self, shutil.rmtree, self._directory, True)
-            self._copy.write_out(self._directory)
-        return self._directory
-
-    def apply(self) -> list[str]:
-        """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
-        was changed there meanwhile or cannot be written.
-        """
-        return self._copy.apply(self.files)
-
-    def close(self) -> None:
-        """Remove the directory."""
-        self._cleanup()
-
-
-def _nothing() -> None:
-    """There is no directory to remove."""
+_TASK = "Repair the code, so that the verification passes."
+_ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
 
 
 class RepairAgent:
@@ -101,10 +40,18 @@ class RepairAgent:
         print(result.diff, *result.warnings)
         result.apply()
 
-    `verify` is the only command that runs, `editable` the only paths that change. `approval(action, diff)` is asked
+    `verify` is the command that decides, or a list of them, and nothing else runs. `held_out` is the same, run at the
+    end: the model sees neither the files that it names nor what it says, and a repair is `ok` only if it passes too.
+    `editable` are the only paths that change; where they are not given, what looks like the code of the repository.
+    Commands run under `policy`, which may list programs that they start (`danger_allow_commands`): Python for tests
+    that start it, what `bash -c` calls. `approval(action, diff)` is asked
     before high-risk changes (deleting files, changing tests or what configures them, standing in for an installed
     module): True allows, a text is the reason why not; without it they are refused.
+    With `candidates` the model begins that many times, each time from the start, and the smallest patch that passes
+    everything wins; the limits of a run hold for each.
+    With `strict` a repair is `ok` only without warnings, and the model is told of them once.
     `timeout` in seconds and `memory_mb` in MiB hold for one verification. Other keywords are those of `CodeAgent`.
+    An agent does one repair at a time.
     Raises RepairError for a repository or a command that cannot be worked with.
     """
 
@@ -113,9 +60,13 @@ class RepairAgent:
         model: Model,
         repository: str | Path,
         *,
-        verify: Sequence[str] = ("pytest", "-q"),
-        editable: Sequence[str] = ("src/",),
+        verify: Command | Sequence[Command] = ("pytest", "-q"),
+        held_out: Command | Sequence[Command] = (),
+        editable: Sequence[str] | None = None,
+        policy: Policy | str = "confined-python",
         approval: Approval | None = None,
+        strict: bool = False,
+        candidates: int = 1,
         timeout: float = 120.0,
         memory_mb: int = 1024,
         on_event: Callable[[Event], None] = ignore_event,
@@ -123,53 +74,123 @@ class RepairAgent:
     ) -> None:
         self._model = model
         self._repository = Path(repository)
-        self._verifier = Verifier(verify, timeout=timeout, memory_mb=memory_mb)
+        self._verifier = Verifier(verify, policy=policy, timeout=timeout, memory_mb=memory_mb)
+        self._held_out = commands_of(held_out, "held_out") if held_out else []
         if isinstance(editable, str):
             raise RepairError("editable must be a list of paths")
-        self._editable = tuple(editable)
+        self._editable = None if editable is None else tuple(editable)
         self._approval = approval
-        self._timeout = timeout
+        if candidates < 1:
+            raise RepairError(f"candidates must be 1 at least, got {candidates}")
+        self._candidates = candidates
+        self._strict = strict
         self._on_event = on_event
         self._options = {"max_steps": 30, **options}
 
-    def run(self, task: str = "Repair the code, so that the verification passes.") -> RepairResult:
-        """Work until the verification passes and the model says so, or a limit is reached."""
-        from safeexec import Policy, Sandbox
+    def plan(self) -> dict[str, Any]:
+        """What a repair will run, hide and may change, as plain data; nothing runs yet. Raises RepairError."""
+        copy = self._copy()
+        return {
+            "repository": str(copy.original),
+            "verify": self._verifier.commands,
+            "held_out": self._held_out,
+            "hidden": sorted(copy.hidden),
+            "editable": list(copy.editable),
+            "files": len(copy.files()),
+        }
 
-        copy = WorkingCopy(self._repository.resolve(), self._editable)
-        bench = Bench(copy, self._verifier, self._approval)
+    def _copy(self) -> WorkingCopy:
+        return WorkingCopy(self._repository.resolve(), self._editable, guess=self._guess, hide=self._hide)
+
+    def _guess(self, paths: Collection[str]) -> list[str]:
+        """The code of the repository, without the files that decide about it."""
+        return [path for path in likely_code(paths) if not is_named(path, self._verifier.words)]
+
+    def run(self, task: str = _TASK) -> RepairResult:
+        """Work until the verification passes and the model says so, or a limit is reached."""
+        with self._verifier:
+            tries = self._begin()
+            return _best([self._end(bench, agent.run(self._task(task, bench))) for bench, agent in tries])
+
+    async def run_async(self, task: str = _TASK) -> RepairResult:
+        """As `run`; verifications get a thread."""
+        async with in_thread(self._verifier):
+            results = []
+            for bench, agent in await asyncio.to_thread(self._begin):
+                run = await agent.run_async(self._task(task, bench))
+                results.append(await asyncio.to_thread(self._end, bench, run))
+            return _best(results)
+
+    def _begin(self) -> list[tuple[Bench, CodeAgent]]:
+        """For each try its bench and its agent. The verification has run once for all of them."""
+        first = Bench(self._copy(), self._verifier, self._approval, self._held_out)
+        others = [first.anew() for _ in range(1, self._candidates)]
+        return [(bench, self._agent(bench, number)) for number, bench in enumerate([first, *others], 1)]
+
+    def _end(self, bench: Bench, run: AgentResult) -> RepairResult:
+        bench.finish()
+        return RepairResult(bench, run, strict=self._strict)
+
+    def _hide(self, paths: Collection[str], editable: Sequence[str]) -> list[str]:
+        """The files of the held-out commands. Raises RepairError where a command has none to hold out."""
+        hidden: list[str] = []
+        for command in self._held_out:
+            files = held_out_paths(paths, editable, command, self._verifier.words)
+            if not files and "-c" not in command:
+                raise RepairError(
+                    f"held_out: {shlex.join(command)} names no file of the repository, so that there is nothing to "
+                    "hide from the model: name the tests that it must not see"
+                )
+            hidden += files
+        return hidden
+
+    def _agent(self, bench: Bench, number: int) -> CodeAgent:
+        options = self._options
+        if number > 1 and options.get("transcript") is not None:  # a run has a file of its own
+            path = Path(options["transcript"])
+            options = {**options, "transcript": path.with_name(f"{path.stem}-{number}{path.suffix}")}
         # A verification has its own limit, and a person takes the time that it takes.
         policy = Policy.load("standard").replace(tools={"timeout_seconds": 86_400, "clock": "stops"})
-        with Sandbox(policy, tools=bench.tools()) as sandbox:
-            agent = CodeAgent(
-                self._model, sandbox, instructions=_INSTRUCTIONS, on_event=self._on_event,
-                review=_Review(bench).review, **self._options,
-            )  # fmt: skip
-            run = agent.run(self._task(task, bench))
-        bench.finish()
-        return RepairResult(bench, run)
+        return CodeAgent(
+            self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
+            review=_Review(bench, self._strict).review, **options,
+        )  # fmt: skip
 
     def _task(self, task: str, bench: Bench) -> str:
+        commands = " and ".join(map(shlex.join, self._verifier.commands))
         return (
-            f"{task}\n\nEditable: {', '.join(self._editable)}. Verification: {' '.join(self._verifier.argv)}\n"
+            f"{task}\n\nEditable: {', '.join(bench.copy.editable)}. Verification: {commands}\n"
             f"It {bench.first.summary()}. Its log:\n\n{bench.first.log}"
         )
+
+
+def _best(results: list[RepairResult]) -> RepairResult:
+    best = min(results, key=RepairResult.rank)
+    if len(results) > 1:
+        best.candidates = tuple(results)
+    return best
 
 
 class _Review:
     """An answer counts when the verification passes; a model that gives up may do so the second time."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, strict: bool) -> None:
         self._bench = bench
+        self._strict = strict
         self._objected = False
 
-    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> str | None:
+    def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
         pending = self._bench.copy.pending
-        if self._objected or (self._bench.last.ok and not pending):
+        passes = self._bench.last.ok and not pending
+        looked_at = passes and self._strict and not self._objected
+        warnings = (yield InThread(self._bench.warnings)) if looked_at else []
+        if self._objected or (passes and not warnings):
             return None
         self._objected = True
         if pending:
             return f"There are changes that were not committed ({', '.join(pending)}): call verify() first, or undo()."
+        if warnings:
+            listed = "\n".join(map(str, warnings))
+            return f"The verification passes, but the change looks as if it served the tests:\n{listed}\n{_ADVICE}"
         last = self._bench.last
-        advice = "Go on, or repeat your answer if it cannot be repaired."
-        return f"The verification {last.summary()} still. {advice}\n\n{last.log}"
+        return f"The verification {last.summary()} still. {_ADVICE}\n\n{last.log}"

@@ -8,13 +8,15 @@ known exactly.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+import copy
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.diffs import file_diff
+from safeexec.agent.repair.judges import likely_code
 from safeexec.agent.repair.texts import TextForm, form_of
 from safeexec.agent.repair.tree import MAX_BYTES, plain_path, read_tree, with_links, write_tree
 from safeexec.untrusted.below import opened, put_file, read_file, remove_file
@@ -27,17 +29,35 @@ _COMPARED_CHARACTERS = 64
 
 
 class WorkingCopy:
-    """A copy of the directory `original`. Raises RepairError for one that cannot be worked with."""
+    """A copy of the directory `original`. `editable` is guessed where it is not given, by `guess`. `hide` is asked
+    which of the paths nobody may read or write here, given the editable ones. Raises RepairError for a directory that
+    cannot be worked with.
+    """
 
-    def __init__(self, original: Path, editable: Iterable[str]) -> None:
-        self.original = original
-        self.editable = tuple(plain_path(path) for path in editable)
-        if not self.editable:
-            raise RepairError("editable names no path: then nothing could be repaired")
+    def __init__(
+        self,
+        original: Path,
+        editable: Iterable[str] | None = None,
+        *,
+        guess: Callable[[Collection[str]], Iterable[str]] = likely_code,
+        hide: Callable[[Collection[str], Sequence[str]], Collection[str]] = lambda paths, editable: (),
+    ) -> None:
         tree = read_tree(original)
+        self.original = original
+        self.editable = tuple(map(plain_path, guess(tree.files) if editable is None else editable))
+        if not self.editable:
+            raise RepairError(
+                "editable names no path: then nothing could be repaired"
+                if editable is not None
+                else f"{original} has no package and no module that looks like its code: name what may be changed, as "
+                "editable=['lib/']"
+            )
+        self._hidden = {path: tree.files.pop(path) for path in hide(tree.files, self.editable)}
         self._links = tree.links
         self._modes = tree.modes
-        self._directories = tree.directories
+        self._closed = _parents(self._hidden) - _parents(tree.files)
+        """Directories that hold nothing else: no file is added to them."""
+        self._directories = tree.directories - self._closed
         self._base = tree.files
         self._accepted = dict(tree.files)
         self._now = dict(tree.files)
@@ -45,18 +65,26 @@ class WorkingCopy:
             if path not in self._now and not self._is_directory(path):
                 raise RepairError(f"the editable path {path!r} is not in the repository {original}")
 
+    def anew(self) -> WorkingCopy:
+        """The copy as it was made, for another try."""
+        other = copy.copy(self)
+        other._accepted = dict(self._base)
+        other._now = dict(self._base)
+        return other
+
     # Reading
 
     def files(self) -> list[str]:
         """Every regular file, in order."""
         return sorted(self._now)
 
-    def visible(self) -> Iterator[tuple[str, bytes, int]]:
+    def visible(self, *, hidden: bool = False) -> Iterator[tuple[str, bytes, int]]:
         """Path, bytes and permissions (as git has them) of every file, also by the paths that links inside the tree
-        give it.
+        give it. `hidden`: with the files that nobody reads here.
         """
-        for path, own in with_links(self._now, self._links):
-            yield path, self._now[own], 0o755 if self.executable(own) else 0o644
+        files = {**self._now, **self._hidden} if hidden else self._now
+        for path, own in with_links(files, self._links):
+            yield path, files[own], 0o755 if self.executable(own) else 0o644
 
     def write_out(self, directory: Path) -> None:
         """Write the copy into an empty directory, with files in the place of links."""
@@ -148,6 +176,8 @@ class WorkingCopy:
     def check_editable(self, path: str) -> None:
         """Raises RepairError for a path that may not be changed."""
         path = plain_path(path)
+        if path in self._hidden or not self._closed.isdisjoint((path, *map(str, PurePosixPath(path).parents))):
+            raise RepairError(f"{path}: may not be changed")
         if not any(base == "." or path == base or path.startswith(base + "/") for base in self.editable):
             raise RepairError(f"{path}: may not be changed; editable are {', '.join(self.editable)}")
         if path not in self._now and (not path.isprintable() or len(path) > 1000):
@@ -175,6 +205,15 @@ class WorkingCopy:
         self._now = dict(self._accepted)
         return undone
 
+    @property
+    def hidden(self) -> list[str]:
+        """The files that nobody reads or writes here."""
+        return sorted(self._hidden)
+
+    def originals(self) -> Iterator[tuple[str, bytes]]:
+        """Path and bytes of every file of the original, in order."""
+        return ((path, self._base[path]) for path in sorted(self._base))
+
     def was(self, path: str) -> bytes | None:
         """A file as it was in the original."""
         return self._base.get(path)
@@ -194,20 +233,32 @@ class WorkingCopy:
 
     # Back to the original
 
-    def apply(self, paths: Iterable[str]) -> list[str]:
+    def apply(self, paths: Iterable[str]) -> None:
         """Write files as they were last committed to the original tree. Raises RepairError, and writes nothing, if one
         of them was changed there meanwhile or cannot be written.
 
         A file is replaced and not written into: no link and no other name of it leads to what is written.
         """
-        wanted = list(paths)
+        self._write_back(paths, self._accepted)
+
+    def revert(self, paths: Iterable[str]) -> None:
+        """Write files as they were in the original. Raises RepairError as `apply` does."""
+        self._write_back(paths, self._base)
+
+    def _write_back(self, paths: Iterable[str], wanted: Mapping[str, bytes]) -> None:
         try:
             with opened(self.original) as top:
-                now = {path: self._original(top, path) for path in wanted}
-                self._replace(top, {path: (now[path], self._accepted.get(path)) for path in wanted})
+                now = {path: self._original(top, path) for path in paths}
+                self._replace(top, {path: (before, wanted.get(path)) for path, before in now.items()})
         except OSError as error:
             raise RepairError(f"{self.original}: {error.strerror}; nothing was applied") from error
-        return wanted
+
+    def changes(self, paths: Iterable[str]) -> dict[str, tuple[bytes | None, bytes | None, int]]:
+        """Files as they were, as they were last committed, and their permissions as git has them."""
+        return {
+            path: (self._base.get(path), self._accepted.get(path), 0o755 if self.executable(path) else 0o644)
+            for path in paths
+        }
 
     def _replace(self, top: int, changes: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
         begun: list[str] = []
@@ -246,6 +297,10 @@ class WorkingCopy:
         if now not in (self._base.get(path), self._accepted.get(path)):
             raise RepairError(f"{path}: was changed in {self.original} since the copy was made; nothing was applied")
         return now
+
+
+def _parents(paths: Iterable[str]) -> set[str]:
+    return {str(above) for path in paths for above in PurePosixPath(path).parents}
 
 
 def _changed(files: Mapping[str, bytes], new: Mapping[str, bytes | None]) -> dict[str, bytes]:

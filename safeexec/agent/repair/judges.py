@@ -1,5 +1,5 @@
-"""What judges the code: tests, and what decides how they run. A patch that changes it needs a person, and one that
-serves it instead of mending the code is reported. Nothing is imported to find out.
+"""What judges the code: tests, and what decides how they run. A patch that changes it needs a person. Nothing is
+imported to find out.
 """
 
 from __future__ import annotations
@@ -7,13 +7,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.machinery import all_suffixes
 from pathlib import PurePosixPath
 
-from safeexec.text import printable
-
-_MAX_LINE = 1000
 _CONFIGURATION = frozenset(
     {
         "conftest.py",
@@ -31,25 +28,23 @@ _CONFIGURATION = frozenset(
 )
 _TEST_NAME = re.compile(r"(?:test_.*|.*_test|tests?|conftest)\.py")
 _TEST_DIRECTORIES = frozenset({"test", "tests", "testing"})
-
-_ADDED = (
-    (re.compile(r"\b_?pytest\b|\bunittest\b|\bPYTEST_|\bdoctest\b"), "names the test framework"),
-    (re.compile(r"\btests?/|\btest_\w+"), "names tests"),
-    (re.compile(r"\bbuiltins\b|\b__import__\b|\bimportlib\b|\bctypes\b|\b(?:exec|eval)\("), "loads or changes code"),
-    (re.compile(r"\bsys\.exit\b|\bos\._exit\b|\bSystemExit\b|\bos\.abort\b|\batexit\b"), "ends the program"),
-    (re.compile(r"\bsys\.(?:modules|argv|settrace|setprofile|_getframe)\b|\binspect\.|\bgc\."), "looks at its caller"),
-    (re.compile(r"\bdef __(?:eq|ne|bool|instancecheck)__\b"), "defines what counts as equal or true"),
-)
-_REMOVED = (
-    (re.compile(r"(?:^|[\r\f])[ \t]*+(?:assert\b|self\.assert|def test_)"), "removes an assertion"),
-    (re.compile(r"(?:^|[\r\f])[ \t]*+>>> "), "changes a doctest"),
-)
+_TEST_DATA = frozenset({".json", ".jsonl", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".in", ".out"})
 
 
 def is_test(path: str) -> bool:
     """Whether a path looks like a test: its name, or a directory of tests."""
     *directories, name = PurePosixPath(path.lower()).parts or ("",)
     return _TEST_NAME.fullmatch(name) is not None or not _TEST_DIRECTORIES.isdisjoint(directories)
+
+
+def is_test_data(path: str) -> bool:
+    """Whether a file beside tests may say what they expect."""
+    return is_test(path) and PurePosixPath(path.lower()).suffix in _TEST_DATA
+
+
+def is_data(path: str) -> bool:
+    """Whether a program may read the file as data: neither Python nor text for people."""
+    return PurePosixPath(path.lower()).suffix not in (".py", ".pyi", ".md", ".rst", "")
 
 
 def is_configuration(path: str) -> bool:
@@ -63,6 +58,43 @@ def is_named(path: str, argv: Sequence[str]) -> bool:
     named = {str(PurePosixPath(word.partition("::")[0])) for word in argv}
     named |= {f"{word.replace('.', '/')}{end}" for word in argv for end in (".py", "/__main__.py")}
     return path in named or path.removeprefix("src/") in named
+
+
+def likely_code(paths: Iterable[str]) -> list[str]:
+    """What of a repository looks like its code: `src`, its packages, its modules; tests and what runs them apart."""
+    python = [PurePosixPath(path) for path in paths if path.endswith(".py")]
+    tops = {path.parts[0] for path in python if path.name == "__init__.py" and len(path.parts) == 2}
+    tops |= {path.parts[0] for path in python if len(path.parts) == 1} | {"src"}
+    tops &= {path.parts[0] for path in python}
+    return sorted(top for top in tops if not any(map(is_test, (top, f"{top}/x"))) and not is_configuration(top))
+
+
+def held_out_paths(
+    paths: Collection[str], editable: Sequence[str], held_out: Iterable[str], shown: Iterable[str]
+) -> list[str]:
+    """The files that the words of held-out commands name, those apart that the words of others name by themselves.
+
+    A directory that may be edited is not what a command holds out.
+    """
+    named = {path for word in held_out for path in _spelt(word)}
+    visible = {path for word in shown for path in _spelt(word)}
+    whole = {"", "."}.union(*({path, *map(str, PurePosixPath(path).parents)} for path in editable))
+    return [
+        path
+        for path in paths
+        if path not in visible
+        and (path in named or any(str(above) in named - whole for above in PurePosixPath(path).parents))
+    ]
+
+
+def _spelt(word: str) -> Iterator[str]:
+    """The paths that a word of a command may mean: itself, a test's file, a module; or each word of a shell's line."""
+    for part in (word, *word.split()):
+        path = str(PurePosixPath(part.strip("\"';&|()").partition("::")[0].removeprefix("./")))
+        yield path
+        if "." in path and "/" not in path:
+            module = path.replace(".", "/")
+            yield from (module, f"{module}.py")
 
 
 def stands_in(path: str, exists: Callable[[str], bool]) -> str:
@@ -87,20 +119,3 @@ def _installed(module: str) -> bool:
     names = (module, *(module + suffix for suffix in all_suffixes()))
     directories = (directory for directory in sys.path if os.path.isabs(directory))
     return any(os.path.lexists(os.path.join(directory, name)) for directory in directories for name in names)
-
-
-def suspicions(path: str, diff: str) -> Iterator[str]:
-    """What a person should look at in the diff of a file that is no test."""
-    asked, lines = "", iter(diff.split("\n"))  # other line ends are part of a line of a diff
-    for line in lines:
-        if line.startswith("@@ "):
-            break  # what stands before is its header
-    for line in lines:
-        mark, text = line[:1], line[1:]
-        signs = _ADDED if mark == "+" else _REMOVED if mark == "-" else ()
-        if what := next((what for pattern, what in signs if pattern.search(text)), ""):
-            yield f"{path}: {what}: {printable(line[:_MAX_LINE]).strip()[:100]}"
-        if mark == "-" and asked and text.strip() and not text.lstrip().startswith(">>>"):
-            yield f"{path}: changes what a doctest expects: {printable(line[:_MAX_LINE]).strip()[:100]}"
-        if mark in " -":
-            asked = text if text.lstrip().startswith((">>> ", "... ")) else ""

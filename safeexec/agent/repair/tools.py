@@ -4,17 +4,20 @@ risks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterator, Sequence
 
 from safeexec import Allow, Deny
 from safeexec.agent.errors import RepairError
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.edits import apply_hunks, numbered, parse_diff, replace_passage
-from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
+from safeexec.agent.repair.judges import is_configuration, is_data, is_named, is_test, is_test_data, stands_in
 from safeexec.agent.repair.patches import Journal, RepairCommit
+from safeexec.agent.repair.surface import Changed, RepairWarning, surface_warnings
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
-from safeexec.agent.repair.verification import Verification, Verifier
+from safeexec.agent.repair.verdicts import Verification
+from safeexec.agent.repair.verification import Verifier
 from safeexec.agent.transcript import shorten
 from safeexec.text import printable
 
@@ -30,18 +33,40 @@ _MAX_VERIFICATIONS = 100
 class Bench:
     """The state of a repair: the copy, the last verdict, the commits."""
 
-    def __init__(self, copy: WorkingCopy, verifier: Verifier, approval: Approval | None) -> None:
-        self.copy = copy
+    def __init__(
+        self,
+        working_copy: WorkingCopy,
+        verifier: Verifier,
+        approval: Approval | None,
+        held_out: Sequence[list[str]] = (),
+    ) -> None:
+        self.copy = working_copy
         self.rolled_back: list[str] = []
         """Reasons of the patches that were rolled back."""
         self._verifier = verifier
         self._journal = Journal()
         self._approval = approval
-        self._notes: list[str] = []
+        self._notes: list[RepairWarning] = []
         self._verifications = 0
-        self.first = self.last = verifier.run(copy)
+        self.first = self.last = verifier.run(working_copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
+        self._held_out = held_out
+        self.held_out = self._hold_out()
+        if self.held_out is not None and self.held_out.ended == "missing":
+            raise RepairError(f"held_out: {self.held_out.log}")
+
+    def anew(self) -> Bench:
+        """The bench as it was at the beginning, for another try. Nothing runs again for it."""
+        other = copy.copy(self)
+        other.copy = self.copy.anew()
+        other.rolled_back, other._journal, other._notes = [], Journal(), []
+        other._verifications, other.last, other.held_out = 0, self.first, None
+        return other
+
+    def _hold_out(self) -> Verification | None:
+        """What the held-out commands say, which nothing here shows the model."""
+        return self._verifier.run(self.copy, self._held_out, hidden=True) if self._held_out else None
 
     @property
     def commits(self) -> list[RepairCommit]:
@@ -214,7 +239,7 @@ class Bench:
             return f"{head} No better than before: the changes are kept, but not committed; undo() drops them."
         commit = self._journal.commit(_subject(message, pending), pending, self.copy.diff(since_commit=True))
         if verdict.exit_at in pending:
-            self._notes.append(f"{verdict.exit_at}: ended the verification by SystemExit")
+            self._notes.append(_exit_at(verdict.exit_at))
         self.copy.accept()
         self.last = verdict
         return f"{head} COMMITTED: {commit.message}."
@@ -225,6 +250,7 @@ class Bench:
             self._verifications = 0
             self.verify("Change left at the end")
             self.copy.roll_back()
+        self.held_out = self._hold_out()
 
     @property
     def touched_tests(self) -> list[str]:
@@ -235,26 +261,56 @@ class Bench:
             if is_test(path) and self.copy.was(path) is not None
         ]
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[RepairWarning]:
         """What a person should look at before the changes are applied."""
-        found = []
-        for path in self.copy.changed:
-            how = self._how(path)
-            if is_configuration(path) or is_named(path, self._verifier.argv):
-                found.append(f"{path}: {how}; it decides what is run")
-            elif is_test(path):
-                found.append(f"{path}: {how}; it is a test")
-            else:
-                module = stands_in(path, self._exists) if how == "added" else ""
-                if module:
-                    found.append(f"{path}: added; it is imported instead of the installed module {module!r}")
-                found += suspicions(path, self.copy.diff([path]))
-        return [printable(warning) for warning in (*found, *self._notes)]
+        changed = self.copy.changed
+        found = [warning for path in changed for warning in self._of_file(path)]
+        python = [self._sides(path) for path in changed if path.endswith(".py") and self._exists(path)]
+        return [*found, *self._on_the_surface(python), *self._notes]
+
+    def _of_file(self, path: str) -> Iterator[RepairWarning]:
+        """What is said of a changed file whatever stands in it."""
+        how, line = self._how(path), self._first_line(path)
+        if is_configuration(path) or is_named(path, self._verifier.words):
+            yield RepairWarning(printable(path), line, "judge-changed", f"{how}; it decides what is run")
+        elif is_test(path):
+            yield RepairWarning(printable(path), line, "test-changed", f"{how}; it is a test")
+        elif how == "added" and (module := stands_in(path, self._exists)):
+            said = f"added; it is imported instead of the installed module {module!r}"
+            yield RepairWarning(printable(path), line, "stands-in", said)
+        elif how == "added" and is_data(path):
+            yield RepairWarning(printable(path), line, "data-added", "added; what it holds is not compared with tests")
+
+    def _first_line(self, path: str) -> int | None:
+        """Where a file begins to differ; None for one that was not there, or is not any more."""
+        before, after = self.copy.was(path), self.copy.read_bytes(path)
+        if before is None or after is None:
+            return None
+        pairs = zip(before.split(b"\n"), after.split(b"\n"), strict=False)
+        return next((number for number, (old, new) in enumerate(pairs, 1) if old != new), after.count(b"\n") + 1)
+
+    def _sides(self, path: str) -> Changed:
+        return Changed(path, self.copy.was(path) or b"", self.copy.read_bytes(path) or b"", is_test(path))
+
+    def _on_the_surface(self, changes: list[Changed]) -> list[RepairWarning]:
+        if not changes:
+            return []
+        argv = self._verifier.words
+        originals = list(self.copy.originals())
+        tests = [data for path, data in originals if path.endswith(".py") and (is_test(path) or is_named(path, argv))]
+        words = [word.encode("utf-8", "replace") for word in argv]  # a command may be a program itself
+        data = [data for path, data in originals if is_test_data(path)]
+        with self._verifier.session() as session:
+            return surface_warnings(session, changes, [*words, *tests], data)
 
     def _how(self, path: str) -> str:
         if self.copy.was(path) is None:
             return "added"
         return "edited" if self._exists(path) else "deleted"
+
+
+def _exit_at(path: str) -> RepairWarning:
+    return RepairWarning(printable(path), None, "ends-program", "ended the verification by SystemExit")
 
 
 def _subject(message: str, files: list[str]) -> str:

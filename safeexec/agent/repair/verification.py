@@ -1,44 +1,80 @@
-"""Run the verification on a throw-away copy of the tree, confined, and read what came of it.
+"""Run verifications on throw-away copies of the tree, confined, and read what came of them.
 
-A command that is Python (`pytest …`, `python -m package …`, `python script.py …`) runs inside a session of its own:
-no program is started at all. Other commands go through `Sandbox.command`, which starts exactly the program that the
-policy names. Either way: no network, the copy alone is writable, time and memory end.
+The tree is unpacked once, in a session that imports nothing of it; each run is a branch of that session, with the
+changes of the attempt written into it. So every attempt begins with the same files and with no module of the tree.
+
+A command that is Python (`pytest …`, `python -m package …`, `python script.py …`) runs inside its branch: no program
+is started at all, unless the policy lists Python among its programs. Other commands start exactly the programs that
+the policy lists. Either way: no network, the copy alone is writable, time and memory end.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import shlex
 import sys
 import tarfile
-import tempfile
 import time
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from safeexec import Policy, PolicyError, Sandbox, SandboxError, Session, WorkspaceError
 from safeexec.agent.errors import RepairError
+from safeexec.agent.repair.verdicts import Verification, together
 from safeexec.agent.repair.witness import MAX_CALLS, SOURCE, Witness
 from safeexec.text import printable
+from safeexec.untrusted.json_text import loads
 
 if TYPE_CHECKING:
-    from safeexec import Policy
     from safeexec.agent.repair.copies import WorkingCopy
 
 _ARCHIVE = "tree.tar"
 _TREE = "tree"
-
-_PROGRAM = """\
-import importlib.util, os, runpy, sys, tarfile, traceback
-__file__ = sys._getframe().f_code.co_filename
+_CHANGES = "changes.tar"
+_SCRIPT = "verify.py"
+_REPORT = "report.jsonl"
+_PREPARE = """\
+import importlib.util, json, os, runpy, sys, tarfile, traceback
+os.environ.update(NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
+sys.dont_write_bytecode = True
+os.mkdir({tree!r})
 with tarfile.open({archive!r}) as archive:
     archive.extractall({tree!r}, filter="data")
 os.remove({archive!r})
-os.chdir({tree!r})
+"""
+_PRELOAD = """\
+def found(place):
+    return os.listdir(place) if os.path.isdir(place) else ()
+
+known = set(sys.modules)
+try:
+    import pytest
+except ImportError:
+    pass
+names = {{module.partition(".")[0] for module in set(sys.modules) - known}}
+places = [os.path.join({tree!r}, part) for part in ("", "src")]
+[name for name in names for place in places if not {{name, name + ".py"}}.isdisjoint(found(place))]
+"""
+"""Imports pytest once for all attempts. Its value: the modules of the tree that would be overlooked then."""
+_CHANGE = """\
+for path in gone:
+    os.remove(os.path.join({tree!r}, path))
+    try:
+        os.removedirs(os.path.join({tree!r}, os.path.dirname(path)))
+    except OSError:
+        pass
+os.makedirs({tree!r}, exist_ok=True)
+with tarfile.open({archive!r}) as archive:
+    archive.extractall({tree!r}, filter="data")
+os.remove({archive!r})
+"""
+_PROGRAM = """\
+__file__ = sys._getframe().f_code.co_filename
 os.environ.update(HOME=os.getcwd(), NO_COLOR="1", PYTHONDONTWRITEBYTECODE="1")
-sys.dont_write_bytecode = True
 sys.argv = {argv!r}
 {witness}sys.path[:0] = [path for path in map(os.path.abspath, {paths!r}) if os.path.isdir(path)]
 try:
@@ -63,7 +99,21 @@ except BaseException as error:
     traceback.print_exception(error.with_traceback(frame))
 sys.stdout.flush()
 sys.stderr.flush()
+"""
+_IN_SESSION = """\
+os.chdir({tree!r})
+{program}
 [status if isinstance(status, str) else int(status), place]
+"""
+_AS_COMMAND = """\
+import importlib.util, json, os, runpy, sys, traceback
+_report = open(os.path.join("..", {report!r}), "a", buffering=1)
+def witness(test, outcome):
+    _report.write(json.dumps([test, outcome]) + "\\n")
+del sys.path[0]
+{program}
+_report.write(json.dumps({{"status": status if isinstance(status, str) else int(status), "place": place}}) + "\\n")
+sys.exit(status if isinstance(status, int) else 1)
 """
 
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTILINE)
@@ -73,6 +123,9 @@ _COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfa
 MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""
 _MAX_LINE = 400
+MAX_REPORT = 32 << 20
+"""Bytes of what a program reports of its tests that are read."""
+_PYTEST = ("pytest", "py.test")
 _PROCESSES = 64
 """Tests may fork."""
 _TELLING = re.compile(
@@ -80,190 +133,241 @@ _TELLING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """What a verification said. `failing` names tests, and `passed` counts them, None where it is not said."""
-
-    ok: bool
-    log: str
-    failing: frozenset[str] = frozenset()
-    passed: int | None = None
-    ended: str = "exit"
-    """`exit`, or the outcome that ended it: `timeout`, `memory`, `crashed` …; `missing`: there is no such command."""
-    outcomes: Mapping[str, str] = field(default_factory=dict)
-    """Tests by name: `passed`, `failed`, `skipped`, `xfailed`. Empty where no witness told of them."""
-    exit_at: str = ""
-    """The file that ended the program by SystemExit, if one did."""
-
-    def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
-        """Why this is worse than `before`; empty where it is not. `may_lose_failing`: tests that failed need not run
-        any more.
-        """
-        if before.ok and not self.ok:
-            return "the verification passed before and fails now"
-        if before.ended == "exit" and self.ended != "exit":
-            return f"the verification does not come to its end any more ({self.ended})"
-        if before.outcomes and not self.outcomes:
-            return "the verification does not say any more which tests ran"
-        if new := sorted(self._newly_failing(before)):
-            return f"tests fail that did not before: {', '.join(new[:10])}"
-        if self.ended != "exit":
-            return ""  # neither came to its end: how far they came says nothing
-        if lost := sorted(self._lost(before, may_lose_failing)):
-            return f"tests that ran before do not run to their end any more: {', '.join(lost[:10])}"
-        if before.passed is not None and self.passed is None:
-            return "the verification does not say any more how many tests pass"
-        if before.passed is not None and self.passed is not None and self.passed < before.passed:
-            return f"{self.passed} tests pass, {before.passed} did before"
-        return ""
-
-    def _newly_failing(self, before: Verification) -> set[str]:
-        if before.outcomes:
-            good = _Tests(test for test, outcome in before.outcomes.items() if outcome != "failed")
-            return {test for test in self.failing if test not in before.failing and good.hold(test)}
-        if before.passed is None and not before.failing:
-            return set()
-        return {test for test in self.failing if before.failing.isdisjoint(_wholes(test))}
-
-    def _lost(self, before: Verification, may_lose_failing: bool) -> set[str]:
-        """Tests that passed or failed before, and now are skipped, expected to fail, or gone."""
-        ran = {test for test, outcome in self.outcomes.items() if outcome in _RAN}
-        there = _Tests(ran)
-        return {
-            test
-            for test, outcome in before.outcomes.items()
-            if outcome in _RAN[:1 if may_lose_failing else 2] and test not in ran
-            # A case of a parametrized test may have another name now, a file that could not be imported has tests.
-            and (test in self.outcomes or not (there.hold(test) or there.hold(test.partition("[")[0])))
-        }  # fmt: skip
-
-    def better_than(self, before: Verification) -> bool:
-        if self.ok != before.ok:
-            return self.ok
-        return len(self.failing) < len(before.failing) or (self.passed or 0) > (before.passed or 0)
-
-    def summary(self) -> str:
-        if self.ended != "exit":
-            return f"ended by {self.ended}"
-        passed = f", {self.passed} passed" if self.passed is not None else ""
-        return ("passes" if self.ok else f"fails, {len(self.failing) or 'unknown'} failing") + passed
+Command = Sequence[str]
 
 
-_RAN = ("passed", "failed")
-
-
-class _Tests:
-    """Names of tests, and of what they are part of: function, class, module, file. Sorted, as a name may have many
-    parts.
-    """
-
-    def __init__(self, tests: Iterable[str]) -> None:
-        self._exact = frozenset(tests)
-        self._names = sorted(self._exact)
-
-    def hold(self, whole: str) -> bool:
-        """Whether `whole` is one of the tests, or what one of them is part of."""
-        return whole in self._exact or any(self._begins(start) for start in (f"{whole}[", f"{whole}::", f"{whole}."))
-
-    def _begins(self, start: str) -> bool:
-        place = bisect_left(self._names, start)
-        return place < len(self._names) and self._names[place].startswith(start)
-
-
-def _wholes(test: str) -> Iterator[str]:
-    """A test, and what it is part of. The names of a log are cut at 500 characters."""
-    yield test
-    name = test.partition("[")[0]
-    separator = "::" if "::" in name else "."
-    while name and separator in name:
-        yield name
-        name = name.rpartition(separator)[0]
-    yield name
+def commands_of(given: Command | Sequence[Command], name: str) -> list[list[str]]:
+    """One command, or a list of several, as a list of commands. Raises RepairError that names the option."""
+    if isinstance(given, (str, bytes)) or not given:
+        raise RepairError(f"{name} must be a list: the command and its arguments, or a list of such lists")
+    if all(isinstance(word, (str, PathLike)) for word in given):
+        return [[str(word) for word in given]]
+    if any(isinstance(command, (str, bytes)) or not command for command in given):
+        raise RepairError(f"{name} must be one command as a list of words, or a list of such lists")
+    return [[str(word) for word in command] for command in given]
 
 
 class Verifier:
-    """Runs one command on copies of a tree. `timeout` in seconds, `memory_mb` in MiB."""
+    """Runs commands on copies of a tree, each on its own. `timeout` in seconds and `memory_mb` in MiB hold for one
+    command. `policy` is what commands run under; programs that it lists may be started, by tests too. As a context
+    it prepares the tree once for all its runs.
+    """
 
     def __init__(
-        self, argv: Sequence[str], *, timeout: float = 120.0, memory_mb: int = 1024, log_characters: int = 6000
+        self,
+        verify: Command | Sequence[Command],
+        *,
+        policy: Policy | str = "confined-python",
+        timeout: float = 120.0,
+        memory_mb: int = 1024,
+        log_characters: int = 6000,
     ) -> None:
-        if not argv or isinstance(argv, str):
-            raise RepairError("verify must be a list: the command and its arguments")
-        self.argv = [str(part) for part in argv]
+        self.commands = commands_of(verify, "verify")
+        self._given = policy
         self._timeout = timeout
         self._log_characters = log_characters
-        self._limits = {
+        self._limits: Any = {
             "memory_mb": memory_mb,
             "workspace_files": 20_000,
             "processes": _PROCESSES,
             "max_wall_seconds": max(timeout, 1.0),
             "wall_seconds": timeout,
         }
+        self._kept = False
+        self._sandbox: Sandbox | None = None
+        self._programs: frozenset[str] = frozenset()
+        self._prepared: Session | None = None
+        self._tree: dict[str, tuple[bytes, int]] = {}
+        self._witness = Witness()
 
-    def run(self, copy: WorkingCopy) -> Verification:
-        """One run. What the code under test does wrong is in the verdict."""
-        from safeexec import Policy, Sandbox
+    def __enter__(self) -> Verifier:
+        if self._kept:
+            raise RepairError("a repair is under way here: for another at the same time, make another RepairAgent")
+        self._kept = True
+        return self
 
-        policy = Policy.load("confined-python").replace(
-            checkpoints="off", tools={"max_calls": MAX_CALLS}, limits=self._limits
-        )
-        program = _python_program(self.argv)
-        if program is None:
-            return self._command(policy, copy)
-        witness = Witness()
-        with Sandbox(policy, files={_ARCHIVE: _archive(copy)}, tools=[witness.witness], spare=0) as sandbox:
-            result = sandbox.run(program, timeout=self._timeout)
-        log, error = result.stdout + result.stderr, result.error
+    def __exit__(self, *_: object) -> None:
+        self._kept = False
+        self.close()
+
+    def close(self) -> None:
+        """End the processes; a further run starts them again."""
+        sandbox, self._sandbox, self._prepared = self._sandbox, None, None
+        if sandbox is not None:
+            sandbox.close()
+
+    @property
+    def words(self) -> list[str]:
+        """The words of all commands."""
+        return [word for command in self.commands for word in command]
+
+    def run(
+        self, copy: WorkingCopy, commands: Sequence[list[str]] | None = None, *, hidden: bool = False
+    ) -> Verification:
+        """Run the commands, or others instead. What the code under test does wrong is in the verdict. `hidden`: with
+        the files that the model does not see.
+        """
+        files = {path: (data, mode) for path, data, mode in copy.visible(hidden=hidden)}
+        wanted = self.commands if commands is None else commands
+        room = self._log_characters // len(wanted)
+        try:
+            parts = [self._verdict(argv, files, room) for argv in wanted]
+        finally:
+            if not self._kept:
+                self.close()
+        return together(parts, [shlex.join(argv) for argv in wanted])
+
+    def session(self, commands: Sequence[list[str]] = ()) -> Session:
+        """A new session beside the prepared one, which shares nothing with it. Raises RepairError."""
+        return self._opened(commands).session()
+
+    def _opened(self, commands: Iterable[list[str]]) -> Sandbox:
+        """The sandbox, opened anew where a command needs a program that it does not list yet."""
+        needed = {argv[0] for argv in (*self.commands, *commands) if _python_command(argv) is None}
+        if self._sandbox is None or not needed <= self._programs:
+            self.close()
+            policy = Policy.load(self._given) if isinstance(self._given, str) else self._given
+            if policy.language.mode != "python":
+                raise RepairError(
+                    f"policy: {policy.name!r} is for guest code; a verification needs language.mode: python"
+                )
+            for program in needed:
+                if "/" in program and not program.startswith("/"):
+                    raise RepairError(
+                        f"verify: {program} is a file of the repository; name the program that runs it before it"
+                    )
+            self._programs = frozenset(policy.danger_allow_commands) | needed
+            policy = policy.replace(
+                checkpoints="off", tools={"max_calls": MAX_CALLS}, limits=self._limits,
+                danger_allow_commands=sorted(self._programs),
+            )  # fmt: skip
+            try:
+                self._sandbox = Sandbox(policy, tools=[self.witness], spare=0).open()
+            except PolicyError as error:
+                raise RepairError(f"verify: {error}") from error
+        return self._sandbox
+
+    def witness(self, test: str, outcome: str) -> None:
+        """The tool that tells of tests as they begin and end."""
+        self._witness.witness(test, outcome)
+
+    @contextmanager
+    def _attempt(self, argv: list[str], files: dict[str, tuple[bytes, int]]) -> Iterator[Session]:
+        """A branch of the prepared session, with the files of the attempt."""
+        sandbox = self._opened([argv])
+        try:
+            (session,) = self._ready(sandbox, files).branch()
+        except SandboxError:  # what ran before may have ended it
+            self._prepared = None
+            (session,) = self._ready(sandbox, files).branch()
+        with session:
+            gone = [path for path in self._tree if path not in files]
+            changed = {path: entry for path, entry in files.items() if self._tree.get(path) != entry}
+            if gone or changed:
+                session.write_file(_CHANGES, _archive(changed))
+                session.run(_CHANGE.format(tree=_TREE, archive=_CHANGES), namespace={"gone": gone}).check()
+            yield session
+
+    def _ready(self, sandbox: Sandbox, files: dict[str, tuple[bytes, int]]) -> Session:
+        """The prepared session; made from the files of the first attempt."""
+        if self._prepared is not None:
+            return self._prepared
+        preload = any(_runs_pytest(argv) for argv in self.commands)
+        for program in ([_PRELOAD] if preload else []) + [""]:
+            session = sandbox.session()
+            session.write_file(_ARCHIVE, _archive(files))
+            session.run(_PREPARE.format(tree=_TREE, archive=_ARCHIVE)).check()
+            if not session.run(program.format(tree=_TREE)).check().value:
+                break
+            session.close()
+        self._prepared, self._tree = session, files
+        return session
+
+    def _verdict(self, argv: list[str], files: dict[str, tuple[bytes, int]], room: int) -> Verification:
+        self._witness = Witness()
+        with self._attempt(argv, files) as session:
+            program = _python_program(argv)
+            if program is None:
+                return self._command(session, argv, argv, room)
+            python = next((name for name in sorted(self._programs) if _is_python(name)), None)
+            if python is None:
+                return self._in_session(session, argv, program, room)
+            session.write_file(_SCRIPT, _AS_COMMAND.format(report=_REPORT, program=program).encode())
+            return self._command(session, argv, [python, f"../{_SCRIPT}"], room)
+
+    def _in_session(self, session: Session, argv: list[str], program: str, room: int) -> Verification:
+        result = session.run(_IN_SESSION.format(tree=_TREE, program=program), timeout=self._timeout)
+        log, error, witness = result.stdout + result.stderr, result.error, self._witness
         if result.ok and isinstance(result.value, list):
             status, place = result.value
             if isinstance(status, str):
                 return Verification(False, status, ended="missing")
-            return self._read(status == 0, log, witness.outcomes, exit_at=str(place))
+            return _read(argv, room, status == 0, log, witness.outcomes, exit_at=str(place))
         if result.outcome == "error":
-            return self._read(False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
+            return _read(argv, room, False, f"{log}\n{error.traceback if error else ''}", witness.outcomes)
         running = f"The last test that began is {witness.running}." if witness.running else ""
         log += f"\n{error.type}: {error.message}\n{running}" if error else ""
-        return self._read(False, log, witness.outcomes, ended=result.outcome)
+        return _read(argv, room, False, log, witness.outcomes, ended=result.outcome)
 
-    def _command(self, policy: Policy, copy: WorkingCopy) -> Verification:
-        from safeexec import PolicyError, Sandbox
-
-        program = self.argv[0]
-        if "/" in program and not program.startswith("/"):
-            raise RepairError(f"verify: {program} is a file of the repository; name the program that runs it before it")
-        with tempfile.TemporaryDirectory(prefix="safeexec-verify-") as directory:
-            copy.write_out(Path(directory))
-            try:
-                with Sandbox(policy.replace(danger_allow_commands=[program])) as sandbox:
-                    done = sandbox.command(self.argv, cwd=directory, timeout=self._timeout)
-            except PolicyError as error:
-                raise RepairError(f"verify: {error}") from error
-        log = f"{done.stdout}{done.stderr}"
+    def _command(self, session: Session, argv: list[str], words: list[str], room: int) -> Verification:
+        """Run a program. `argv` is what was asked for, `words` what is started for it."""
+        done = session.command(words, cwd=_TREE, timeout=self._timeout)
+        end = self._reported(session) if words is not argv else {}
+        log, outcomes = f"{done.stdout}{done.stderr}", self._witness.outcomes
+        if isinstance(end.get("status"), str):
+            return Verification(False, printable(end["status"]), ended="missing")
         if done.outcome in ("ok", "error"):
-            return self._read(done.ok, log, {})
-        return self._read(False, f"{log}\n{done.message}", {}, ended=done.outcome)
+            return _read(argv, room, done.ok, log, outcomes, exit_at=str(end.get("place", "")))
+        return _read(argv, room, False, f"{log}\n{done.message}", outcomes, ended=done.outcome)
 
-    def _read(
-        self, ok: bool, log: str, outcomes: Mapping[str, str], *, ended: str = "exit", exit_at: str = ""
-    ) -> Verification:
-        """The verdict of a run, from what the witness told; without one from the log."""
-        log = printable(log[-MAX_LOG:])
-        log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
-        if ok and not outcomes and _runs_tests(self.argv):
-            ok = False
-            log += "\nNo test ran."
-        short = digest(log, self._log_characters)
-        if outcomes:
-            failing = frozenset(test for test, outcome in outcomes.items() if outcome == "failed")
-            passed: int | None = sum(outcome == "passed" for outcome in outcomes.values())
-        elif ended == "exit":
-            failing = frozenset(_FAILED_TEST.findall(log)) | frozenset(_UNITTEST.findall(log))
-            last = next((line for line in reversed(log.splitlines()) if _COUNTS.search(line)), "")
-            counts = {word: int(number) for number, word in _COUNTS.findall(last)}
-            passed = counts.get("passed", 0) if counts else None
-        else:
-            failing, passed = frozenset(), None
-        return Verification(ok, short, failing, passed, ended, outcomes, exit_at)
+    def _reported(self, session: Session) -> dict[str, Any]:
+        """Read what a Python program wrote of its tests, and of its end. It may have written anything."""
+        end: dict[str, Any] = {}
+        try:
+            lines = session.read_file(_REPORT)[:MAX_REPORT].decode("utf-8", "replace").split("\n")
+        except WorkspaceError:
+            return end
+        for line in lines:
+            try:
+                told = loads(line)
+            except (ValueError, RecursionError):
+                continue
+            match told:
+                case [str() as test, str() as outcome]:
+                    self.witness(test, outcome)
+                case {"status": int() | str() as status, "place": str() as place}:
+                    end = {"status": status, "place": place}
+        return end
+
+
+def _read(
+    argv: list[str],
+    room: int,
+    ok: bool,
+    log: str,
+    outcomes: Mapping[str, str],
+    *,
+    ended: str = "exit",
+    exit_at: str = "",
+) -> Verification:
+    """The verdict of a run, from what the witness told; without one from the log."""
+    log = printable(log[-MAX_LOG:])
+    log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
+    if ok and not outcomes and _runs_tests(argv):
+        ok = False
+        log += "\nNo test ran."
+    short = digest(log, room)
+    if outcomes:
+        failing = frozenset(test for test, outcome in outcomes.items() if outcome == "failed")
+        passed: int | None = sum(outcome == "passed" for outcome in outcomes.values())
+    elif ended == "exit":
+        failing = frozenset(_FAILED_TEST.findall(log)) | frozenset(_UNITTEST.findall(log))
+        last = next((line for line in reversed(log.splitlines()) if _COUNTS.search(line)), "")
+        counts = {word: int(number) for number, word in _COUNTS.findall(last)}
+        passed = counts.get("passed", 0) if counts else None
+    else:
+        failing, passed = frozenset(), None
+    return Verification(ok, short, failing, passed, ended, outcomes, exit_at)
 
 
 def _python_command(argv: list[str]) -> list[str] | None:
@@ -271,9 +375,17 @@ def _python_command(argv: list[str]) -> list[str] | None:
     name, rest = Path(argv[0]).name, argv[1:]
     if argv[0] not in (name, sys.executable):
         return None
-    if name in ("pytest", "py.test"):
+    if name in _PYTEST:
         return ["-m", "pytest", *rest]
     return rest if re.fullmatch(r"python(3(\.\d+)?)?", name) else None
+
+
+def _is_python(program: str) -> bool:
+    return _python_command([program]) is not None and Path(program).name not in _PYTEST
+
+
+def _runs_pytest(argv: list[str]) -> bool:
+    return (_python_command(argv) or [])[:2] == ["-m", "pytest"]
 
 
 def _runs_tests(argv: list[str]) -> bool:
@@ -306,16 +418,14 @@ def _python_program(argv: list[str]) -> str | None:
             paths.insert(0, str(Path(script).parent))
         case _:
             return None
-    return _PROGRAM.format(
-        archive=_ARCHIVE, tree=_TREE, argv=shown, witness=SOURCE, run=run, known=known, missing=missing, paths=paths
-    )
+    return _PROGRAM.format(argv=shown, witness=SOURCE, run=run, known=known, missing=missing, paths=paths)
 
 
-def _archive(copy: WorkingCopy) -> bytes:
-    """The tree as a tar: the verification gets a copy, so that it cannot change what it judges."""
+def _archive(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+    """Files as a tar: the verification gets a copy, so that it cannot change what it judges."""
     buffer, now = io.BytesIO(), int(time.time())
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path, data, mode in copy.visible():  # guests make no links
+        for path, (data, mode) in files.items():  # guests make no links
             info = tarfile.TarInfo(path)
             info.size, info.mode, info.mtime = len(data), mode, now
             archive.addfile(info, io.BytesIO(data))

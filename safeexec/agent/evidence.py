@@ -1,0 +1,251 @@
+"""Whether the words of an answer say what code computed.
+
+Pure. A number agrees with a computed one if it is that number, rounded rightly at its last digit and not rounded away:
+two digits at least, or an error below a thousandth. An answer is *matched* if every value that was computed is stated
+in it, in order, and every other number in it is known (from the question, or from the code); *contradicted* if it
+states a number that is neither.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from safeexec.agent.numerals import MAX_TEXT, Numeral, numerals
+
+_MAX_LEAVES = 60
+_MAX_BITS = 20_000
+_MAX_PLACES = 1_000
+"""Digits of a decimal, and behind the point of any number."""
+_FEW_DIGITS = Fraction(25, 1000)
+_ONE_DIGIT = Fraction(1, 1000)
+_FLOAT = Fraction(1, 2**50)
+_NOISE = Fraction(1, 10**14)
+"""A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
+_YES = {True: frozenset({"yes", "true"}), False: frozenset({"no", "false"})}
+_GOES_ON = re.compile(r"[\w+\-/^(]")
+_WRAPPED = re.compile(r"(?:\w+\.)?\w+\(['\"]?([^()'\"]*)['\"]?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A number that code computed. `slack` is how far a float may be from an exact number (a fraction, a root) that it
+    stands for; `place` is set where it was computed as text, rounded: no answer has more digits. `name` is its key,
+    where it came in a dict.
+    """
+
+    value: Fraction
+    imaginary: Fraction = Fraction(0)
+    slack: Fraction = Fraction(0)
+    place: Fraction | None = None
+    whole: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was found about an answer. `unsupported` are the numbers that it states and nothing supports."""
+
+    matched: bool
+    contradicted: bool = False
+    unsupported: tuple[str, ...] = ()
+
+
+def judge(answer: str, value: Any, known: Collection[Computed] = (), *, percent: bool = False) -> Comparison:
+    """Compare the words of `answer` with the computed `value`. `percent` says that the code computes percentages: then
+    "62.9 %" may be 62.9 as well as 0.629.
+    """
+    if isinstance(value, bool):
+        return Comparison(_says(answer, value))
+    stated = numerals(answer)
+    wanted = leaves(value)
+    if stated is None or wanted is None:
+        return Comparison(False)
+    if not wanted:
+        return Comparison(_contains(answer, getattr(value, "repr", value), known))
+    fits = [[agrees(numeral, leaf, percent=percent) for leaf in wanted] for numeral in stated]
+    unsupported = [
+        numeral
+        for numeral, row in zip(stated, fits, strict=True)
+        if not any(row) and not any(_is_known(numeral, leaf) for leaf in known)
+    ]
+    claims = [row for numeral, row in zip(stated, fits, strict=True) if numeral.marked]
+    claims += [row for numeral, row in zip(stated, fits, strict=True) if numeral.stated][-1:]
+    denied = [row for row in claims if not any(row)]
+    contradicted = any(numeral.sure and numeral.value is not None for numeral in unsupported) or bool(denied)
+    matched = not unsupported and not denied and _all_stated(fits, len(wanted), isinstance(value, (set, frozenset)))
+    return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
+
+
+def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
+    if unordered:
+        return all(any(row[leaf] for row in fits) for leaf in range(wanted))
+    leaf = 0
+    for row in fits:
+        if leaf < wanted and row[leaf]:
+            leaf += 1
+        elif wanted > 1 and any(row) and not (leaf and row[leaf - 1]):
+            return False  # the values are there, but not in their order
+    return leaf == wanted
+
+
+def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
+    """Whether a stated number is a computed one, perhaps rounded."""
+    if numeral.value is None or not numeral.sure or (leaf.name and numeral.label and numeral.label != leaf.name):
+        return False
+    if not numeral.percent:
+        return _is_rounded(numeral, leaf, Fraction(1))
+    if _is_rounded(numeral, leaf, Fraction(1, 100)):
+        return True
+    return percent and abs(leaf.value) > 1 and _is_rounded(numeral, leaf, Fraction(1))
+
+
+def _is_rounded(numeral: Numeral, leaf: Computed, scale: Fraction) -> bool:
+    assert numeral.value is not None
+    size = max(abs(leaf.value), abs(leaf.imaginary))
+    place = numeral.place * scale
+    if leaf.place is not None and place and place < leaf.place:
+        return False
+    parts = ((numeral.value * scale, leaf.value), ((numeral.imaginary or Fraction(0)) * scale, leaf.imaginary))
+    return all(_is_part(said, computed, numeral, leaf, place, size) for said, computed in parts)
+
+
+def _is_part(
+    said: Fraction, computed: Fraction, numeral: Numeral, leaf: Computed, place: Fraction, size: Fraction
+) -> bool:
+    error = abs(said - computed)
+    if not error or (not said and leaf.imaginary and abs(computed) <= _NOISE * size):
+        return True
+    if leaf.whole and numeral.digits < 3:
+        return False
+    if not place:
+        return error <= leaf.slack
+    if numeral.cut and numeral.digits >= 3 and abs(said) < abs(computed):
+        return error < place
+    if error > place / 2:
+        return False
+    return error <= size * (_ONE_DIGIT if numeral.digits < 2 else _FEW_DIGITS)
+
+
+def _is_known(numeral: Numeral, leaf: Computed) -> bool:
+    if numeral.value is None:
+        return False
+    return agrees(replace(numeral, sure=True), leaf) or (
+        numeral.percent and numeral.value == leaf.value and not leaf.imaginary
+    )
+
+
+def _says(answer: str, value: bool) -> bool:
+    first = re.match(r"[\W_]*([A-Za-z]+)", answer[:200])
+    return first is not None and first[1].lower() in _YES[value]
+
+
+def _contains(answer: str, value: Any, known: Collection[Computed]) -> bool:
+    """Whether the answer has a computed text, a formula say, as it is, and no number besides."""
+    wanted, around = "".join(_plain(value).split()) if isinstance(value, str) else "", _plain(answer)
+    if not 2 <= len(wanted) <= 1000 or len(answer) > MAX_TEXT:
+        return False
+    found = re.search(r"\s?".join(map(re.escape, wanted)), around)
+    if found is None:
+        return False
+    rest = around[: found.start()], around[found.end() :]
+    stated = numerals(" ; ".join(rest))
+    if stated is None or not all(any(_is_known(numeral, leaf) for leaf in known) for numeral in stated):
+        return False
+    return not (_GOES_ON.search(rest[0][-1:]) or re.match(r"\s?[+\-/^(]|\w|\s\*", rest[1]))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[*\\{}$`]", "", text.replace("**", "^"))
+
+
+# What was computed
+
+
+def leaves(value: Any, *, strict: bool = True) -> list[Computed] | None:
+    """The numbers in a value of the sandbox; None where there are too many, or one that is no number (nan). Not
+    `strict`: those of a text that can be read.
+    """
+    if not strict:
+        read = [numeral for numeral in numerals(value) or () if numeral.value is not None]
+        return [_of_numeral(numeral, "") for numeral in read]
+    try:
+        found = list(islice(_leaves(value, "", 4), _MAX_LEAVES + 1))
+    except (ValueError, OverflowError, ArithmeticError):
+        return None
+    return found if len(found) <= _MAX_LEAVES else None
+
+
+def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
+    kind = type(value)
+    if kind in (bool, type(None)):
+        return
+    if kind in (int, Fraction, Decimal):
+        if _is_long(value):
+            raise ValueError("too long to be written in prose")
+        yield Computed(Fraction(value), whole=kind is int, name=name)
+    elif kind is float:
+        yield _of_float(value, name)
+    elif kind is complex:
+        real, imaginary = _of_float(value.real, name), _of_float(value.imag, name)
+        yield Computed(real.value, imaginary.value, max(real.slack, imaginary.slack), name=name)
+    elif kind is str:
+        yield from _of_text(value, name)
+    elif isinstance(value, Mapping) and depth:
+        for key, item in value.items():
+            yield from _leaves(item, str(key) if type(key) is str else "", depth - 1)
+    elif kind in (list, tuple, set, frozenset) and depth:
+        if len(value) > _MAX_LEAVES:
+            raise ValueError("too many")
+        for item in value:
+            yield from _leaves(item, name, depth - 1)
+    elif hasattr(value, "repr") and type(value.repr) is str:  # Opaque: an object that stayed in the sandbox
+        inner = _WRAPPED.fullmatch(value.repr)
+        yield from _of_text(inner[1] if inner else value.repr, name)
+    else:
+        raise ValueError("not a number")
+
+
+def _is_long(value: int | Fraction | Decimal) -> bool:
+    """Whether a number has more digits than prose has room for. A decimal is not made a fraction to tell:
+    1E+999999999 is short as it is.
+    """
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        return isinstance(exponent, int) and (len(digits) > _MAX_PLACES or abs(exponent) > _MAX_PLACES)
+    # Beside an answer of 400 numbers, a denominator of 20,000 bits costs 1 ms each.
+    return value.numerator.bit_length() > _MAX_BITS or value.denominator.bit_length() > 4 * _MAX_PLACES
+
+
+def _of_float(value: float, name: str) -> Computed:
+    if not math.isfinite(value):
+        raise ValueError("not a number")
+    written = Fraction(repr(value))  # not its exact value: 2.675 is rounded to 2.68 by whoever reads it
+    return Computed(written, slack=abs(written) * _FLOAT, name=name)
+
+
+def _of_text(text: str, name: str) -> Iterator[Computed]:
+    stated = numerals(text)
+    if (
+        stated is None
+        or len(stated) > _MAX_LEAVES
+        or any(numeral.value is None or not numeral.sure for numeral in stated)
+    ):
+        if stated and re.search(r"[A-Za-z]", text):
+            return  # a formula: it is compared as it is written
+        raise ValueError("not read")
+    for numeral in stated:
+        yield _of_numeral(numeral, name)
+
+
+def _of_numeral(numeral: Numeral, name: str) -> Computed:
+    assert numeral.value is not None
+    scale = Fraction(1, 100) if numeral.percent else Fraction(1)
+    imaginary = (numeral.imaginary or Fraction(0)) * scale
+    return Computed(numeral.value * scale, imaginary, place=numeral.place * scale, name=name)

@@ -1,0 +1,343 @@
+"""The numbers that a text states: "It is $1,234.50", "33.3 %", "1.5 × 10^8", "2π/3", `\\frac{1}{2}`, "3 + 4i".
+
+Pure, and strict: what cannot be read for certain (a range, a sum, "5 squared", "more than 3") is there as a number
+that is not sure. Time is linear in the text, whose length and numbers are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from unicodedata import numeric
+
+MAX_TEXT = 20_000
+MAX_NUMBERS = 400
+_MAX_DIGITS = 2_000
+_MAX_EXPONENT = 2_000
+_PI = Fraction("3.14159265358979323846264338327950288419716939937510")
+_ROOTS = Context(prec=50)
+
+
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """A number as a text states it. `place` is the value of one unit of its last digit, 0 where the number is exact (a
+    fraction, a power, a root); `digits` counts those that matter. `value` is None where it cannot be read, and `sure`
+    is False where the text says more about it ("more than 3", "5 squared").
+    """
+
+    text: str
+    value: Fraction | None
+    imaginary: Fraction | None = None
+    place: Fraction = Fraction(0)
+    digits: int = 0
+    percent: bool = False
+    cut: bool = False
+    """It ends in an ellipsis: its last digit may be cut off, not rounded."""
+    marked: bool = False
+    """The text marks it as the answer: boxed, bold, or behind "answer is"."""
+    stated: bool = False
+    """It stands behind "is", "=", "≈" or a colon."""
+    sure: bool = True
+    label: str = ""
+    """The name that it is said to be the value of: of "x = 3" it is "x"."""
+
+
+_GROUPED = (
+    r"\d{1,2}(?:,\d{2}){1,9},\d{3}(?!,?\d)|\d{1,3}(?:,\d{3})++"
+    r"|\d{1,3}(?:[\u00a0\u2009\u202f '’_]\d{3})++|\d{1,9}(?:_\d{3})++"
+)
+_DIGITS = rf"(?:(?:{_GROUPED})(?!\d)|\d++)(?:\.\d++)?+|\.\d++"
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_EXPONENT = (
+    r"(?:\s?(?:\^|\*\*)\s?(?:\{\s?([-+]?\d{1,6})\s?\}|\(\s?([-+]?\d{1,6})\s?\)|([-+]?\d{1,6}))"
+    r"|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,6}))"
+)
+_NUMBER = re.compile(
+    rf"(?P<number>{_DIGITS})(?:[eE](?P<e>[-+]?\d{{1,6}})(?!\w)|\s?(?:×|·|\*|x|\\times|\\cdot)\s?10{_EXPONENT})?+"
+)
+_POWER = re.compile(rf"\s?{_EXPONENT}")
+_OVER = re.compile(r"\s?/\s?(\d{1,400}+)(?!\.?\d)")
+_ROOT = re.compile(
+    r"\s?[*·]?\s?(?:√\s?\(?(\d{1,400}+)\)?|sqrt\s?\(\s?(\d{1,400}+)\s?\)|\\sqrt\s?\{\s?(\d{1,400}+)\s?\})"
+)
+_PI_SIGN = re.compile(r"\s?[*·]?\s?(?:π|\\pi(?![A-Za-z])|pi\b)")
+_START = re.compile(
+    rf"\\[dt]?frac\s?\{{\s?(?P<fraction>\d{{0,400}}+)\s?(?P<pi>π|\\pi)?\s?\}}\s?\{{\s?(?P<under>\d{{1,400}}+)\s?\}}"
+    rf"|(?P<vulgar>[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|(?P<root>√|\\sqrt|sqrt\b)|(?P<alone>π|\\pi(?![A-Za-z])|\bpi\b)|(?P<digits>{_DIGITS})"
+)
+_MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d{1,9})/(\d{1,9})(?![\d/])|\\[dt]?frac\{(\d{1,9})\}\{(\d{1,9})\})")
+_SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
+_VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+_POWERS_OF_TEN = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "bn": 9}
+_SCALES = {"dozen": 12, "hundred": 100, "lakh": 10**5, "crore": 10**7, **{n: 10**p for n, p in _POWERS_OF_TEN.items()}}
+_SCALE = re.compile(rf"\s?({'|'.join(_SCALES)})\b", re.IGNORECASE)
+_MONEY_SCALE = re.compile(r"(k|K|M|B|bn|m)\b")
+_PERCENT = re.compile(r"\s?(?:\\?%|per ?cent\b|pct\b)")
+_ELLIPSIS = re.compile(r"\s?(?:\.\.\.|…|\\[lc]?dots)")
+_ATTACHED = re.compile(
+    r"(?:st|nd|rd|th|°[CF]?|m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|in|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|K|C|F|rad|px|USD|EUR)"
+    r"(?:[²³]|\^[23]|/[a-z]{1,3})?(?![A-Za-z0-9_])|-"
+)
+
+_CLOSERS = r"[\s)\]}*$'\"`]*"
+_UNSURE_AFTER = re.compile(
+    r"\s?(?:[!^²³±⁰¹⁴⁵⁶⁷⁸⁹‰–]|:\d|[-+−]\s?[ij]\b|-\s?\d|\*\*\s?[\d(]|,\d|\.\d"
+    r"|\s?(?:squared|cubed|factorial|choose|to the|over|mod|modulo|and a (?:half|third|quarter)"
+    r"|halves|thirds|quarters|fourths|fifths|sixths|sevenths|eighths|ninths|tenths|percentage|per mille"
+    r"|(?:less|more|fewer|greater|higher|lower) than|or (?:less|more|fewer)|ln|log|sin|cos|tan|exp|cents?|pence)\b"
+    r"|\s?[a-zA-Z](?![A-Za-z0-9])(?<![amsghJNWVAKCFL]))"
+)
+_EXCLAMATION = re.compile(r"!+(?=\s*$|\s+[A-Z])")
+_UNSURE_BEFORE = re.compile(
+    r"(?:[<>≤≥≠~^]|\d:|\\(?:le|ge|leq|geq|neq|ne|lt|gt|pm)|[+\-−]\s?[ij]|\bnot(?: equal to)?|n't|\bnever"
+    r"|\b(?:less|more|fewer|greater|higher|lower|other|rather) than|\bat (?:least|most)|\bup to"
+    r"|\b(?:above|below|under|over|exceeds?|exceeding|between|log|ln|exp|sin|cos|tan|modulo|mod|root of|divided by)"
+    r"|\b(?:times|plus|minus the))"
+    r"[\s$({\[*]*$",
+    re.IGNORECASE,
+)
+_NEGATIVE = re.compile(
+    r"(?:\b(?:minus|negative)\s|(?:[=:≈(\[{,]|\\approx)\s?[-−]\s|(?<![\w)\]}²³%.])[-−])\s?\\?[$€£¥]?\s?$", re.I
+)
+_BOTH_SIGNS = re.compile(r"(?:±|\\pm)\s?$")
+_MONEY_BEFORE = re.compile(r"(?:[$€£¥₹]|USD|EUR|CHF|GBP)\s?[-−]?$")
+_NAMED = re.compile(r"(?:[A-Za-z_][\w.]*|\\[a-z]+)\s?\([^()]{0,80}$")
+_PLACES = re.compile(
+    r"(?:\s|-)?(?:decimals?|decimal places?|significant (?:digits?|figures?)|places?|digits?"
+    r"|d\.?p\.?\b|s\.?f\.?\b|sig figs?)",
+    re.IGNORECASE,
+)
+_EQUALS_BEFORE = re.compile(
+    r"(?:=|≈|≃|≅|\\approx|\\simeq|:|\b(?:is|are|was|be|equals?|gives|makes|yields|about|approximately|roughly|exactly|"
+    r"around|of|to|comes to|get|returns?))[\s$({\[*\\`'\"€£¥+\-−±]*$",
+    re.IGNORECASE,
+)
+_ANSWER_BEFORE = re.compile(r"\b(?:answer|result|solution)\b[^.\d\n]{0,30}$", re.IGNORECASE)
+_BOXED = re.compile(r"\\boxed\s?\{[^\d]{0,20}$")
+_BOLD = re.compile(r"(?<![\w)\]}])\*\*[^\d*]{0,20}$")
+_LABEL = re.compile(r"([A-Za-z_]\w{0,40})['\"`]?\s?(?:=|≈|\\approx|:|is)[\s$({\[*\\`'\"]*[-−+]?$")
+_MARKER = re.compile(r"(?:^|\n)[ \t]*$")
+_EQUALS_AFTER = re.compile(rf"{_CLOSERS}(?:=(?!=)|≈|\\approx|\b(?:is|equals|gives|makes|yields)\b)")
+_OPERATOR = re.compile(
+    # Possessive: what stands between two numbers may be nearly the whole text.
+    r"[\s)\]}$]*+(?:[+*×·÷/^−–-]|\\times|\\cdot|\\div|\bplus\b|\bminus\b|\btimes\b|\bdivided by\b)[\s(\[{$\\]*+"
+    r"(?:left|[dt]?frac|sqrt)?+[\s(\[{]*+[+\-−]?\s?\\?\$?"
+)
+_SPACE_BEFORE_MATH = [
+    (re.compile(r"\\left|\\right|\\displaystyle|\\!"), ""),
+    (re.compile(r"\{,\}"), ","),
+    (re.compile(r"(?<=\d)\\[,;: ](?=\d{3})"), "\u2009"),
+    (re.compile(r"\\[,;: ]|\\[()\[\]]|\\quad"), " "),
+    (re.compile(r"\\(?:text|mathrm|mathbf|operatorname)\s?\{([^{}]{0,60})\}"), r" \1 "),
+]
+
+
+def numerals(text: str) -> list[Numeral] | None:
+    """The numbers of `text` in order; None where it is too long to be read, or holds too many of them. Numbers that
+    are part of a name (`x1`, `f(3)`), the marks of a list and remarks like "to 4 places" are left out; so is a sum
+    whose value follows it ("2 + 3 = 5").
+    """
+    if len(text) > MAX_TEXT:
+        return None
+    for pattern, replacement in _SPACE_BEFORE_MATH:
+        text = pattern.sub(replacement, text)
+    found: list[tuple[int, int, Numeral | None]] = []
+    position = 0
+    while len(found) <= MAX_NUMBERS and (start := _START.search(text, position)):
+        numeral, position = _read(text, start)
+        found.append((start.start(), position, numeral))
+    if len(found) > MAX_NUMBERS:
+        return None
+    return list(_judged(text, found))
+
+
+# One number
+
+
+def _read(text: str, start: re.Match[str]) -> tuple[Numeral, int]:
+    """The number that begins here, without regard to what stands before it, and its end."""
+    kind = start.lastgroup
+    if start["fraction"] is not None:
+        under = int(start["under"])
+        over = Fraction(int(start["fraction"] or (1 if start["pi"] else 0)))
+        value = over / under if under and (start["fraction"] or start["pi"]) else None
+        end = start.end()
+        if start["pi"] and value is not None:
+            return _irrational(text, start.start(), end, value * _PI)
+        return _finish(text, start.start(), end, Numeral("", value))
+    if kind == "vulgar":
+        return _finish(text, start.start(), start.end(), Numeral("", _VULGAR[start["vulgar"]]))
+    if kind == "digits":
+        return _read_digits(text, start.start())
+    if kind == "root":
+        root = _ROOT.match(text, start.start())
+        if root is None:
+            return Numeral(start.group(), None), start.end()
+        return _with_divisor(text, start.start(), root.end(), _square_root(root))
+    return _with_divisor(text, start.start(), start.end(), _PI)
+
+
+def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
+    match = _NUMBER.match(text, begin)
+    assert match is not None  # it begins with digits
+    number, end = match["number"], match.end()
+    plain = re.sub(r"[^\d.]", "", number)
+    exponent = next((group for group in match.groups()[1:] if group), "0").translate(_SUPERSCRIPTS).replace("−", "-")
+    if len(plain) > _MAX_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
+        return Numeral(text[begin:end], None), end
+    scale = Fraction(10) ** int(exponent)
+    value = Fraction(plain if plain[0] != "." else f"0{plain}") * scale
+    places = len(plain.partition(".")[2])
+    significant = plain.replace(".", "").lstrip("0")
+    written = Numeral("", value, place=scale / 10**places, digits=len(significant))
+    if exponent == "0" and (power := _POWER.match(text, end)):
+        return _finish(text, begin, power.end(), _raised(value, next(filter(None, power.groups()))))
+    if root := _ROOT.match(text, end):
+        return _with_divisor(text, begin, root.end(), value * _square_root(root))
+    if pi := _PI_SIGN.match(text, end):
+        return _with_divisor(text, begin, pi.end(), value * _PI)
+    if number.isdigit() and exponent == "0":
+        if (over := _OVER.match(text, end)) and not text[over.end() :].lstrip().startswith("/"):
+            under = int(over[1])
+            return _finish(text, begin, over.end(), Numeral("", value / under if under else None))
+        if mixed := _MIXED.match(text, end) or _SPACED_MIXED.match(text, end):
+            return _finish(text, begin, mixed.end(), Numeral("", _and_a_part(value, mixed)))
+    return _finish(text, begin, end, written)
+
+
+def _raised(base: Fraction, exponent: str) -> Numeral:
+    power = int(exponent.translate(_SUPERSCRIPTS))
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    if not base or bits * abs(power) > 4 * _MAX_DIGITS:
+        return Numeral("", None)
+    return Numeral("", base**power)
+
+
+def _and_a_part(whole: Fraction, mixed: re.Match[str]) -> Fraction | None:
+    if mixed[1] in _VULGAR:
+        return whole + _VULGAR[mixed[1]]
+    over, under = (int(group) for group in [group for group in mixed.groups() if group][-2:])
+    return whole + Fraction(over, under) if 0 < over < under else None
+
+
+def _square_root(root: re.Match[str]) -> Fraction:
+    return Fraction(Decimal(next(filter(None, root.groups()))).sqrt(_ROOTS))
+
+
+def _with_divisor(text: str, begin: int, end: int, value: Fraction) -> tuple[Numeral, int]:
+    if over := _OVER.match(text, end):
+        under = int(over[1])
+        return _irrational(text, begin, over.end(), value / under) if under else (Numeral("", None), over.end())
+    return _irrational(text, begin, end, value)
+
+
+def _irrational(text: str, begin: int, end: int, value: Fraction) -> tuple[Numeral, int]:
+    return _finish(text, begin, end, Numeral("", value))
+
+
+def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral, int]:
+    """What stands right behind a number and belongs to it: a scale, a percent sign, `i`, an ellipsis, a unit."""
+    scale = 1
+    money = _MONEY_SCALE.match(text, end) if _MONEY_BEFORE.search(text, max(0, begin - 8), begin) else None
+    if money:
+        scale, end = {"k": 10**3, "B": 10**9, "bn": 10**9}.get(money[1].lower(), 10**6), money.end()
+        scale = 10**9 if money[1] == "B" else scale
+    while word := _SCALE.match(text, end):
+        scale, end = scale * _SCALES[word[1].lower()], word.end()
+        if scale > 10**40:
+            break
+    if scale != 1 and numeral.value is not None:
+        numeral = replace(numeral, value=numeral.value * scale, place=numeral.place * scale)
+    if percent := _PERCENT.match(text, end):
+        numeral, end = replace(numeral, percent=True), percent.end()
+    if text[end : end + 1] in ("i", "j") and not text[end + 1 : end + 2].isalnum() and scale == 1:
+        numeral, end = replace(numeral, value=Fraction(0), imaginary=numeral.value), end + 1
+    elif ellipsis := _ELLIPSIS.match(text, end):
+        numeral, end = replace(numeral, cut=True), ellipsis.end()
+    after = text[end : end + 1]
+    if (after.isalpha() or after == "_") and not _ATTACHED.match(text, end):
+        numeral = replace(numeral, value=None, imaginary=None)
+    return replace(numeral, text=text[begin:end]), end
+
+
+# A number among words
+
+
+def _judged(text: str, found: list[tuple[int, int, Numeral | None]]) -> Iterator[Numeral]:
+    position = 0
+    while position < len(found):
+        last = position  # of a chain: 2 + 3 · 4
+        while last + 1 < len(found) and _OPERATOR.fullmatch(text, found[last][1], found[last + 1][0]):
+            last += 1
+        if last > position:
+            complex_number = _complex(text, found, position, last)
+            if complex_number is not None:
+                yield complex_number
+            elif not _EQUALS_AFTER.match(text, found[last][1]):
+                for begin, end, numeral in found[position : last + 1]:
+                    assert numeral is not None
+                    yield replace(numeral, sure=False, text=text[begin:end])
+        else:
+            yield from _alone(text, *found[position])
+        position = last + 1
+
+
+def _complex(text: str, found: list[tuple[int, int, Numeral | None]], first: int, last: int) -> Numeral | None:
+    """The number that "3 + 4i" says."""
+    (begin, _, real), (start, end, imaginary) = found[first], found[last]
+    if last != first + 1 or real is None or imaginary is None or real.value is None or imaginary.imaginary is None:
+        return None
+    sign = text[found[first][1] : start].strip()
+    if real.imaginary is not None or real.percent or sign not in ("+", "-", "−"):
+        return None
+    states = list(_alone(text, begin, end, replace(real, imaginary=Fraction(0))))
+    if len(states) != 1 or states[0].value is None:
+        return None
+    part = imaginary.imaginary if sign == "+" else -imaginary.imaginary
+    place = max(real.place, imaginary.place)
+    return replace(states[0], imaginary=part, place=place, digits=max(real.digits, imaginary.digits))
+
+
+def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator[Numeral]:
+    assert numeral is not None
+    before, after = text[max(0, begin - 90) : begin], text[end : end + 40]
+    if begin and (text[begin - 1].isalnum() or text[begin - 1] in "_^") and text[begin - 1] not in "eπ":
+        return  # a part of a name, or an exponent
+    if before.endswith(("^{", "_{", "**")) and not _BOLD.search(before):
+        return
+    if _NAMED.search(before) and not before.rstrip("( ").endswith(("boxed", "=")):
+        return
+    if _PLACES.match(after) or (_MARKER.search(before) and re.match(r"[.)]\s+\S", after)):
+        return
+    numeral = replace(
+        numeral,
+        text=text[begin:end],
+        marked=bool(_BOXED.search(before) or _BOLD.search(before) or _ANSWER_BEFORE.search(before)),
+        stated=bool(_EQUALS_BEFORE.search(before)),
+        label=label[1] if (label := _LABEL.search(before)) else "",
+    )
+    unsure = _UNSURE_AFTER.match(after) and not _EXCLAMATION.match(after)
+    both = _BOTH_SIGNS.search(before)
+    if (
+        unsure
+        or (_UNSURE_BEFORE.search(before) and not both)
+        or (both and re.search(r"[\w)]\s?(?:±|\\pm)\s?$", before))
+    ):
+        yield replace(numeral, sure=False)
+        return
+    if both:
+        yield numeral
+    yield _negative(numeral) if both or _NEGATIVE.search(before) else numeral
+
+
+def _negative(numeral: Numeral) -> Numeral:
+    def minus(part: Fraction | None) -> Fraction | None:
+        return None if part is None else -part
+
+    if numeral.imaginary:
+        turned = numeral.imaginary if numeral.value else -numeral.imaginary  # -3 + 4i, but -4i
+        return replace(numeral, value=minus(numeral.value), imaginary=turned)
+    return replace(numeral, value=minus(numeral.value), text=f"-{numeral.text}")

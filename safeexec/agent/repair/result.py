@@ -1,0 +1,179 @@
+"""`RepairResult`: what a repair came to, and the way to the original and back."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safeexec.agent.errors import RepairError
+from safeexec.agent.outcome import AgentResult
+from safeexec.agent.repair.commits import GitCommit, take_back
+from safeexec.agent.repair.commits import commit as make_commit
+from safeexec.agent.repair.patches import RepairCommit
+from safeexec.agent.repair.surface import RepairWarning
+from safeexec.agent.repair.tools import Bench
+from safeexec.agent.repair.verdicts import Verification
+from safeexec.text import printable
+
+AUTHOR = "safeexec <safeexec@localhost>"
+
+
+class RepairResult:
+    """The outcome of a repair. Truthy when the verification passes after the last commit. The original is untouched
+    until `apply`.
+    """
+
+    def __init__(self, bench: Bench, run: AgentResult, *, strict: bool = False) -> None:
+        self.run = run
+        self.before: Verification = bench.first
+        self.after: Verification = bench.last
+        self.held_out: Verification | None = bench.held_out
+        """What the held-out commands said of the last commit; None where there are none. The model knows nothing of
+        it.
+        """
+        self.editable: tuple[str, ...] = bench.copy.editable
+        self.commits: tuple[RepairCommit, ...] = tuple(bench.commits)
+        self.rolled_back: tuple[str, ...] = tuple(bench.rolled_back)
+        self.diff = bench.copy.diff()
+        self.files = tuple(bench.copy.changed)
+        self.touched_tests: tuple[str, ...] = tuple(bench.touched_tests)
+        """Tests that the patch itself edited or deleted."""
+        self.warnings: tuple[RepairWarning, ...] = tuple(bench.warnings())
+        """What a person should look at before `apply`: changed tests and configuration, and signs that the patch
+        serves the tests instead of mending the code: special cases of their values, results that are written down,
+        errors that are swallowed, assertions that are gone, and others. `str(warning)` is a line for a person.
+        """
+        self.candidates: tuple[RepairResult, ...] = ()
+        """The results of all tries, in their order, where there were several; this one is the best of them."""
+        self.commit: GitCommit | None = None
+        """The commit that `apply` made, until `revert`."""
+        self._applied: bool | None = None
+        self._copy = bench.copy
+        self._strict = strict
+        self._directory: Path | None = None
+        self._cleanup: Callable[[], object] = _nothing
+
+    @property
+    def ok(self) -> bool:
+        """Whether the verification passes, and the held-out one; of a strict repair, without a warning."""
+        held_out = self.held_out is None or self.held_out.ok
+        return self.after.ok and held_out and not (self._strict and self.warnings)
+
+    def rank(self) -> tuple[bool, bool, bool, int]:
+        """What is least in the best of several results: it passes, has no warnings, changes few lines."""
+        held_out = self.held_out is None or self.held_out.ok
+        changed = sum(line[:1] in ("+", "-") and line[:3] not in ("+++", "---") for line in self.diff.split("\n"))
+        return (not self.after.ok, not held_out, bool(self.warnings), changed)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def answer(self) -> Any:
+        """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
+        return self.run.answer
+
+    @property
+    def text(self) -> str:
+        """What the model says it did."""
+        return self.run.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain data, which `json.dumps` takes."""
+        return {
+            "ok": self.ok,
+            "text": self.text,
+            "before": _told(self.before),
+            "after": _told(self.after),
+            "held_out": None if self.held_out is None else _told(self.held_out),
+            "editable": list(self.editable),
+            "files": list(self.files),
+            "commits": [{"message": commit.message, "files": list(commit.files)} for commit in self.commits],
+            "rolled_back": list(self.rolled_back),
+            "touched_tests": list(self.touched_tests),
+            "warnings": [asdict(warning) for warning in self.warnings],
+            "diff": printable(self.diff),
+            "stopped": self.run.stop,
+        }
+
+    @property
+    def directory(self) -> Path:
+        """The repaired copy as a directory, written when it is first asked for; it lives as long as this object.
+        Version control is not part of it, and files stand in the place of links. `apply` does not need it.
+        """
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="safeexec-repair-"))
+            self._cleanup = weakref.finalize(self, shutil.rmtree, self._directory, True)
+            self._copy.write_out(self._directory)
+        return self._directory
+
+    def apply(
+        self, *, commit: bool = False, branch: str | None = None, message: str | None = None, author: str = AUTHOR
+    ) -> list[str]:
+        """Write the changed files to the original tree; their paths. Raises RepairError, and writes nothing, if one
+        was changed there meanwhile or cannot be written.
+
+        `commit` also commits them, on the branch that is checked out. `branch` commits them on a new branch of this
+        name alone, and leaves files and index as they are. No hook, filter or setting of the repository is used.
+        """
+        if commit and branch is not None:
+            raise RepairError("commit=True is for the branch that is checked out; branch= commits on a new one")
+        if self._applied is not None:
+            raise RepairError("applied already; revert() first")
+        words = message or "; ".join(entry.message for entry in self.commits) or "Repair"
+        made = None
+        if branch is not None:
+            made = make_commit(
+                self._copy.original, self._copy.changes(self.files), message=words, author=author, branch=branch
+            )
+        else:
+            self._copy.apply(self.files)
+        if commit:
+            try:
+                made = make_commit(self._copy.original, self._copy.changes(self.files), message=words, author=author)
+            except RepairError:
+                self._copy.revert(self.files)
+                raise
+        self.commit, self._applied = made, branch is None
+        return list(self.files)
+
+    def revert(self) -> list[str]:
+        """Undo `apply`: the files as they were, and its commit or branch taken back; their paths. Raises RepairError,
+        and changes nothing, where one of them has changed since.
+        """
+        if self._applied is None:
+            raise RepairError("nothing was applied")
+        if self._applied:
+            self._copy.revert(self.files)
+        try:
+            if self.commit is not None:
+                take_back(self._copy.original, self.commit)
+        except RepairError:
+            if self._applied:
+                self._copy.apply(self.files)
+            raise
+        self.commit, self._applied = None, None
+        return list(self.files)
+
+    def close(self) -> None:
+        """Remove the directory."""
+        self._cleanup()
+
+
+def _nothing() -> None:
+    """There is no directory to remove."""
+
+
+def _told(verdict: Verification) -> dict[str, Any]:
+    return {
+        "ok": verdict.ok,
+        "ended": verdict.ended,
+        "passed": verdict.passed,
+        "failing": sorted(verdict.failing),
+        "log": verdict.log,
+    }

@@ -1,0 +1,683 @@
+"""Finds, in the syntax trees before and after a patch, what serves the tests instead of mending the code.
+
+This file is a program of its own: `surface` sends its text to a confined child, as the files that it parses are a
+stranger's, and nothing in the host imports it. It uses the standard library alone. What a rule means, with examples, is
+in `surface_rules`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from difflib import SequenceMatcher
+from doctest import DocTestParser
+from itertools import islice
+from typing import Any, NamedTuple
+
+Key = tuple[Any, ...]
+"""What a literal says, whatever its spelling: its kind, and its value or the keys of its parts."""
+Place = tuple[int, str]
+"""A line from 1, and the name of a rule."""
+MAX_FINDINGS = 200
+MAX_RELATED_LINES = 5000
+
+
+def find(files: dict[str, tuple[bytes, bytes, bool]], tests: list[bytes], data: list[bytes]) -> list[list[Any]]:
+    """Path, line and rule of each finding. `files`: by path the source before and after, and whether it is a test;
+    `tests`, `data`: sources and data files that say what the tests expect.
+    """
+    known = TestValues(tests, data, (side for before, after, _ in files.values() for side in (before, after)))
+    found = ([path, line, rule] for path, sides in sorted(files.items()) for line, rule in of_file(*sides, known))
+    return list(islice(found, MAX_FINDINGS))
+
+
+def of_file(before: bytes, after: bytes, is_test: bool, known: TestValues) -> list[Place]:
+    """The findings of one file, in order."""
+    new, old = parsed(after), parsed(before)
+    if new is None:
+        return [(1, "unreadable")]
+    patch = Patch(Side(old or ast.Module([], [])), Side(new), is_test)
+    try:
+        found = {place for rule in RULES for place in rule(patch, known)}
+    except RecursionError:
+        return [(1, "unreadable")]
+    if old is None:  # nothing to compare with: only lines that are new count
+        changed = added_lines(before, after)
+        found = {place for place in found if place[0] in changed}
+    return sorted(found)
+
+
+def parsed(source: bytes) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def added_lines(before: bytes, after: bytes) -> set[int]:
+    old, new = before.splitlines()[:MAX_RELATED_LINES], after.splitlines()
+    codes = SequenceMatcher(None, old, new[:MAX_RELATED_LINES], autojunk=False).get_opcodes()
+    changed = {line + 1 for tag, _, _, first, last in codes if tag != "equal" for line in range(first, last)}
+    return changed | set(range(MAX_RELATED_LINES, len(new) + 1))
+
+
+# Literals
+
+
+def key_of(node: ast.AST | None) -> Key | None:
+    """What a literal says; None for what is no literal. Sums of numbers, and conversions of one literal, are."""
+    match node:
+        case ast.Constant(value=bool() | None):
+            return ("other", node.value)
+        case ast.Constant(value=int() | float() | complex()):
+            return ("number", node.value)
+        case ast.Constant(value=str() | bytes()):
+            return ("text", node.value)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = key_of(operand)
+            return ("number", -inner[1]) if inner is not None and inner[0] == "number" else None
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            return group_of("group", parts)
+        case ast.Dict(keys=keys, values=values):
+            return group_of("mapping", [*keys, *values])
+        case ast.BinOp(left=left, op=op, right=right):
+            return folded(key_of(left), op, key_of(right))
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in CONVERSIONS:
+            return converted(key_of(argument))
+    return None
+
+
+CONVERSIONS = {"float", "int", "str", "Decimal", "Fraction", "list", "tuple", "set", "frozenset", "bytes"}
+
+
+def group_of(kind: str, parts: Iterable[ast.AST | None]) -> Key | None:
+    keys = tuple(key_of(part) for part in parts)
+    return None if None in keys else (kind, keys)
+
+
+def folded(left: Key | None, op: ast.operator, right: Key | None) -> Key | None:
+    """The value of a small sum of two literals; None for any other."""
+    if left is None or right is None or left[0] != right[0] or left[0] not in ("number", "text"):
+        return None
+    a, b = left[1], right[1]
+    try:
+        if isinstance(op, ast.Add):
+            return (left[0], a + b)
+        if left[0] == "text" or isinstance(a, complex) or isinstance(b, complex) or max(abs(a), abs(b)) > 1e15:
+            return None
+        match op:
+            case ast.Sub():
+                return ("number", a - b)
+            case ast.Mult():
+                return ("number", a * b)
+            case ast.Div():
+                return ("number", a / b)
+    except (ArithmeticError, TypeError):
+        pass
+    return None
+
+
+def converted(key: Key | None) -> Key | None:
+    number = number_in(key)
+    return key if number is None else ("number", number)
+
+
+def number_in(key: Key | None) -> float | None:
+    """The number that a text says."""
+    if key is None or key[0] != "text" or len(key[1]) > 40:
+        return None
+    try:
+        return float(key[1])
+    except ValueError:
+        return None
+
+
+def is_trivial(key: Key) -> bool:
+    """Whether a literal is as likely in any program: small whole numbers, single characters, constants, nothing."""
+    kind, value = key
+    if kind == "number":
+        return value == value and not isinstance(value, complex) and abs(value) <= 2 and value == int(value)
+    if kind == "text":
+        return len(value) <= 1
+    return kind == "other" or (len(value) < 3 and all(is_trivial(part) for part in value))
+
+
+def atoms(key: Key) -> Iterator[Key]:
+    """The single values of a literal."""
+    if key[0] in ("group", "mapping"):
+        for part in key[1]:
+            yield from atoms(part)
+    else:
+        yield key
+
+
+class TestValues:
+    """The literals of the tests: in their sources, in the examples of docstrings, in data beside them."""
+
+    def __init__(self, tests: list[bytes], data: list[bytes], sources: Iterable[bytes]) -> None:
+        self._keys: set[Key] = set()
+        for source in tests:
+            self._take(parsed(source))
+        for source in sources:
+            for example in examples_in(parsed(source)):
+                for text in example:
+                    self._take(parsed(text.encode()))
+        for file in data:
+            self._take_data(file)
+        self._keys |= {("number", number) for key in self._keys if (number := number_in(key)) is not None}
+        self._keys |= {("text", str(key[1])) for key in self._keys if key[0] == "number"}
+        self._numbers = sorted(
+            key[1] for key in self._keys if key[0] == "number" and isinstance(key[1], int | float) and key[1] == key[1]
+        )
+
+    def _take(self, tree: ast.AST | None) -> None:
+        for node in ast.walk(tree) if tree is not None else ():
+            key = key_of(node)
+            if key is not None:
+                self._keys.add(key)
+
+    def _take_data(self, data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        for part in (text, *text.splitlines()):  # JSON, or a JSON text in each line, or words
+            try:
+                self._take(parsed(repr(json.loads(part)).encode()))
+            except (ValueError, RecursionError):
+                for word in re.findall(r"[^\s,;\"']{2,200}", part) if part is not text else ():
+                    self._keys.add(("text", word))
+            else:
+                if part is text:
+                    return
+
+    def hold(self, key: Key) -> bool:
+        """Whether a literal that says something is one of the tests'."""
+        if key[0] == "range":
+            return any(key[1] <= number <= key[2] and not is_trivial(("number", number)) for number in self._numbers)
+        return not is_trivial(key) and (key in self._keys or converted(key) in self._keys)
+
+
+# The two sides of a patch
+
+
+class Scope(NamedTuple):
+    """A function with all that stands in it, or the rest of a module."""
+
+    nodes: list[ast.AST]
+    function: ast.FunctionDef | ast.AsyncFunctionDef | None
+
+    @property
+    def line(self) -> int:
+        return self.function.lineno if self.function is not None else 1
+
+
+class Side:
+    """One side of a patch: its tree, and its scopes by name. What is nested in a function is part of it."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.nodes = list(ast.walk(tree))
+        self.scopes: dict[str, Scope] = {"": Scope([], None)}
+        waiting: list[tuple[ast.AST, str, bool]] = [(tree, "", False)]
+        while waiting:
+            node, name, inside = waiting.pop()
+            if not inside and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                name, inside = f"{name}{node.name}", True
+                self.scopes.setdefault(name, Scope([], node))
+            elif not inside and isinstance(node, ast.ClassDef):
+                name = f"{name}{node.name}."
+            self.scopes[name if inside else ""].nodes.append(node)
+            waiting += ((child, name, inside) for child in reversed(list(ast.iter_child_nodes(node))))
+        self.docstrings = {id(node.value) for node in self.nodes if isinstance(node, ast.Expr)}
+        self.imports = dict(imports_of(self.nodes))
+
+
+class Patch(NamedTuple):
+    before: Side
+    after: Side
+    is_test: bool
+
+    def pairs(self) -> Iterator[tuple[Scope, Scope]]:
+        """Each scope after the patch, and what it was; a new function was what was moved out of the others."""
+        for name, scope in self.after.scopes.items():
+            yield self.before.scopes.get(name) or self._moved(), scope
+
+    def _moved(self) -> Scope:
+        """What stands no longer where it was: a new function may hold it."""
+        stayed = [scope for name, scope in self.after.scopes.items() if name in self.before.scopes]
+        kept = Counter(ast.dump(node) for scope in stayed for node in telling(scope.nodes))
+        gone = Counter(map(ast.dump, telling(self.before.nodes))) - kept
+        return Scope([node for node in telling(self.before.nodes) if ast.dump(node) in gone], None)
+
+    def added(self, of: Callable[[Side], Iterable[tuple[int, str]]]) -> Iterator[int]:
+        """Lines of what there is more often than before: `of` tells lines and what stands there."""
+        left = Counter(what for _, what in of(self.before))
+        for line, what in of(self.after):
+            left[what] -= 1
+            if left[what] < 0:
+                yield line
+
+
+def telling(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes that comparisons and answers are made of."""
+    return (node for node in nodes if isinstance(node, ast.Constant | ast.Compare | ast.Return))
+
+
+def imports_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Each name that is imported, and what it stands for."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((a.asname or a.name.partition(".")[0], a.name if a.asname else a.name.partition(".")[0])
+                        for a in node.names)  # fmt: skip
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((a.asname or a.name, f"{node.module or ''}.{a.name}") for a in node.names)
+
+
+def dotted(node: ast.AST, side: Side) -> str:
+    """The name that an expression reads, as the imports have it: `os.path.join`; empty for other expressions."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ".".join(["", *reversed(parts)])
+    return ".".join([side.imports.get(node.id, node.id), *reversed(parts)])
+
+
+# Values of the tests in the code
+
+
+class Site(NamedTuple):
+    """One comparison with literals."""
+
+    line: int
+    subject: str
+    literals: tuple[Key, ...]
+    whole: str
+
+
+EQUAL = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+COMPARING_CALLS = {"startswith", "endswith", "__eq__", "fullmatch", "match", "search", "isclose", "eq", "contains"}
+
+
+def sites(scope: Scope) -> Iterator[Site]:
+    """Where something is compared with literals for being equal, or nearly so."""
+    for node in scope.nodes:
+        match node:
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                yield from compared(node, [left, *others], ops)
+            case ast.Match(subject=subject, cases=cases):
+                for case in cases:
+                    keys = [key_of(part.value) for part in ast.walk(case.pattern) if isinstance(part, ast.MatchValue)]
+                    yield site(case.pattern, subject, [key for key in keys if key is not None])
+            case ast.Call(func=ast.Attribute(attr=name, value=owner), args=terms) if name in COMPARING_CALLS:
+                yield site(node, owner, [key for term in terms for key in literals_in(term)])
+            case ast.Call(func=ast.Name(id=name) as owner, args=terms) if name in COMPARING_CALLS:
+                yield site(node, owner, [key for term in terms for key in literals_in(term)])
+
+
+def compared(node: ast.Compare, terms: list[ast.expr], ops: list[ast.cmpop]) -> Iterator[Site]:
+    subject = next((term for term in terms if key_of(term) is None), None)
+    if subject is None or is_structure(subject):
+        return
+    keys: list[Key] = []
+    if isinstance(ops[0], EQUAL):
+        keys = [key for term in terms for key in literals_in(term)]
+    elif isinstance(subject, ast.Call) and isinstance(subject.func, ast.Name) and subject.func.id == "abs":
+        keys = [key for term in subject.args for key in literals_in(term)]
+    elif len(terms) == 3:
+        low, high = key_of(terms[0]), key_of(terms[2])
+        keys = [("range", low[1], high[1])] if low is not None and high is not None and is_narrow(low, high) else []
+    yield site(node, subject, keys)
+
+
+def is_structure(subject: ast.expr) -> bool:
+    """A length, a remainder: numbers that a program compares with by its nature."""
+    if isinstance(subject, ast.BinOp):
+        return isinstance(subject.op, ast.Mod | ast.FloorDiv | ast.BitAnd)
+    return isinstance(subject, ast.Call) and isinstance(subject.func, ast.Name) and subject.func.id in ("len", "type")
+
+
+def is_narrow(low: Key, high: Key) -> bool:
+    if low[0] != "number" or high[0] != "number" or (is_trivial(low) and is_trivial(high)):
+        return False
+    return not isinstance(low[1], complex) and not isinstance(high[1], complex) and 0 <= high[1] - low[1] <= 2
+
+
+def site(node: Any, subject: ast.AST, literals: list[Key]) -> Site:
+    return Site(node.lineno, ast.dump(subject), tuple(literals), ast.dump(node))
+
+
+def literals_in(term: ast.AST) -> Iterator[Key]:
+    """The literals that a term of a comparison is, or is made of."""
+    key = key_of(term)
+    if key is not None:
+        yield from (key, *atoms(key)) if key[0] in ("group", "mapping") else (key,)
+    elif isinstance(term, ast.Tuple | ast.List | ast.Set):
+        for part in term.elts:
+            yield from literals_in(part)
+    elif isinstance(term, ast.BinOp) and isinstance(term.op, ast.Sub | ast.BitXor):
+        yield from literals_in(term.left)
+        yield from literals_in(term.right)
+
+
+def special_cases(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for before, after in patch.pairs() if not patch.is_test else ():
+        old = list(sites(before))
+        same, had = {entry.whole for entry in old}, literal_keys(before)
+        for entry in sites(after):
+            new = [key for key in entry.literals if key not in had and known.hold(key)]
+            if entry.whole not in same and any(not is_enumerated(key, entry.subject, old) for key in new):
+                yield entry.line, "special-case"
+
+
+def is_enumerated(key: Key, subject: str, before: list[Site]) -> bool:
+    """Whether values of this kind were told apart there before: one text, or three numbers."""
+    kinds = [known[0] for entry in before if entry.subject == subject for known in set(entry.literals)]
+    return kinds.count("text") >= 1 if key[0] == "text" else kinds.count("number") >= 3
+
+
+def literal_keys(scope: Scope) -> set[Key]:
+    return {key for node in scope.nodes if isinstance(node, ast.expr) and (key := key_of(node)) is not None}
+
+
+def results(scope: Scope) -> Iterator[tuple[int, Key]]:
+    """The literals that a function may answer with."""
+    answered = {
+        node.value.id for node in scope.nodes if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
+    }
+    for node in scope.nodes:
+        match node:
+            case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value) | ast.Lambda(body=value):
+                yield from constants(value)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in answered:
+                yield from constants(value)
+
+
+def constants(value: ast.expr) -> Iterator[tuple[int, Key]]:
+    """The literals among the values that an expression may have, or that its answer is put together from."""
+    waiting = [(value, True)]
+    while waiting:
+        value, alone = waiting.pop()
+        key = key_of(value)
+        if key is not None:
+            if alone or key[0] != "number":
+                yield value.lineno, key
+        elif not any(isinstance(part, ast.Name) and part.id not in BUILTINS for part in ast.walk(value)):
+            keys = (key_of(part) for part in ast.walk(value))
+            yield from ((value.lineno, key) for key in keys if key is not None)
+        else:
+            waiting += parts_of(value, alone)
+
+
+def parts_of(value: ast.expr, alone: bool) -> list[tuple[ast.expr, bool]]:
+    """The parts of an answer, and whether a number among them is one by itself and not a factor or a summand."""
+    match value:
+        case ast.IfExp(body=body, orelse=other):
+            return [(body, alone), (other, alone)]
+        case ast.BoolOp(values=values):
+            return [(part, alone) for part in values]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.Dict(values=parts):
+            return [(part, True) for part in parts]
+        case ast.Starred(value=inner) | ast.NamedExpr(value=inner):
+            return [(inner, alone)]
+        case ast.BinOp(left=left, right=right):
+            return [(left, False), (right, False)]
+        case ast.Call(func=ast.Attribute(attr="replace" | "sub" | "get"), args=[_, *others]):
+            return [(part, True) for part in others]
+    return []
+
+
+BUILTINS = set(dir(builtins))
+
+
+def hard_coded(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for before, after in patch.pairs() if not patch.is_test else ():
+        had = literal_keys(before)
+        kinds = {key[0] for _, key in results(before) if not is_trivial(key)}
+        blind = before.function is not None and is_blind(after)
+        if blind and not is_blind(before):
+            yield after.line, "ignores-arguments"
+        for line, key in results(after):
+            if key not in had and known.hold(key) and (blind or key[0] not in kinds):
+                yield line, "hard-coded"
+
+
+def is_blind(scope: Scope) -> bool:
+    """Whether a function answers, but reads none of its arguments."""
+    if scope.function is None or not any(isinstance(node, ast.Return) and node.value for node in scope.nodes):
+        return False
+    arguments = scope.function.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+    read = {node.id for node in scope.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return bool(names - {"self", "cls"}) and names.isdisjoint(read)
+
+
+def tables(patch: Patch, known: TestValues) -> Iterator[Place]:
+    """Literals that pair what the tests give with what they expect."""
+    for before, after in patch.pairs() if not patch.is_test else ():
+        old = [node for node in before.nodes if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set)]
+        same, large = {ast.dump(node) for node in old}, any(len(rows(node)) > 1 for node in old)
+        for node in after.nodes:
+            if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set) and ast.dump(node) not in same and not large:
+                listed = rows(node)
+                if 2 * sum(is_case(row, known) for row in listed) >= max(len(listed), 1):
+                    yield node.lineno, "table-of-cases"
+
+
+def rows(node: ast.Dict | ast.List | ast.Tuple | ast.Set) -> list[list[Key]]:
+    """The rows of a table: pairs of key and value, or the tuples of a list."""
+    if isinstance(node, ast.Dict):
+        pairs: list[list[ast.expr | None]] = [[key, value] for key, value in zip(node.keys, node.values, strict=True)]
+    else:
+        pairs = [[*part.elts] for part in node.elts if isinstance(part, ast.Tuple | ast.List) and len(part.elts) > 1]
+    return [[key for part in pair if (key := key_of(part)) is not None] for pair in pairs]
+
+
+def is_case(row: list[Key], known: TestValues) -> bool:
+    """Whether a row has two values at least, and all of them that say something are the tests'."""
+    telling = [key for part in row for key in atoms(part) if not is_trivial(key)]
+    return len(row) > 1 and bool(telling) and all(known.hold(key) for key in telling)
+
+
+# Errors and assertions
+
+
+BROAD = {"Exception", "BaseException", "AssertionError", ""}
+
+
+def swallowed(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for line in patch.added(handlers):
+        yield line, "swallowed-exception"
+
+
+def handlers(side: Side) -> Iterator[tuple[int, str]]:
+    """Handlers after which nobody knows of an error."""
+    for name, scope in side.scopes.items():
+        for node in scope.nodes:
+            match node:
+                case ast.ExceptHandler(type=kind, body=body):
+                    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+                    broad = any(dotted(k, side) in BROAD if k is not None else True for k in kinds)
+                    silent = all(isinstance(s, ast.Pass) or is_ellipsis(s) for s in body)
+                    if (broad or silent) and not any(isinstance(part, ast.Raise) for part in ast.walk(node)):
+                        yield node.lineno, f"{name} except"
+                case ast.Call(func=function, args=kinds) if dotted(function, side).endswith("suppress"):
+                    if any(dotted(kind, side) in BROAD for kind in kinds):
+                        yield node.lineno, f"{name} suppress"
+                case ast.Try(finalbody=[*_, ast.Return() | ast.Break() | ast.Continue() as last]):
+                    yield last.lineno, f"{name} finally"
+
+
+def is_ellipsis(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
+
+
+def assertions(patch: Patch, known: TestValues) -> Iterator[Place]:
+    """Assertions that are there no more: gone, or another in their place."""
+    kept = Counter(text for scope in patch.after.scopes.values() for _, text in asserts(scope))
+    had = Counter(text for scope in patch.before.scopes.values() for _, text in asserts(scope))
+    for name, before in patch.before.scopes.items():
+        after = patch.after.scopes.get(name)
+        lost = [text for _, text in asserts(before) if kept[text] < had[text]]
+        new = [line for line, text in asserts(after) if kept[text] > had[text]] if after is not None else []
+        yield from ((line, "assertion-changed") for line in new[: len(lost)])
+        if len(lost) > len(new):
+            yield after.line if after is not None else 1, "assertion-removed"
+
+
+def asserts(scope: Scope) -> Iterator[tuple[int, str]]:
+    for node in scope.nodes:
+        match node:
+            case ast.Assert(test=test):
+                yield node.lineno, ast.dump(test)
+            case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert") or name in ("raises", "warns"):
+                yield node.lineno, ast.dump(node)
+
+
+def examples_in(tree: ast.Module | None) -> Iterator[tuple[str, str]]:
+    """The examples of docstrings: what is run, and what is expected."""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and ">>> " in node.value:
+            try:
+                yield from ((e.source, e.want) for e in DocTestParser().get_examples(node.value))
+            except ValueError:
+                continue
+
+
+def doctests(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for name, before in patch.before.scopes.items():
+        after = patch.after.scopes.get(name)
+        line = after.line if after is not None else 1
+        old = {example for node in before.nodes if isinstance(node, ast.Expr) for example in examples_of(node)}
+        new = {example for node in after.nodes if isinstance(node, ast.Expr) for example in examples_of(node)} \
+            if after is not None else set()  # fmt: skip
+        if old - new:
+            yield line, "doctest-changed"
+
+
+def examples_of(node: ast.Expr) -> Iterator[tuple[str, str]]:
+    return examples_in(ast.Module([node], []))
+
+
+# Tests that check less
+
+
+SKIPS = {"skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "importorskip", "skipTest", "SkipTest"}
+SKIP_OWNERS = ("pytest.", "unittest.", "self.", "cls.")
+LEFT_OUT = {"__test__", "collect_ignore", "collect_ignore_glob", "pytestmark"}
+MOCKS = {"patch", "setattr", "setitem", "delattr", "Mock", "MagicMock", "AsyncMock", "create_autospec", "patch.object"}
+
+
+def skips(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for line in patch.added(skip_marks):
+        yield line, "skipped-test"
+    if patch.is_test:
+        after = set(patch.after.scopes)
+        for name in patch.before.scopes:
+            if name.rpartition(".")[2].startswith("test") and name not in after:
+                yield 1, "test-removed"
+        for line in patch.added(test_returns):
+            yield line, "skipped-test"
+
+
+def skip_marks(side: Side) -> Iterator[tuple[int, str]]:
+    for node in side.nodes:
+        if isinstance(node, ast.Attribute | ast.Name):
+            name = dotted(node, side)
+            leaf = name.rpartition(".")[2]
+            skipped = name.startswith(SKIP_OWNERS) and leaf in SKIPS
+            if skipped or (isinstance(node.ctx, ast.Store) and leaf in LEFT_OUT):
+                yield node.lineno, name
+
+
+def test_returns(side: Side) -> Iterator[tuple[int, str]]:
+    for name, scope in side.scopes.items():
+        if name.rpartition(".")[2].startswith("test"):
+            yield from ((node.lineno, name) for node in scope.nodes if isinstance(node, ast.Return))
+
+
+def mocks(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for line in patch.added(mock_calls):
+        yield line, "mock"
+
+
+def mock_calls(side: Side) -> Iterator[tuple[int, str]]:
+    """What stands in for the real thing: mocks, patches, other values for names of modules that are imported."""
+    for node in side.nodes:
+        match node:
+            case ast.Call(func=function):
+                name = dotted(function, side)
+                owner, _, leaf = name.rpartition(".")
+                if owner.startswith(("unittest.mock", "mock", "mocker", "monkeypatch")) and (
+                    leaf in MOCKS or owner.endswith("patch")
+                ):
+                    yield node.lineno, name
+            case ast.Attribute(value=ast.Name(id=owner), attr=leaf, ctx=ast.Store() | ast.Del()) if (
+                owner in side.imports
+            ):
+                yield node.lineno, f"{owner}.{leaf}"
+
+
+def sleeps(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for line in patch.added(sleep_calls):
+        yield line, "sleep"
+
+
+def sleep_calls(side: Side) -> Iterator[tuple[int, str]]:
+    for node in side.nodes:
+        if isinstance(node, ast.Call) and dotted(node.func, side).rpartition(".")[2] == "sleep":
+            yield node.lineno, "sleep"
+
+
+# What a program should not ask
+
+
+MODULES = {
+    **dict.fromkeys(("pytest", "_pytest", "unittest", "doctest", "hypothesis", "nose"), "test-framework"),
+    **dict.fromkeys(("builtins", "importlib", "ctypes"), "loads-code"),
+    **dict.fromkeys(("inspect", "gc"), "looks-at-caller"),
+    "atexit": "ends-program",
+}
+NAMES = {
+    **dict.fromkeys(("__import__", "exec", "eval"), "loads-code"),
+    **dict.fromkeys(("sys.exit", "os._exit", "os.abort", "SystemExit", "exit", "quit"), "ends-program"),
+    **dict.fromkeys(
+        ("sys.modules", "sys.argv", "sys.settrace", "sys.setprofile", "sys._getframe", "globals"), "looks-at-caller"
+    ),
+}
+JUDGING_METHODS = {"__eq__", "__ne__", "__bool__", "__instancecheck__"}
+NAMES_TESTS = re.compile(r"\btests?/|\btest_\w|\bPYTEST_|\bpytest\b|\bunittest\b")
+
+
+def questions(patch: Patch, known: TestValues) -> Iterator[Place]:
+    if patch.is_test:
+        return
+    for rule in sorted({*MODULES.values(), *NAMES.values(), "names-tests", "defines-equality"}):
+        for line in patch.added(lambda side, rule=rule: asked(side, rule)):  # type: ignore[misc]
+            yield line, rule
+
+
+def asked(side: Side, rule: str) -> Iterator[tuple[int, str]]:
+    """Lines where a program asks what only one that knows of its tests would ask."""
+    for node in side.nodes:
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, a.name) for a in names if MODULES.get(a.name.partition(".")[0]) == rule)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield from ((node.lineno, module) for _ in [0] if MODULES.get(module.partition(".")[0]) == rule)
+                yield from ((node.lineno, a.name) for a in node.names if NAMES.get(f"{module}.{a.name}") == rule)
+            case ast.Name() | ast.Attribute() if NAMES.get(dotted(node, side)) == rule:
+                yield node.lineno, dotted(node, side)
+            case ast.FunctionDef(name=name) if rule == "defines-equality" and name in JUDGING_METHODS:
+                yield node.lineno, name
+            case ast.Constant(value=str(text)) if rule == "names-tests" and id(node) not in side.docstrings:
+                if NAMES_TESTS.search(text[:10_000]):
+                    yield node.lineno, text[:10_000]
+
+
+RULES: tuple[Callable[[Patch, TestValues], Iterator[Place]], ...] = (
+    special_cases, hard_coded, tables, swallowed, assertions, doctests, skips, mocks, sleeps, questions,
+)  # fmt: skip

@@ -1,0 +1,139 @@
+"""What a verification said, and whether one is better or worse than another. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a verification said. `failing` names tests, and `passed` counts them, None where it is not said."""
+
+    ok: bool
+    log: str
+    failing: frozenset[str] = frozenset()
+    passed: int | None = None
+    ended: str = "exit"
+    """`exit`, or the outcome that ended it: `timeout`, `memory`, `crashed` …; `missing`: there is no such command."""
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    """Tests by name: `passed`, `failed`, `skipped`, `xfailed`. Empty where no witness told of them."""
+    exit_at: str = ""
+    """The file that ended the program by SystemExit, if one did."""
+    parts: tuple[Verification, ...] = ()
+    """The verdicts of several commands, in their order; empty where there is one command."""
+
+    def worse_than(self, before: Verification, *, may_lose_failing: bool = False) -> str:
+        """Why this is worse than `before`; empty where it is not. `may_lose_failing`: tests that failed need not run
+        any more.
+        """
+        if self.parts and len(self.parts) == len(before.parts):
+            judged = zip(self.parts, before.parts, strict=True)
+            reasons = (now.worse_than(then, may_lose_failing=may_lose_failing) for now, then in judged)
+            return next(filter(None, reasons), "")
+        if before.ok and not self.ok:
+            return "the verification passed before and fails now"
+        if before.ended == "exit" and self.ended != "exit":
+            return f"the verification does not come to its end any more ({self.ended})"
+        if before.outcomes and not self.outcomes:
+            return "the verification does not say any more which tests ran"
+        if new := sorted(self._newly_failing(before)):
+            return f"tests fail that did not before: {', '.join(new[:10])}"
+        if self.ended != "exit":
+            return ""  # neither came to its end: how far they came says nothing
+        if lost := sorted(self._lost(before, may_lose_failing)):
+            return f"tests that ran before do not run to their end any more: {', '.join(lost[:10])}"
+        if before.passed is not None and self.passed is None:
+            return "the verification does not say any more how many tests pass"
+        if before.passed is not None and self.passed is not None and self.passed < before.passed:
+            return f"{self.passed} tests pass, {before.passed} did before"
+        return ""
+
+    def _newly_failing(self, before: Verification) -> set[str]:
+        if before.outcomes:
+            good = _Tests(test for test, outcome in before.outcomes.items() if outcome != "failed")
+            return {test for test in self.failing if test not in before.failing and good.hold(test)}
+        if before.passed is None and not before.failing:
+            return set()
+        return {test for test in self.failing if before.failing.isdisjoint(_wholes(test))}
+
+    def _lost(self, before: Verification, may_lose_failing: bool) -> set[str]:
+        """Tests that passed or failed before, and now are skipped, expected to fail, or gone."""
+        ran = {test for test, outcome in self.outcomes.items() if outcome in _RAN}
+        there = _Tests(ran)
+        return {
+            test
+            for test, outcome in before.outcomes.items()
+            if outcome in _RAN[:1 if may_lose_failing else 2] and test not in ran
+            # A case of a parametrized test may have another name now, a file that could not be imported has tests.
+            and (test in self.outcomes or not (there.hold(test) or there.hold(test.partition("[")[0])))
+        }  # fmt: skip
+
+    def better_than(self, before: Verification) -> bool:
+        """Whether it has less to mend; of several commands, of one of them at least."""
+        if self.parts and len(self.parts) == len(before.parts):
+            return any(now.better_than(then) for now, then in zip(self.parts, before.parts, strict=True))
+        if self.ok != before.ok:
+            return self.ok
+        return len(self.failing) < len(before.failing) or (self.passed or 0) > (before.passed or 0)
+
+    def summary(self) -> str:
+        if self.ended != "exit":
+            return f"ended by {self.ended}"
+        passed = f", {self.passed} passed" if self.passed is not None else ""
+        return ("passes" if self.ok else f"fails, {len(self.failing) or 'unknown'} failing") + passed
+
+
+_RAN = ("passed", "failed")
+
+
+class _Tests:
+    """Names of tests, and of what they are part of: function, class, module, file. Sorted, as a name may have many
+    parts.
+    """
+
+    def __init__(self, tests: Iterable[str]) -> None:
+        self._exact = frozenset(tests)
+        self._names = sorted(self._exact)
+
+    def hold(self, whole: str) -> bool:
+        """Whether `whole` is one of the tests, or what one of them is part of."""
+        return whole in self._exact or any(self._begins(start) for start in (f"{whole}[", f"{whole}::", f"{whole}."))
+
+    def _begins(self, start: str) -> bool:
+        place = bisect_left(self._names, start)
+        return place < len(self._names) and self._names[place].startswith(start)
+
+
+def _wholes(test: str) -> Iterator[str]:
+    """A test, and what it is part of. The names of a log are cut at 500 characters."""
+    yield test
+    name = test.partition("[")[0]
+    separator = "::" if "::" in name else "."
+    while name and separator in name:
+        yield name
+        name = name.rpartition(separator)[0]
+    yield name
+
+
+def together(parts: Sequence[Verification], commands: Sequence[str]) -> Verification:
+    """One verdict of the verdicts of several commands. Tests are named by the number of their command, from 1."""
+    if len(parts) == 1:
+        return parts[0]
+    named = [
+        (f"{number}: {test}", outcome)
+        for number, part in enumerate(parts, 1)
+        for test, outcome in part.outcomes.items()
+    ]
+    counted = [part.passed for part in parts if part.passed is not None]
+    return Verification(
+        ok=all(part.ok for part in parts),
+        log="\n\n".join(f"$ {command}\n{part.log}" for command, part in zip(commands, parts, strict=True)),
+        failing=frozenset(f"{number}: {test}" for number, part in enumerate(parts, 1) for test in part.failing),
+        passed=sum(counted) if counted else None,
+        ended=next((part.ended for part in parts if part.ended != "exit"), "exit"),
+        outcomes=dict(named),
+        exit_at=next((part.exit_at for part in parts if part.exit_at), ""),
+        parts=tuple(parts),
+    )
