@@ -1,0 +1,124 @@
+"""What the page shows: nodes in the order in which they happened, each with the state that it began from.
+
+The texts are a stranger's. They go into the page as JSON, and its script shows them as text; `displays` alone are HTML,
+made harmless by `safeexec.mimebundle`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from safeexec.outcomes import ErrorInfo
+
+TEXT_CHARACTERS = 20_000
+"""Of one text of a node; of what is longer head and tail are shown."""
+TITLE_CHARACTERS = 160
+
+Kind = Literal["start", "step", "query", "change", "checkpoint", "rollback", "branch", "command", "words", "end"]
+"""What happened: a session began, a step or an SQL query ran, the host changed something, gave a state a name, went
+back to one, made branches, ran a program; a person or a model said something; a session or the run ended.
+"""
+
+
+class ToolUse(Struct, frozen=True, omit_defaults=True):
+    """One call of a host tool."""
+
+    tool: str
+    outcome: str
+    arguments: str = ""
+    answer: str = ""
+    ms: float = 0.0
+
+
+class Node(Struct, kw_only=True, omit_defaults=True):
+    """One row of the page, and its details."""
+
+    kind: Kind
+    title: str
+    parent: int = -1
+    """The node whose state this one began from, or -1."""
+    session: int = 1
+    step: int = 0
+    outcome: str = ""
+    at: float = 0.0
+    """Seconds since the beginning."""
+    ms: float = 0.0
+    score: float | None = None
+    visits: int = 0
+    undone: bool = False
+    """Whether the session went back behind it."""
+    labels: list[str] = []
+    """Names of checkpoints, and of what else is to be found."""
+    source: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    value: str = ""
+    text: str = ""
+    """Words: of a model, of a person, of the host."""
+    displays: list[str] = []
+    error: ErrorInfo | None = None
+    refusals: list[ErrorInfo] = []
+    created: list[str] = []
+    changed: list[str] = []
+    deleted: list[str] = []
+    described: dict[str, str] = {}
+    files: list[str] = []
+    calls: list[ToolUse] = []
+    notes: list[str] = []
+    cpu_ms: float = 0.0
+    peak_mb: float = 0.0
+    state: str = ""
+
+
+class RunPage(Struct, kw_only=True):
+    """A run as the page shows it."""
+
+    title: str
+    facts: list[tuple[str, str]]
+    nodes: list[Node]
+    chains: list[tuple[int, int, int, int]] = []
+    """See `chains_of`."""
+
+
+def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """The lines of the tree: lane, the row that a line comes from (its own first one where it has no parent), its first
+    and its last row.
+
+    A node's last child goes on in its line, each other child begins one. No two lines of a lane touch.
+    """
+    chain_of: list[int] = []
+    spans: list[list[int]] = []
+    last_child = dict(zip(parents, range(len(parents)), strict=True))
+    for row, parent in enumerate(parents):
+        if parent >= 0 and last_child[parent] == row:
+            chain = chain_of[parent]
+            spans[chain][2] = row
+        else:
+            chain = len(spans)
+            spans.append([parent if parent >= 0 else row, row, row])
+        chain_of.append(chain)
+    lanes = [0] * len(spans)
+    free: list[int] = []
+    taken: list[tuple[int, int]] = []
+    used = 0
+    for chain in sorted(range(len(spans)), key=lambda index: (spans[index][0], spans[index][1])):
+        start, _, end = spans[chain]
+        while taken and taken[0][0] < start:
+            heapq.heappush(free, heapq.heappop(taken)[1])
+        if free:
+            lanes[chain] = heapq.heappop(free)
+        else:
+            lanes[chain], used = used, used + 1
+        heapq.heappush(taken, (end, lanes[chain]))
+    return [(lanes[chain], start, first, end) for chain, (start, first, end) in enumerate(spans)]
+
+
+def title_of(source: str) -> str:
+    """The first line of a source that is no comment, in short."""
+    lines = [line.strip() for line in source.split("\n")]
+    line = next((line for line in lines if line and not line.startswith("#")), next(filter(None, lines), ""))
+    return line[:TITLE_CHARACTERS]

@@ -1,0 +1,47 @@
+"""The page of a file: a recording of a session, the transcript of an agent, or the tree of a search."""
+
+from __future__ import annotations
+
+import os
+
+from safeexec.errors import RecordingError
+from safeexec.page.nodes import RunPage
+from safeexec.page.of_recording import of_recording
+from safeexec.page.of_search import of_search
+from safeexec.page.of_transcript import of_transcript
+from safeexec.recordings.format import Task
+from safeexec.recordings.reader import MAX_TRANSCRIPT, Recording, entries_of, whole_transcript
+from safeexec.untrusted.below import read_named
+from safeexec.untrusted.json_text import loads
+
+
+def page_of(path: str | os.PathLike[str]) -> RunPage:
+    """The page of what was written down in `path`.
+
+    A search is JSON: what `to_dict()` of its tree said. Raises `RecordingError` for a file that is nothing of these,
+    OSError for what cannot be read.
+    """
+    try:
+        recording = Recording(path)
+    except RecordingError as no_recording:
+        data = read_named(path, max_bytes=MAX_TRANSCRIPT)
+        return _of_search(data) or _of_transcript(path, data, no_recording)
+    return of_recording(recording)
+
+
+def _of_search(data: bytes) -> RunPage | None:
+    try:
+        tree = loads(data.decode("utf-8"))
+        return of_search(tree) if isinstance(tree, dict) and "nodes" in tree else None
+    except ValueError:
+        return None
+
+
+def _of_transcript(path: str | os.PathLike[str], data: bytes, no_recording: RecordingError) -> RunPage:
+    try:
+        first = next(entries_of(data, path), None)
+    except RecordingError:
+        first = None
+    if not isinstance(first, Task):
+        raise no_recording
+    return of_transcript(whole_transcript(data, path))

@@ -1,0 +1,56 @@
+"""The nodes of an agent's transcript: what was said and run, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from safeexec.page.nodes import Kind, Node, RunPage, chains_of, title_of
+from safeexec.page.of_recording import cut
+from safeexec.recordings.format import Task, Transcribed, TranscriptEntry, Tried
+from safeexec.text import one_line
+
+_TITLES = {
+    "task": "the task",
+    "unanswered": "a call that was not run",
+    "notice": "the loop says",
+    "end": "the run ends",
+}
+
+
+def of_transcript(entries: Iterable[Transcribed]) -> RunPage:
+    """The page of a transcript."""
+    nodes: list[Node] = []
+    facts: list[tuple[str, str]] = []
+    steps = 0
+    for entry in entries:
+        if isinstance(entry, Task):
+            facts = [(name, text) for name in ("model", "policy") if (text := _text(entry, name))]
+        steps += isinstance(entry, Tried)
+        nodes.append(_node(entry, steps, len(nodes) - 1))
+    task = next((node.text for node in nodes if node.text), "A transcript")
+    chains = chains_of([node.parent for node in nodes])
+    return RunPage(title=one_line(task, 160), facts=facts, nodes=nodes, chains=chains)
+
+
+def _node(entry: Transcribed, step: int, parent: int) -> Node:
+    if isinstance(entry, Tried):
+        return Node(
+            kind="step",
+            title=one_line(title_of(entry.source), 160),
+            parent=parent,
+            step=step,
+            outcome=entry.outcome,
+            source=cut(entry.source),
+            text=cut(entry.observation),
+            state=entry.state or "",
+        )
+    kind = str(entry.__struct_config__.tag)
+    shown: Kind = "end" if kind == "end" else "words"
+    words = next(filter(None, (_text(entry, name) for name in ("task", "text", "answer", "reason"))), "")
+    title = title_of(words) if kind == "reply" else f"{_TITLES.get(kind, kind)}: {title_of(words)}"
+    return Node(kind=shown, title=one_line(title, 160), parent=parent, step=step, text=cut(words))
+
+
+def _text(entry: TranscriptEntry, name: str) -> str:
+    value = getattr(entry, name, None)
+    return value if isinstance(value, str) else ""

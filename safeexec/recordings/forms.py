@@ -1,0 +1,216 @@
+"""From what a session holds to the records of `format`, and back: values, files, results. Pure.
+
+Everything is cut to what a line may hold, and what was redacted never gets here in full.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from msgspec import json as fast
+from msgspec import to_builtins
+
+from safeexec.errors import ProtocolError
+from safeexec.outcomes import is_text
+from safeexec.protocol.arguments import decode_call
+from safeexec.protocol.values import MAX_DEPTH, decode, encode
+from safeexec.recordings.format import Content, DisplayText, Ended, Record, TranscriptEntry, Value
+from safeexec.text import head_and_tail, short_repr
+
+if TYPE_CHECKING:
+    from safeexec.outcomes import Display, StepData
+
+VALUE_BYTES = 4 << 20
+"""Of one value that is written down; of a larger one its hash is."""
+CONTENT_BYTES = 8 << 20
+"""The same, of a file."""
+TEXT_CHARACTERS = 1 << 20
+"""Of one output, and of the text of one display."""
+SHORT = 500
+SECRET = 4
+"""Characters from which on a redacted text is looked for elsewhere: shorter ones stand in every line by chance."""
+SECRETS = 1000
+REDACTED = "[redacted]"
+
+
+class Redaction:
+    """What is kept out of a recording: the values of some variables and tools by name, and their texts wherever else
+    they turn up.
+    """
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self._secrets: dict[str, bytes] = {}
+
+    def learn(self, value: Any, depth: int = 4) -> None:
+        """The texts in a redacted value are not to be written anywhere from now on."""
+        if isinstance(value, bytes | bytearray):
+            value = value.decode("utf-8", "replace")
+        if isinstance(value, str):
+            if SECRET <= len(value) <= TEXT_CHARACTERS and len(self._secrets) < SECRETS:
+                self._secrets[value] = value.encode("utf-8", "surrogatepass")
+        elif depth and isinstance(value, list | tuple | set | frozenset):
+            for item in value:
+                self.learn(item, depth - 1)
+        elif depth and isinstance(value, dict):
+            for item in value.values():
+                self.learn(item, depth - 1)
+
+    def __bool__(self) -> bool:
+        """Whether there is a text to be kept out."""
+        return bool(self._secrets)
+
+    def shows(self, data: bytes) -> bool:
+        """Whether a secret stands in `data`."""
+        return any(secret in data for secret in self._secrets.values())
+
+    def line(self, text: str) -> str:
+        """A line of JSON without the secrets."""
+        for secret in self._secrets:
+            text = text.replace(json.dumps(secret)[1:-1], REDACTED)
+        return text
+
+
+NOTHING_REDACTED = Redaction(frozenset())
+
+
+def packed(data: bytes, text: str = "", hidden: Redaction = NOTHING_REDACTED) -> Value:
+    """A value that is encoded already."""
+    if hidden.shows(data):
+        return Value(text, left_out="redacted")
+    if len(data) > VALUE_BYTES:
+        return Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
+
+
+def hidden_value() -> Value:
+    """Stands for a value that is redacted by its name."""
+    return Value(REDACTED, left_out="redacted")
+
+
+def encoded(value: Any) -> bytes:
+    """A value as bytes; now, for its owner may change it later."""
+    return encode(value, max_bytes=2 * VALUE_BYTES, max_depth=MAX_DEPTH, arrays=True).data
+
+
+def content(data: bytes, hidden: Redaction = NOTHING_REDACTED) -> Content:
+    """The bytes of a file."""
+    if hidden.shows(data):
+        return Content(left_out="redacted", size=len(data))
+    if len(data) > CONTENT_BYTES:
+        return Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
+    return Content(base64.b64encode(data).decode("ascii"), size=len(data))
+
+
+def value_of(form: Value) -> Any:
+    """The value in a record. Raises ValueError when there is none, or none that can be read."""
+    return _read(form, lambda data: decode(data, max_depth=MAX_DEPTH, arrays=_arrays()))
+
+
+def arguments_of(form: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a recorded call. Raises ValueError."""
+
+    def read(data: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        args, kwargs, _ = decode_call(data, max_bytes=VALUE_BYTES, max_depth=MAX_DEPTH, arrays=_arrays())
+        return args, kwargs
+
+    return _read(form, read)  # type: ignore[no-any-return]
+
+
+def bytes_of(form: Value | Content) -> bytes:
+    """The bytes in a record. Raises ValueError."""
+    return _read(form, bytes)  # type: ignore[no-any-return]
+
+
+def _read(form: Value | Content, read: Callable[[bytes], Any]) -> Any:
+    if form.data is None:
+        raise ValueError(f"it was left out of the recording: it is {form.left_out or 'missing'}")
+    try:
+        return read(base64.b64decode(form.data, validate=True))
+    except (binascii.Error, ProtocolError) as error:
+        raise ValueError(f"it cannot be read: {error}") from None
+
+
+def _arrays() -> bool:
+    return "numpy" in sys.modules
+
+
+def short_text(data: bytes) -> str:
+    """A short repr of an encoded value."""
+    try:
+        return short_repr(decode(data, max_depth=MAX_DEPTH, arrays=_arrays()), SHORT)
+    except ProtocolError:
+        return ""
+
+
+def call_text(data: bytes) -> str:
+    """The arguments of a call as they would be written: ``'Rome', days=2``."""
+    try:
+        args, kwargs, _ = decode_call(data, max_bytes=len(data), max_depth=MAX_DEPTH, arrays=_arrays())
+    except ProtocolError:
+        return ""
+    shown = [short_repr(item, SHORT) for item in args]
+    return ", ".join([*shown, *(f"{name}={short_repr(item, SHORT)}" for name, item in kwargs.items())])[: 4 * SHORT]
+
+
+def ended(result: StepData, value: bytes, hidden: Redaction = NOTHING_REDACTED, **where: Any) -> Ended:
+    """A result as a record. `value`: its value, encoded."""
+    return Ended(
+        outcome=result.outcome,
+        value=packed(value, "", hidden) if result.value is not None else None,
+        text=_cut(result.text),
+        stdout=_cut(result.stdout),
+        stderr=_cut(result.stderr),
+        error=result.error,
+        changes=result.changes,
+        usage=result.usage,
+        state=result.state,
+        displays=[_display(one) for one in result.displays],
+        truncated=result.truncated,
+        tool_calls=list(result.tool_calls),
+        files=list(result.files),
+        refusals=list(result.refusals),
+        notes=list(result.notes),
+        remaining=list(result.remaining),
+        exit_status=result.exit_status,
+        **where,
+    )
+
+
+def _display(display: Display) -> DisplayText:
+    data, cut = {}, False
+    for mime, item in display.items():
+        if isinstance(item, bytes):
+            text = item.decode("utf-8", "replace") if is_text(mime) else base64.b64encode(item).decode("ascii")
+        else:
+            text = item
+        if len(text) > CONTENT_BYTES:
+            cut = True
+        else:
+            data[mime] = text
+    return DisplayText(data, display.truncated or cut, display.display_id, display.update)
+
+
+def _cut(text: str) -> str:
+    """A text within its bound; a cut says so."""
+    return text if len(text) <= TEXT_CHARACTERS else head_and_tail(text, TEXT_CHARACTERS)[0]
+
+
+def line_of(record: Record | TranscriptEntry, hidden: Redaction = NOTHING_REDACTED) -> bytes:
+    """A record as its line. ASCII, so that lone surrogates survive."""
+    if not hidden:
+        try:
+            # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.
+            line = fast.encode(record)
+            if line.isascii():
+                return line + b"\n"
+        except UnicodeEncodeError:
+            pass  # a lone surrogate
+    fields = to_builtins(record)
+    return hidden.line(json.dumps(fields, ensure_ascii=True, separators=(",", ":"))).encode("ascii") + b"\n"

@@ -1,0 +1,262 @@
+"""What a search does next, as a function of its tree. Pure: figures are handed in, and what is random comes from a
+seed.
+
+Nothing here depends on the order in which programs end: the choice is made when all that were chosen before are
+recorded, and they are recorded in the order in which they were proposed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from math import isnan, log, sqrt
+from random import Random
+from typing import Literal
+
+from safeexec.results import Result
+from safeexec.searching.tree import FAILED, MERGED, OPEN, UNSCORED, UNTRIED, SearchNode, SearchTree, rank
+
+Method = Literal["best-of-n", "beam", "tree"]
+METHODS = ("best-of-n", "beam", "tree")
+DEPTH = {"best-of-n": 1, "beam": 8, "tree": 8}
+WIDTH = {"best-of-n": None, "beam": 4, "tree": 8}
+PROPOSALS = 1000
+"""Programs that are taken from one call of a proposer at most: a generator may never end."""
+CURIOSITY = 0.7
+"""How much a tree search prefers what it has looked at less: half of sqrt(2), as the best score below counts and not
+the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a search may use: `steps` programs, `seconds`, `tokens` of models. None: no such limit. The search is over
+    where one is used up; with a zero before it begins.
+    """
+
+    steps: int | None = 100
+    seconds: float | None = None
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "seconds", "tokens"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:
+                raise ValueError(f"Budget({name}={value!r}): 0 or more, or None")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A program, and the tokens that a model took to write it: for proposers that count them."""
+
+    source: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TriedProgram:
+    """What came of a program. `result` is None where it could not be run. `key`: what its state is told by."""
+
+    result: Result | None
+    score: object = None
+    key: Hashable = None
+    problem: str = ""
+    spoiled: bool = False
+    """Whether the session is not in that state any more: the program that scores it has changed it."""
+
+
+class Plan:
+    """One search: its tree, its method, what is left of its budget."""
+
+    def __init__(
+        self,
+        tree: SearchTree,
+        *,
+        method: Method = "best-of-n",
+        width: int | None = None,
+        depth: int | None = None,
+        budget: Budget | None = None,
+        seed: int = 0,
+        goal: float | None = None,
+    ) -> None:
+        if method not in METHODS:
+            raise ValueError(f"method={method!r}: one of {', '.join(METHODS)}")
+        for name, value in (("width", width), ("depth", depth)):
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name}={value!r}: a whole number, at least 1")
+        if method == "best-of-n" and depth not in (None, 1):
+            raise ValueError("best-of-n tries programs in one state: depth is for beam and tree")
+        self.tree = tree
+        self.method = method
+        self.width = WIDTH[method] if width is None else width
+        self.depth = depth or DEPTH[method]
+        self.budget = Budget() if budget is None else budget
+        self.seed = seed
+        self.goal = goal
+        self._states: dict[Hashable, SearchNode] = {}
+
+    # What is left
+
+    def over(self) -> str | None:
+        """Why the search is over: `goal`, or what of the budget is used up. None while it goes on."""
+        best, spent, budget = self.tree.best, self.tree.spent, self.budget
+        if self.goal is not None and best is not None and best.score is not None and best.score >= self.goal:
+            return "goal"
+        for name in ("steps", "seconds", "tokens"):
+            most = getattr(budget, name)
+            # What tokens were spent on is tried.
+            if most is not None and getattr(spent, name) >= most and not (name == "tokens" and self._waiting()):
+                return name
+        return None
+
+    def _waiting(self) -> list[SearchNode]:
+        return [node for node in self.tree.nodes if node.status == UNTRIED]
+
+    def random(self, node: SearchNode) -> Random:
+        """The same numbers for the same node, whoever asks and when."""
+        return Random(f"{self.seed}:{node.id}")
+
+    # What to do
+
+    def untried(self) -> list[SearchNode]:
+        """The programs to run next, in order: no more than the budget has steps left."""
+        waiting, left = self._waiting(), self.budget.steps
+        return waiting if left is None else waiting[: max(0, left - self.tree.spent.steps)]
+
+    def select(self) -> list[SearchNode]:
+        """The states to go on from. Call it when nothing is untried. None of them: there is nothing left to try."""
+        if self.method == "best-of-n":
+            return [] if self.tree.root.expanded else [self.tree.root]
+        return self._beam() if self.method == "beam" else self._descent()
+
+    def _beam(self) -> list[SearchNode]:
+        """The best `width` states of the least depth at which not all of these have been gone on from."""
+        level = [self.tree.root]
+        for _ in range(self.depth):
+            if todo := [node for node in level if not node.expanded]:
+                return todo
+            level = sorted((child for node in level for child in node.children if child.status == OPEN), key=rank)
+            level = level[: self.width]
+        return []
+
+    def _descent(self) -> list[SearchNode]:
+        """From the root down, each time to the child that promises most: by the best score below it, as a rank among
+        all scores, and by how little was tried there.
+        """
+        leading = self._leading()
+        node = self.tree.root
+        if node not in leading:
+            return []
+        ranks = sorted({found.score for found in self.tree.nodes if found.status == OPEN and found.score is not None})
+        while node.expanded:
+            at = node
+            node = max(
+                (child for child in at.children if child in leading),
+                key=lambda child: (self._promise(child, at, ranks), self.random(child).random()),
+            )
+        return [node]
+
+    def _leading(self) -> set[SearchNode]:
+        """The nodes at or below which there is a state to go on from."""
+        leading: set[SearchNode] = set()
+        for leaf in self._open():
+            node: SearchNode | None = leaf
+            while node is not None and node not in leading:
+                leading.add(node)
+                node = node.parent
+        return leading
+
+    @staticmethod
+    def _promise(child: SearchNode, parent: SearchNode, ranks: list[float]) -> float:
+        assert child.reach is not None
+        value = bisect_left(ranks, child.reach) / max(1, len(ranks) - 1)
+        return value + CURIOSITY * sqrt(log(parent.visits + 1) / (child.visits + 1))
+
+    def _open(self) -> list[SearchNode]:
+        """The states that could be gone on from."""
+        nodes = (self.tree.root, *(node for node in self.tree.nodes if node.status == OPEN))
+        return [node for node in nodes if not node.expanded and node.depth < self.depth]
+
+    def worth(self) -> list[SearchNode]:
+        """The nodes whose states will be needed, as far as can be told: the best one first."""
+        best = self.tree.best
+        ahead = [node for node in self._open() if node.parent is not None]
+        ahead = [] if self.method == "best-of-n" else sorted(ahead, key=rank)
+        if self.method == "beam":
+            ahead = [node for level in _levels(ahead) for node in level[: self.width]]
+        return list(dict.fromkeys([*([] if best is None else [best]), *ahead]))
+
+    # What came of it
+
+    def room(self, node: SearchNode) -> int:
+        """How many new programs to take from a call of the proposer."""
+        most = PROPOSALS
+        if self.method != "beam" and self.width is not None:
+            most = min(most, self.width - len(node.children))
+        return max(0, min(most, self._steps_left()))
+
+    def _steps_left(self) -> int:
+        return PROPOSALS if self.budget.steps is None else self.budget.steps - self.tree.spent.steps
+
+    def proposed(self, node: SearchNode, sources: Iterable[str], problem: str = "") -> list[SearchNode]:
+        """Programs to try in the state of `node`; `problem`: why there are no more. The proposer is asked again where
+        the budget had no room for all, or where there are to be so many in one state, as long as it has new ones.
+        """
+        left = self._steps_left()
+        made = self.tree.add(node, sources)
+        sampled = self.method == "best-of-n" and self.width is not None
+        full = self.method != "beam" and self.width is not None and len(node.children) >= self.width
+        node.expanded = full or bool(problem) or not made or not (sampled or len(made) >= left)
+        node.problem = node.problem or problem
+        return made
+
+    def knows(self, key: Hashable) -> bool:
+        """Whether a node has reached that state already."""
+        return key is not None and key in self._states
+
+    def began(self, key: Hashable) -> None:
+        """What the state of the root is told by."""
+        if key is not None:
+            self._states.setdefault(key, self.tree.root)
+
+    def record(self, node: SearchNode, tried: TriedProgram) -> None:
+        """What came of a program. To be called in the order of the nodes."""
+        node.result, node.problem = tried.result, tried.problem
+        self.tree.spent.steps += 1
+        self._judge(node, tried)
+        above: SearchNode | None = node
+        while above is not None:
+            above.visits += 1
+            if node.score is not None and (above.reach is None or node.score > above.reach):
+                above.reach = node.score
+            above = above.parent
+
+    def _judge(self, node: SearchNode, tried: TriedProgram) -> None:
+        if tried.result is None or not tried.result.ok:
+            node.status = FAILED
+            return
+        if tried.key is not None and (same := self._states.setdefault(tried.key, node)) is not node:
+            node.status, node.same_as, node.problem = MERGED, same.id, ""
+            return
+        node.score, problem = as_score(tried.score)
+        node.status = OPEN if node.score is not None else UNSCORED
+        node.problem = node.problem or problem
+
+
+def as_score(value: object) -> tuple[float | None, str]:
+    """The score as a float, or why it is none."""
+    if isinstance(value, bool | int | float) or hasattr(value, "__float__"):
+        try:
+            score = float(value)
+        except Exception as error:
+            return None, f"the score is no number ({type(error).__name__})"
+        return (None, "the score is NaN") if isnan(score) else (score, "")
+    return None, f"the score is no number, but {type(value).__name__}"
+
+
+def _levels(nodes: list[SearchNode]) -> list[list[SearchNode]]:
+    """The nodes by depth, the deepest first, each in the order given."""
+    levels: dict[int, list[SearchNode]] = {}
+    for node in nodes:
+        levels.setdefault(node.depth, []).append(node)
+    return [levels[depth] for depth in sorted(levels, reverse=True)]

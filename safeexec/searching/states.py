@@ -1,0 +1,103 @@
+"""By what two states of a search are told to be equal: variables that are plain values, by what they hold, and files.
+
+A variable of another kind (a frame, an object, a large value) cannot be compared. It counts as what it was where the
+search began, unless a program since then mentions it: then the state is like no other. So states that differ are not
+taken for equal, while some that are equal may not be found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from safeexec.results import Result, Variable
+
+PLAIN = frozenset({"int", "float", "complex", "bool", "str", "bytes", "NoneType"})
+CONTAINERS = frozenset({"list", "tuple", "dict", "set", "frozenset"})
+EXACT = frozenset({"Decimal", "Fraction", "date", "datetime", "time", "timedelta"})
+PLAIN_BYTES = 64 << 10
+"""Up to which size a value is fetched to be compared, and a file."""
+FILE_BYTES = 1 << 20
+PARTS = 10_000
+"""Values in a value at most."""
+UNCHANGED = "as it was"
+_WORD = re.compile(r"\w+")
+
+State = Mapping[str, Hashable]
+"""What each variable, and each file (its name after a slash), is told by."""
+
+
+def may_fetch(row: Variable) -> bool:
+    """Whether a variable is of a kind that is compared by what it holds."""
+    return row.type in PLAIN | CONTAINERS | EXACT and (row.size is None or row.size <= PLAIN_BYTES)
+
+
+def state_of(
+    before: State,
+    source: str,
+    result: Result | None,
+    rows: Iterable[Variable],
+    values: Mapping[str, Any],
+    files: Mapping[str, bytes | None],
+) -> State:
+    """What a state is told by. `before`: the state in which `source` ran; empty for the first. `values`: the plain
+    variables. `files`: those that the step changed, None for what is gone or too large to compare.
+    """
+    mentioned = set(_WORD.findall(source))
+    changed = set() if result is None else {*result.changes.created, *result.changes.changed}
+    state: dict[str, Hashable] = {}
+    for row in rows:
+        told: Hashable = digest(values[row.name]) if row.name in values else None
+        if told is None:
+            told = _untold(row, before.get(row.name, UNCHANGED), row.name in changed, row.name in mentioned)
+        state[row.name] = told
+    state |= {name: told for name, told in before.items() if name.startswith("/")}
+    for name, content in files.items():
+        state[f"/{name}"] = object() if content is None else hashlib.blake2b(content).digest()
+    return state
+
+
+def _untold(row: Variable, before: Hashable, changed: bool, mentioned: bool) -> Hashable:
+    """What a variable that cannot be compared is told by."""
+    if row.type == "module":
+        return ("module", row.text)
+    if row.type in ("function", "type") and not changed:
+        return before
+    return object() if changed or mentioned else before
+
+
+def key_of(state: State) -> Hashable:
+    """Equal for equal states."""
+    return frozenset(state.items())
+
+
+def digest(value: Any) -> bytes | None:
+    """Equal for values of equal types and contents. None for one that is, or holds, what is no plain value."""
+    hashed = hashlib.blake2b()
+    waiting, parts = [value], 0
+    while waiting:
+        item = waiting.pop()
+        parts += 1
+        kind = type(item).__name__
+        if parts > PARTS or kind not in PLAIN | CONTAINERS | EXACT:
+            return None
+        if kind not in CONTAINERS:
+            # Of an int in hexadecimal: in decimal it takes quadratic time, and Python refuses 4,300 digits.
+            text = (hex(item) if kind == "int" else repr(item)).encode()
+        elif isinstance(item, dict):
+            text = str(len(item)).encode()
+            waiting += [part for pair in item.items() for part in pair]
+        else:
+            text = str(len(item)).encode()
+            if isinstance(item, set | frozenset):
+                parts += len(item)
+                told = [digest(part) for part in item] if parts <= PARTS else [None]
+                if None in told:
+                    return None
+                hashed.update(b"".join(sorted(part for part in told if part is not None)))
+            else:
+                waiting += item
+        hashed.update(b"%s %d:%s" % (kind.encode(), len(text), text))
+    return hashed.digest()

@@ -1,0 +1,133 @@
+"""The tree of a search as data: which program was tried in which state, and what came of it. No session, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from safeexec.results import Result
+
+ROOT, UNTRIED, OPEN, FAILED, UNSCORED, MERGED = "root", "untried", "open", "failed", "unscored", "merged"
+"""What a node is: where the search began; a program that has not run yet; a state with a score; a program that failed,
+which was undone; a state whose score could not be told; a state that another node had reached before.
+"""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class SearchNode:
+    """One program tried in one state, and the state it led to."""
+
+    id: int
+    """From 0, the root, in the order in which the programs were proposed."""
+    parent: SearchNode | None
+    source: str
+    depth: int
+    status: str = UNTRIED
+    result: Result | None = None
+    score: float | None = None
+    """The higher, the better."""
+    problem: str = ""
+    """Why there is no score, or why no program could be proposed here."""
+    visits: int = 0
+    """How many programs were tried here and below."""
+    reach: float | None = None
+    """The best score here and below."""
+    same_as: int | None = None
+    """The node whose state this is, too."""
+    expanded: bool = False
+    """Whether programs were proposed that go on from here."""
+    children: list[SearchNode] = field(default_factory=list)
+    place: tuple[int, ...] = ()
+    """Which child of each node on the way it is: the same however often the search was interrupted."""
+
+    @property
+    def path(self) -> list[SearchNode]:
+        """The nodes from the first program on to this one."""
+        found, node = [], self
+        while node.parent is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+    @property
+    def sources(self) -> list[str]:
+        """The programs that lead from the root here, in order."""
+        return [node.source for node in self.path]
+
+    def __repr__(self) -> str:
+        return f"<SearchNode {self.id}: {self.status}, score {self.score}, depth {self.depth}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `json.dumps` takes."""
+        parent = None if self.parent is None else self.parent.id
+        told: dict[str, Any] = {"id": self.id, "parent": parent, "source": self.source, "depth": self.depth}
+        told |= {"status": self.status, "score": _number(self.score), "visits": self.visits, "problem": self.problem}
+        told |= {"same_as": self.same_as, "expanded": self.expanded}
+        return told | {"result": None if self.result is None else self.result.to_dict()}
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a search has used: programs tried, seconds, tokens of models; `replayed` are programs that were run once
+    more to have a state again.
+    """
+
+    steps: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    replayed: int = 0
+
+
+class SearchTree:
+    """All that a search has tried. Handed to another search as `resume` it is gone on with."""
+
+    def __init__(self) -> None:
+        self.nodes: list[SearchNode] = [SearchNode(0, None, "", 0, ROOT)]
+        self.spent = Spent()
+
+    @property
+    def root(self) -> SearchNode:
+        """Where the search began: no program, no score."""
+        return self.nodes[0]
+
+    @property
+    def best(self) -> SearchNode | None:
+        """The node with the best score; of equals that with the fewest programs. None as long as none has a score."""
+        scored = [node for node in self.nodes if node.status == OPEN]
+        return min(scored, key=rank, default=None)
+
+    def add(self, parent: SearchNode, sources: Iterable[str]) -> list[SearchNode]:
+        """Programs to try in the state of `parent`, without those that it has already."""
+        known = {child.source for child in parent.children}
+        made = []
+        for source in dict.fromkeys(sources):
+            if source not in known:
+                place = (*parent.place, len(parent.children))
+                made.append(SearchNode(len(self.nodes), parent, source, parent.depth + 1, place=place))
+                self.nodes.append(made[-1])
+                parent.children.append(made[-1])
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `json.dumps` takes: the nodes in order, the number of the best one, what was spent."""
+        best, spent = self.best, self.spent
+        return {
+            "nodes": [node.to_dict() for node in self.nodes],
+            "best": None if best is None else best.id,
+            "spent": {name: getattr(spent, name) for name in ("steps", "seconds", "tokens", "replayed")},
+        }
+
+    def __repr__(self) -> str:
+        return f"<SearchTree: {len(self.nodes) - 1} programs, best {self.best!r}>"
+
+
+def rank(node: SearchNode) -> tuple[float, int, tuple[int, ...]]:
+    """Sorts the best node first; of equals the one that takes fewer programs, and of these that proposed first."""
+    assert node.score is not None
+    return -node.score, node.depth, node.place
+
+
+def _number(score: float | None) -> float | str | None:
+    """JSON has no infinity."""
+    return score if score is None or abs(score) != float("inf") else str(score)
