@@ -65,7 +65,7 @@ class Hosts(NamedTuple):
 
     names: frozenset[str]
     addresses: bool = False
-    """Whether any IP address will do: a name that was made to point here is none."""
+    """Whether any IP address will do: a name that was made to point here is not one."""
 
     def allows(self, host: str) -> bool:
         """Whether `host`, the header with or without a port, is one of them."""
@@ -108,15 +108,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def token_of(path: str | None) -> str:
-    """The token in a file, or a new one. Raises OSError, also for a file that holds none."""
-    if path is None:
-        return secrets.token_urlsafe(32)
-    with open(path, encoding="ascii", errors="replace") as file:
-        token = file.read(4096).strip()
-    if len(token) < 16 or not token.isprintable() or " " in token:
-        raise OSError(f"{path}: a token is one word of at least 16 ASCII characters")
-    return token
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
 
 
 def listen(port: int, host: str = "127.0.0.1") -> socket.socket:

@@ -210,7 +210,7 @@ METHODS = {
         _method(
             "session.branch",
             "New sessions that go on from the state as it is now.",
-            {"n": (int, 1)},
+            {"n": (int, 1), "checkpoints": (Literal["idle", "before-step", "off"] | None, None)},
             {"sessions": list[str]},
         ),
         _method(

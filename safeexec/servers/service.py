@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -311,8 +311,10 @@ async def _set(service: Service, at: Target, *, name: str, value: Any) -> Answer
     return {}
 
 
-async def _branch(service: Service, at: Target, *, n: int) -> Answer:
-    return {"sessions": [service.hold(branch) for branch in await at.session.branch(n)]}
+async def _branch(
+    service: Service, at: Target, *, n: int, checkpoints: Literal["idle", "before-step", "off"] | None
+) -> Answer:
+    return {"sessions": [service.hold(branch) for branch in await at.session.branch(n, checkpoints=checkpoints)]}
 
 
 async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:

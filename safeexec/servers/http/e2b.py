@@ -36,7 +36,7 @@ class Timeout(Struct):
     timeout: Seconds = 300
 
 
-class Fork(Struct):
+class ForkRequest(Struct):
     timeout: Seconds = 300
     count: Annotated[int, Meta(ge=1, le=MAX_FORKS)] = 1
 
@@ -73,7 +73,7 @@ def _of_tenants() -> Iterator[BaseRoute]:
         yield Route(f"{one}/connect", takes(Timeout)(connect), methods=["POST"])
         yield Route(f"{one}/resume", takes(Timeout)(resume), methods=["POST"])
         yield Route(f"{one}/pause", pause, methods=["POST"])
-        yield Route(f"{one}/fork", takes(Fork)(fork), methods=["POST"])
+        yield Route(f"{one}/fork", takes(ForkRequest)(fork), methods=["POST"])
         yield Route(f"{one}/snapshots", takes(SnapshotRequest)(take_snapshot), methods=["POST"])
         yield Route(f"{one}/metrics", no_metrics, methods=["GET"])
     yield Route("/snapshots", list_snapshots, methods=["GET"])
@@ -181,7 +181,7 @@ async def pause(request: Request) -> Response:
 async def fork(request: Request) -> Response:
     """Copies of a sandbox as it is now."""
     boxes = _boxes(request)
-    box, asked = boxes.find(request), await read(request, Fork)
+    box, asked = boxes.find(request), await read(request, ForkRequest)
     made = await boxes.fork(box, asked.count, asked.timeout)
     return answer([_forked(one) for one in made], 201)
 

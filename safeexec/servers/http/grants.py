@@ -1,6 +1,6 @@
 """Who may use a server, and how much of it: tenants, their tokens and quotas. The clock is handed in.
 
-A token file names them, with what each may use:
+A token file is one word, the token of whoever uses the server, or names tenants, with what each may use:
 
     alice: a-token-of-at-least-16-characters
     bob:
@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -46,21 +46,38 @@ class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_tenants(path: str | os.PathLike[str]) -> dict[str, Grant]:
-    """The tenants of a file, by name. Raises `SandboxError`, which names the mistake and no token, and OSError."""
-    told = read_yaml(read_named(path, max_bytes=MAX_FILE).decode("utf-8", "replace"), "a token file")
-    for problem in told.problems:
-        raise SandboxError(f"{os.fspath(path)}: {problem.text}")
+    """The tenants of a file, by name; of a file that is one word, one tenant with an empty name. Raises `SandboxError`,
+    which names the mistake and no token, and OSError.
+    """
     tenants = {}
-    for name, entry in told.content.items():
+    for name, entry in _entries(path).items():
         try:
             tenants[name] = msgspec.convert({"token": entry} if isinstance(entry, str) else entry, Grant)
         except msgspec.ValidationError as error:
-            raise SandboxError(f"{os.fspath(path)}: {name}: {error}") from None
+            raise SandboxError(f"{os.fspath(path)}: {name or 'the token'}: {error}") from None
     if not tenants:
         raise SandboxError(f"{os.fspath(path)}: it names no tenant")
     if len({grant.token for grant in tenants.values()}) < len(tenants):
         raise SandboxError(f"{os.fspath(path)}: two tenants have the same token")
     return tenants
+
+
+def _entries(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    text = read_named(path, max_bytes=MAX_FILE).decode("utf-8", "replace")
+    if len(text.split()) == 1 and ":" not in text and text.isascii():
+        return {"": text.strip()}
+    told = read_yaml(text, "a token file")
+    for problem in told.problems:
+        raise SandboxError(f"{os.fspath(path)}: {problem.text}")
+    return told.content
+
+
+def read_token(path: str | os.PathLike[str]) -> str:
+    """The token of a file for a server that has one tenant and no quotas. Raises as `read_tenants`."""
+    (grant, *more) = read_tenants(path).values()
+    if more or grant != Grant(token=grant.token):
+        raise SandboxError(f"{os.fspath(path)}: this server has one tenant and no quotas: give a file with one token")
+    return grant.token
 
 
 class Tokens:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from safeexec import Opaque, SandboxError
-from safeexec.cli.repl import MORE, read_step
+from safeexec.cli.typed import MORE, read_step
 from safeexec.text import printable
 
 if TYPE_CHECKING:

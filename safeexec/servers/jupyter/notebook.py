@@ -16,7 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed, ToolError
-from safeexec.mimebundle import failure, inert, of_display, of_text
+from safeexec.mimebundle import inert, of_display, of_text
+from safeexec.observation import failure
 from safeexec.results import Rows
 from safeexec.text import one_line, printable
 from safeexec.untrusted.markup import escape
@@ -95,7 +96,7 @@ class Notebook:
 
     def _begin(self, sandbox: Sandbox) -> None:
         self.current = MAIN
-        self.branches = {MAIN: sandbox.session()}
+        self.branches = {MAIN: sandbox.session(record=True)}
 
     def close(self) -> None:
         """End every process, for good. From any thread."""
@@ -235,6 +236,13 @@ class Notebook:
     def _card(self, _: str) -> None:
         self._say(self.session.card())
 
+    def _history(self, _: str) -> None:
+        self._say(str(self.session.history()))
+
+    def _at(self, step: str) -> None:
+        digits = step.isascii() and step.isdigit() and len(step) < 10
+        self._say(self.session.history().at(int(step)).told() if digits else "%at N: the number of a step")
+
     def _files(self, _: str) -> None:
         self._say("\n".join(one_line(name) for name in self.session.list_files()) or "no files")
 
@@ -249,6 +257,8 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
     "why": Notebook._why,
     "card": Notebook._card,
     "files": Notebook._files,
+    "history": Notebook._history,
+    "at": Notebook._at,
 }
 
 
@@ -258,7 +268,7 @@ class _StepOutput:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._ids: set[str | None] = set()
-        self._bars: list[_Bar] = []
+        self._bars: list[_ShownBar] = []
         self.count = 0
         """Displays of the step's result that have been shown."""
 
@@ -277,13 +287,13 @@ class _StepOutput:
         if bar is None and update:
             bar = self._bars[-1]
         elif bar is None:
-            bar = _Bar()
+            bar = _ShownBar()
             self._bars.append(bar)
         bar.description, bar.done, bar.total = description, done, total
         self._page.show(_bar(description, done, total), bar.display_id, update)
 
 
-class _Bar:
+class _ShownBar:
     """A progress bar that is on the page. The guest's events say what it shows, and not which one it is."""
 
     description: str
