@@ -5,6 +5,7 @@ Guests run without the language layer here: they can do to their process what a 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -47,13 +48,20 @@ victims: list[Session] = []
 
 
 def signalled() -> str:
-    """Send SIGUSR2 to the guest that called this tool: it dies while it waits for the answer."""
+    """Send SIGUSR2 to the guest that called this tool: it dies while it waits for the answer.
+
+    The signal is sent again until the guest is gone. One that comes between Python's last look for signals and the
+    system call that waits interrupts nothing: its handler would run at the answer, which waits for its death.
+    """
     pid = victims[-1]._core.runner_pid()
     assert pid is not None
-    os.kill(pid, signal.SIGUSR2)
-    deadline_of(
-        lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE or survived(pid)
-    )
+    while runs(pid) and not survived(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGUSR2)
+        for _ in range(100):
+            if not runs(pid) or survived(pid):
+                break
+            pause()
     return "answered"
 
 
