@@ -1,12 +1,14 @@
-"""Mistakes that the shape of a policy file cannot show: names that do not exist, paths and instants that are none."""
+"""Mistakes that the shape of a policy file cannot show: names that do not exist, invalid paths and instants."""
 
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from safeexec.compiler.names import SITE_BUILTINS
+from safeexec.compiler.names import CONSTRUCTS, SITE_BUILTINS
+from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, nearest
 from safeexec.policy.settings import PROTECTIONS
@@ -50,8 +52,6 @@ def _constructs(source: PolicyFile) -> Iterable[Mistake]:
     written = list(_written(source.content.get("language", {}).get("constructs"), "language.constructs"))
     if not written:
         return
-    from safeexec.compiler.names import CONSTRUCTS
-
     for path, name in written:
         if name not in CONSTRUCTS:
             hint = nearest(name, CONSTRUCTS) or f"; known are {', '.join(CONSTRUCTS)}"
@@ -60,8 +60,6 @@ def _constructs(source: PolicyFile) -> Iterable[Mistake]:
 
 def _imports(source: PolicyFile) -> Iterable[Mistake]:
     """A module that nobody reviewed stays refused whatever a policy says, so a line for it is a mistake."""
-    from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
-
     reviewed = frozenset(" ".join(GROUPS.values()).split())
     for module, entry in source.content.get("imports", {}).items():
         path = f"imports.{module}"
@@ -73,7 +71,8 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
                 yield source.mistake(path, f"no policy can allow this module: {REFUSED_MODULES[module].text}")
             else:
                 hint = nearest(module, reviewed)
-                yield source.mistake(path, f"no module of this name has been reviewed, so it stays refused{hint}")
+                text = f"no module of this name has been reviewed, so it stays refused{hint}"
+                yield source.mistake(path, text + ("" if hint else "; `danger_allow_modules` allows one unreviewed"))
         for where, name in _written(entry, path):
             if not all(part.isidentifier() for part in name.split(".")):
                 yield source.mistake(where, f"{name!r} is no name")
@@ -94,8 +93,6 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
     written = source.content.get("hints", {})
     if not written:
         return
-    from safeexec.compiler.names import CONSTRUCTS
-
     if len(written) > MOST_HINTS:
         yield source.mistake("hints", f"{len(written)} hints; a policy has at most {MOST_HINTS}")
     for name, text in written.items():
@@ -104,6 +101,29 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
             yield source.mistake(f"hints.{name}", f"expected {expected}")
         if not text.strip() or len(text) > 500:
             yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
+
+
+def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
+    """What `danger_allow_modules` cannot allow: whatever has been judged, and Python's own modules."""
+    written = list(_written(source.content.get("danger_allow_modules"), "danger_allow_modules"))
+    if not written:
+        return
+    from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+
+    reviewed = frozenset(" ".join(GROUPS.values()).split())
+    for path, name in written:
+        top = name.partition(".")[0]
+        if not all(part.isidentifier() for part in name.split(".")) or name.startswith("_"):
+            yield source.mistake(path, f"expected a package as in an import statement, found {name!r}")
+        elif top in reviewed:
+            yield source.mistake(path, f"{top} has been reviewed: it belongs under imports")
+        elif name in REFUSED_MODULES or top in REFUSED_MODULES:
+            reason = REFUSED_MODULES.get(name) or REFUSED_MODULES[top]
+            yield source.mistake(path, f"no policy can allow this module: {reason.text}")
+        elif top in sys.stdlib_module_names or top == "safeexec":
+            yield source.mistake(
+                path, f"of {'Python' if top != 'safeexec' else 'safeexec'} only reviewed modules can be allowed"
+            )
 
 
 def _rest(source: PolicyFile) -> Iterable[Mistake]:
@@ -116,6 +136,7 @@ def _rest(source: PolicyFile) -> Iterable[Mistake]:
     for path, name in _written(content.get("danger_allow_commands"), "danger_allow_commands"):
         if not name.strip() or " " in name:
             yield source.mistake(path, f"expected the name or path of one program without arguments, found {name!r}")
+    yield from _unreviewed(source)
     clock = (content.get("determinism") or {}).get("clock", "real")
     if clock != "real":
         from datetime import datetime

@@ -10,7 +10,17 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from safeexec.policy.settings import Checkpoints, Count, Determinism, Limits, Mode, OnError, Seconds, Workspace
+from safeexec.policy.settings import (
+    Checkpoints,
+    Count,
+    Determinism,
+    Functions,
+    Limits,
+    Mode,
+    OnError,
+    Seconds,
+    Workspace,
+)
 
 T = TypeVar("T")
 Maybe: TypeAlias = T | UnsetType
@@ -64,6 +74,8 @@ class LanguageSection(Struct, forbid_unknown_fields=True):
     """`restricted`, or `python`: no language layer, kernel confinement only."""
     constructs: Maybe[Chosen] = UNSET
     """Language constructs that may be written: `all`, `none`, a list, or all `except` some."""
+    functions: Maybe[Functions] = UNSET
+    """`mathematics`: `evaluate` knows the functions and constants of `math` by bare names. Steps import them."""
 
 
 class AttributesSection(Struct, forbid_unknown_fields=True):
@@ -131,3 +143,5 @@ class Document(Struct, forbid_unknown_fields=True):
     """Executable memory mappings, which extension modules that are imported late need."""
     danger_allow_commands: Maybe[Names] = UNSET
     """Programs that `sandbox.command` may run."""
+    danger_allow_modules: Maybe[Names] = UNSET
+    """Packages that nobody has reviewed: guest code gets all their public names, and what these open, run or import."""

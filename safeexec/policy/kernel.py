@@ -71,9 +71,19 @@ def file_calls(policy: PolicyData) -> Files:
     if filesystem.workspace != "none":
         return "write" if filesystem.workspace == "read-write" else "read"
     closed = policy.language.mode == "restricted" and all(
-        name.partition(".")[0] in sys.stdlib_module_names for name in policy.imports
+        name.partition(".")[0] in sys.stdlib_module_names for name in (*policy.imports, *policy.danger_allow_modules)
     )
     return "none" if closed and not filesystem.read else "read"
+
+
+OPEN_LINE = "builtins: {add: [open]}"
+"""What a policy says so that programs open files."""
+
+
+def lacks_open(policy: PolicyData) -> bool:
+    """Whether there are files to open, and no `open`."""
+    files = policy.filesystem.workspace != "none" or bool(policy.filesystem.read)
+    return files and policy.language.mode == "restricted" and "open" not in policy.builtins
 
 
 SPARE_DESCRIPTORS = 32
@@ -88,9 +98,14 @@ def address_space(limits: Limits) -> int:
     return (limits.memory_mb << 20) + reserve
 
 
+_OF_A_BRANCH = 4
+"""Processes of a branch while it begins a step: the runner, the copies of the state and of the one before, and the one
+that is being made. With two for each, a third of 32 branches had no checkpoint after four steps."""
+
+
 def session_processes(limits: Limits) -> int:
     """Everything a session may have alive at once: runner, branches, threads, parked checkpoints."""
-    return 8 + limits.processes + limits.threads + limits.checkpoints + 2 * limits.branches
+    return 8 + limits.processes + limits.threads + limits.checkpoints + _OF_A_BRANCH * limits.branches
 
 
 COMMAND_THREADS = 64

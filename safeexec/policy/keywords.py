@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from safeexec.policy.settings import (
     Attributes,
@@ -16,6 +17,9 @@ from safeexec.policy.settings import (
     Selection,
     Tools,
 )
+
+if TYPE_CHECKING:
+    from safeexec.recordings.tape import RecordOptions
 
 Section = Mapping[str, Any]
 """A part of a policy as a file spells it."""
@@ -58,6 +62,7 @@ class PluginChanges(LimitChanges, total=False):
     socketpair: bool
     danger_allow_executable_mappings: bool
     danger_allow_commands: Sequence[str] | Section
+    danger_allow_modules: Sequence[str] | Section
 
 
 class PolicyChanges(PluginChanges, total=False):
@@ -73,4 +78,6 @@ class SessionChanges(PolicyChanges, total=False):
 
     label: str | None
     namespace: Mapping[str, Any] | None
+    record: str | os.PathLike[str] | RecordOptions | bool | None
+    template: str | None
     queue_seconds: float | None

@@ -39,9 +39,10 @@ def fail(mistakes: list[Mistake]) -> PolicyError:
     """The one error for all that is wrong, file by file, from top to bottom."""
     files = [mistake.file for mistake in mistakes]
     unique = sorted({*mistakes}, key=lambda mistake: (files.index(mistake.file), mistake.mark or (), mistake))
-    if len(unique) == 1:
-        return PolicyError(str(unique[0]))
     shown = [f"  {mistake}" for mistake in unique[:MOST]]
     if len(unique) > MOST:
         shown.append(f"  and {len(unique) - MOST} more")
-    return PolicyError(f"{len(unique)} mistakes:\n" + "\n".join(shown))
+    told = str(unique[0]) if len(unique) == 1 else f"{len(unique)} mistakes:\n" + "\n".join(shown)
+    error = PolicyError(told)
+    error.mistakes = tuple(unique)
+    return error

@@ -1,14 +1,17 @@
 """`Policy`: what a policy says, and all that can be asked of it. The one place above the model *and* the reports on it.
 
 `policy.settings` holds the data; the modules of `policy` read, change and plan it, those of `reports` explain it, and
-none of them imports this one. Each method loads what it needs when it is called: most processes need one or two.
+none of them imports this one. A report loads when it is asked for: most processes need none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+from safeexec import reports
+from safeexec.errors import PolicyError
+from safeexec.policy import plans, profiles
 from safeexec.policy.settings import Limits, PolicyData
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from safeexec.policy.keywords import PolicyChanges
     from safeexec.protocol.plan import LanguagePlan, LimitsPlan
     from safeexec.reports.diff import Difference
+    from safeexec.reports.learn import Learnt
     from safeexec.reports.needs import Needs
     from safeexec.reports.review import PolicyFinding
     from safeexec.reports.why import Answer
@@ -39,16 +43,12 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """
         if isinstance(name, Policy):
             return name
-        from safeexec.policy.profiles import load
-
-        return load(name, cls)
+        return profiles.load(name, cls)
 
     @classmethod
     def from_yaml(cls, text: str, *, name: str = "policy", filename: str = "<policy>") -> Policy:
         """A policy from YAML text; `extends` may name any profile, but no path. Raises `PolicyError`."""
-        from safeexec.policy.profiles import from_text
-
-        return from_text(text, name=name, filename=filename, make=cls)
+        return profiles.from_text(text, name=name, filename=filename, make=cls)
 
     def replace(self, **changes: Unpack[PolicyChanges]) -> Policy:
         """A copy with `changes` laid over it, by the rules of a file that extends this policy.
@@ -67,11 +67,21 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
         return to_yaml(self)
 
+    @classmethod
+    def learn(cls, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
+        """The smallest policy under which the steps of some recordings run, for a person to read, and what it leaves
+        out. Raises `RecordingError`.
+        """
+        from safeexec.recordings.reader import Recording
+
+        floor = cls.load("calculator").require
+        return reports.learn.learn(
+            cls(name="learnt", require=floor), ((str(path), Recording(path)) for path in recordings)
+        )
+
     def diff(self, other: Policy) -> list[Difference]:
         """What `other` says differently, setting by setting."""
-        from safeexec.reports.diff import differences
-
-        return differences(self, other)
+        return reports.diff.differences(self, other)
 
     @classmethod
     def profiles(cls, *, shipped: bool = False) -> dict[str, Path]:
@@ -80,43 +90,43 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """
         from pathlib import Path
 
-        from safeexec.policy.profiles import names
-
-        return {name: Path(file) for name, file in names(shipped=shipped).items()}
+        return {name: Path(file) for name, file in profiles.names(shipped=shipped).items()}
 
     def check(self) -> list[PolicyFinding]:
         """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""
-        from safeexec.reports.review import review
+        return reports.review.review(self)
 
-        return review(self)
+    @classmethod
+    def examine(cls, name: str | os.PathLike[str] | Policy) -> list[PolicyFinding]:
+        """All that is wrong with a policy, in one round: the mistakes for which `load` refuses it, and what `check`
+        finds in the rest. Raises `PolicyError` where there is no such policy.
+        """
+        try:
+            return cls.load(name).check()
+        except PolicyError as error:
+            if error.draft is None:
+                raise
+            return reports.review.examined(error.mistakes, error.draft)
 
     # What enforces it
 
     def language_plan(self, tools: Collection[str] = ()) -> LanguagePlan:
         """Layer 1 as data, for the compiler, the builtins and the facades of a child."""
-        from safeexec.policy.plans import language_plan
-
-        return language_plan(self, tools)
+        return plans.language_plan(self, tools)
 
     def limits_plan(self) -> LimitsPlan:
         """The numbers a child is held to, in bytes and seconds."""
-        from safeexec.policy.plans import limits_plan
-
-        return limits_plan(self.limits)
+        return plans.limits_plan(self.limits)
 
     # What people and models read
 
     def why(self, name: str) -> Answer:
         """Whether a module, attribute, builtin, construct or system call is allowed, by which line."""
-        from safeexec.reports.why import why
-
-        return why(self, name)
+        return reports.why.why(self, name)
 
     def needs(self, source: str) -> Needs:
         """What a whole program would need: every name it uses, and the smallest policy that grants it."""
-        from safeexec.reports.needs import needs
-
-        return needs(self, source)
+        return reports.needs.needs(self, source)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from safeexec.mimebundle import of_text
@@ -125,6 +135,4 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
     def card(self, format: Literal["text", "markdown", "json"] = "text", tools: Any = ()) -> str:
         """What guest code may use, short enough for a system prompt. `tools`: functions, or names → functions."""
-        from safeexec.reports.card import card
-
-        return card(self, format=format, tools=tools)
+        return reports.card.card(self, format=format, tools=tools)

@@ -29,6 +29,10 @@ def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
                 rule=policy.origin(f"imports.{module}"),
             )
             for module, chosen in policy.imports.items()
+        }
+        | {
+            module: ImportPlan(rule=policy.origin(f"danger_allow_modules.{module}"), unreviewed=True)
+            for module in policy.danger_allow_modules
         },
         allowed_attributes=frozenset(policy.attributes.danger_allow),
         refused_attributes={name: policy.origin(f"attributes.refuse.{name}") for name in policy.attributes.refuse},

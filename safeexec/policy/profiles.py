@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from safeexec.errors import PolicyError
+from safeexec.policy import resolved
 from safeexec.policy.settings import P, PolicyData
 
 if TYPE_CHECKING:
@@ -158,9 +159,7 @@ def _prepared(path: str, make: type[P]) -> P | None:
     directory = os.path.dirname(path)
     if directory != shipped_directory():
         return None
-    from safeexec.policy.resolved import lookup
-
-    return lookup(directory, _stem(path), make)
+    return resolved.lookup(directory, _stem(path), make)
 
 
 def _stamp(file: str) -> Stamp:
@@ -217,9 +216,7 @@ def _chain(source: PolicyFile) -> list[PolicyFile]:
 
 def prepared() -> str:
     """The shipped profiles as `policies/resolved.json` holds them."""
-    from safeexec.policy.resolved import text
-
-    return text(shipped_directory(), lambda path: read_profile(path, PolicyData))
+    return resolved.text(shipped_directory(), lambda path: read_profile(path, PolicyData))
 
 
 if __name__ == "__main__":

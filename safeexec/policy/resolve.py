@@ -29,7 +29,7 @@ NOTHING = Selection(names=())
 
 SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
 SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
-LISTS = ("builtins", "require", "danger_allow_commands")
+LISTS = ("builtins", "require", "danger_allow_commands", "danger_allow_modules")
 
 
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:
@@ -49,7 +49,9 @@ def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P |
     mistakes += draft.mistakes
     mistakes += contradictions(policy, chain[-1])
     if mistakes:
-        raise fail(mistakes)
+        error = fail(mistakes)
+        error.draft = policy
+        raise error
     return policy
 
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 
+from safeexec.compiler.names import CONSTRUCTS
 from safeexec.facades import tables
 from safeexec.policy import document, settings
+from safeexec.policy.checks import BUILTINS
 
 FILE = "schema.json"
 
@@ -71,9 +73,6 @@ def schema() -> dict[str, Any]:
 
 def _choices() -> dict[tuple[str, str], dict[str, Any]]:
     """Section and setting → what its names may be, for editors to complete."""
-    from safeexec.compiler.names import CONSTRUCTS
-    from safeexec.policy.checks import BUILTINS
-
     one = "|".join(settings.PROTECTIONS)
     return {
         ("LanguageSection", "constructs"): {"enum": sorted(CONSTRUCTS)},

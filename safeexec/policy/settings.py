@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 Mode = Literal["restricted", "python"]
+Functions = Literal["builtins", "mathematics"]
 Workspace = Literal["none", "read-only", "read-write"]
 Checkpoints = Literal["idle", "before-step", "off"]
 OnError = Literal["keep", "restore"]
@@ -101,6 +102,8 @@ class LanguageLayer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     mode: Mode = "restricted"
     """`restricted`, or `python`: no language layer, kernel confinement only."""
     constructs: Selection = ALL
+    functions: Functions = "builtins"
+    """`mathematics`: `evaluate` knows the functions and constants of `math` by bare names. Steps import them."""
 
 
 class Attributes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -176,6 +179,8 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     """Executable memory mappings after lockdown, which extension modules that are imported lazily need."""
     danger_allow_commands: tuple[str, ...] = ()
     """Programs that `sandbox.command` may run."""
+    danger_allow_modules: tuple[str, ...] = ()
+    """Packages without a reviewed table that guest code may import, with all their public names."""
     origins: Mapping[str, str] = {}
     """Dotted path of a setting → where it is written (``standard.yaml:41``)."""
     files: tuple[str, ...] = ()
@@ -184,7 +189,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     def __post_init__(self) -> None:
         for field in ("imports", "hints", "origins"):
             msgspec.structs.force_setattr(self, field, MappingProxyType(dict(getattr(self, field))))
-        for field in ("builtins", "require", "danger_allow_commands", "files"):
+        for field in ("builtins", "require", "danger_allow_commands", "danger_allow_modules", "files"):
             msgspec.structs.force_setattr(self, field, tuple(getattr(self, field)))
 
     def __eq__(self, other: object) -> bool:
@@ -204,7 +209,7 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         content: dict[str, Any] = msgspec.to_builtins(self, enc_hook=plain, order="deterministic")
         for field in ("origins", "files"):
             del content[field]
-        for field in ("builtins", "require", "danger_allow_commands"):
+        for field in ("builtins", "require", "danger_allow_commands", "danger_allow_modules"):
             content[field] = sorted(content[field])
         return content
 
@@ -213,7 +218,10 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """SHA-256 (hex) of the resolved content: the same on every machine, whatever files it was written in."""
         from hashlib import sha256
 
-        return sha256(msgspec.json.encode(self.content(), order="deterministic")).hexdigest()
+        content = self.content()
+        if not content["danger_allow_modules"]:
+            del content["danger_allow_modules"]  # younger than states and recordings that name a policy by its digest
+        return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
     def missing_protection(self, active: Collection[str]) -> tuple[str, ...]:
         """The entries of `require` that the mechanisms in `active` do not meet."""

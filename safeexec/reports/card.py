@@ -9,11 +9,15 @@ import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from safeexec.facades.access import module_access
+from safeexec.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.policy.plans import language_plan
+from safeexec.reports.why import Judge
 from safeexec.text import default_text, printable, shorten
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ WISHES = (
     *("numpy.load", "pandas.read_pickle", "pandas.read_sql", "os.environ", "os.system", "pandas.eval"),
 )
 """What models reach for. The card names those that the policy refuses."""
+
+_SQL = "sql(\"select … from df join 'file.csv' …\") gives a DataFrame; CREATE TABLE makes one"
 
 MAX_LINE = 500
 """Characters of a signature, or of a description: what does not fit into a prompt is no help."""
@@ -57,7 +63,11 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     instead: dict[str, str]
     """Refused name → what to do instead."""
     files: str
+    sql: str
+    """How tables are queried with SQL; empty where there are none."""
     state: str
+    repeatable: str
+    """What two runs have in common, where the policy promises it."""
     limits: dict[str, float]
     tools: list[ToolCard]
 
@@ -80,7 +90,7 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
     limits = policy.limits
     return Card(
         profile=_one_line(policy.name),
-        description=_one_line(policy.description),
+        description=_description(policy),
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
         imports=_imports(plan),
         builtins=_builtins(plan),
@@ -88,7 +98,9 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
         refused=refused,
         instead=instead,
         files=_files(policy),
+        sql=_SQL if plan.has_sql and find_spec("pandas") is not None else "",
         state=_state(policy),
+        repeatable=_repeatable(policy),
         limits={
             "wall_seconds": limits.wall_seconds,
             "max_wall_seconds": limits.max_wall_seconds,
@@ -102,16 +114,15 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
 
 def _imports(plan: LanguagePlan) -> list[str]:
     """What can be imported here: installed, reviewed, and open; a submodule only where its parent is not named."""
-    from importlib.util import find_spec
-
-    from safeexec.facades.access import module_access
-
     shown = []
     for module, entry in plan.imports.items():
         parent = module.rpartition(".")[0]
         if parent in plan.imports or module.startswith("_") or find_spec(module.partition(".")[0]) is None:
             continue
         if module_access(module, plan).allowed:
+            if entry.unreviewed:
+                shown.append(f"{module} (not reviewed)")
+                continue
             refused = sorted(entry.refused)
             if entry.names is not None:
                 shown.append(f"{module} ({', '.join(sorted(entry.names - entry.refused))})")
@@ -136,8 +147,6 @@ def _builtins(plan: LanguagePlan) -> str:
 
 def _refusals(policy: PolicyData, plan: LanguagePlan) -> tuple[list[str], dict[str, str]]:
     """The wishes that are refused, and for some of them the hint that a refusal would give."""
-    from safeexec.reports.why import Judge
-
     judge = Judge(policy, plan)
     answers = {name: judge.why(name) for name in (*WISHES, *policy.hints)}
     refused = [name for name, answer in answers.items() if not answer.allowed]
@@ -160,6 +169,8 @@ def _files(policy: PolicyData) -> str:
         text = "in the current directory, read only, by relative name"
     else:
         text = f"in the current directory, by relative name, at most {limits.workspace_mb} MB"
+    if access != "none" and lacks_open(policy):
+        text += f"; `open` is refused: the policy lacks `{OPEN_LINE}`"
     return text + "".join(f"; {path} (read only)" for path in policy.filesystem.read)
 
 
@@ -168,6 +179,15 @@ def _state(policy: PolicyData) -> str:
     if policy.on_error == "restore":
         return text + "; a step that fails is undone"
     return text if policy.checkpoints == "off" else text + "; a step that is stopped (time, memory) is undone"
+
+
+def _repeatable(policy: PolicyData) -> str:
+    """One line about determinism: a program needs no seeds of its own, and must not wait for the clock."""
+    if policy.determinism is None:
+        return ""
+    clock = policy.determinism.clock
+    stands = "" if clock == "real" else f", and the clock stands at {clock} but for time.sleep()"
+    return f"two runs print the same: random numbers are seeded with {policy.determinism.seed}{stands}"
 
 
 def _tools(tools: Any) -> list[ToolCard]:
@@ -251,14 +271,18 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
             facts.append(("Imports", f"{modules}; nothing else, and nothing can be installed"))
         facts.append(("Builtins", content.builtins))
     facts.append(("Files", content.files))
+    if content.sql:
+        facts.append(("SQL", content.sql))
     if policy.language.mode == "restricted":
         facts.append(("Refused", ", ".join(["network", "processes", *content.refused])))
         facts += [(f"Instead of {name}", text) for name, text in content.instead.items()]
     facts.append(("State", content.state))
+    if content.repeatable:
+        facts.append(("Repeatable", content.repeatable))
     facts.append(("Result", "the value of the last expression is shown, and what is printed"))
     seconds = f"{limits['wall_seconds']:g} s per step (at most {limits['max_wall_seconds']:g} s if asked for)"
     facts.append(("Limits", f"{seconds}, {limits['memory_mb']:g} MB of memory, {limits['output_kb']:g} KB of output"))
-    title = f"Python sandbox, profile {content.profile}: {content.description}"
+    title = f"Python sandbox, profile {content.profile}{f': {content.description}' if content.description else '.'}"
     if markdown:
         lines = [f"# {title}", "", *(f"- **{name}**: {text}" for name, text in facts)]
         tools = [f"- `{tool.name}{tool.signature}`: {tool.description}" for tool in content.tools]
@@ -266,6 +290,14 @@ def _render(content: Card, policy: PolicyData, *, markdown: bool) -> str:
     lines = [title, *(f"{name}: {text}." if text[-1] != "." else f"{name}: {text}" for name, text in facts)]
     tools = [f"  {tool.name}{tool.signature}  {tool.description}".rstrip() for tool in content.tools]
     return "\n".join([*lines, *(["Tools (call them like functions):", *tools] if tools else [])]) + "\n"
+
+
+def _description(policy: PolicyData) -> str:
+    """What the policy's own file says of it. A description that it has from a file that it extends is of that one: "no
+    files" may not be true any more.
+    """
+    inherited = {file.rpartition("/")[2] for file in policy.files[1:]}
+    return "" if policy.origin("description").rpartition(":")[0] in inherited else _one_line(policy.description)
 
 
 def _without(constructs: list[str]) -> str:

@@ -10,10 +10,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from safeexec.compiler.names import CONSTRUCTS, RESERVED
+from safeexec.compiler.transformer import bound_names
 from safeexec.errors import PolicyError
+from safeexec.facades import tables
 from safeexec.policy.edit import replaced, written
 from safeexec.policy.kernel import wanted
 from safeexec.policy.plans import language_plan
+from safeexec.policy.profiles import names
 from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin
 from safeexec.untrusted.source_text import has_long_name
@@ -105,8 +109,6 @@ class _Mentions:
     """A program, and the names that it mentions: dotted for what comes from a module, with the line of the first."""
 
     def __init__(self, source: str) -> None:
-        from safeexec.compiler.transformer import bound_names
-
         self.source = source
         try:
             tree = ast.parse(source)
@@ -205,8 +207,6 @@ def _grant(policy: PolicyData, wished: Mapping[Key, Need]) -> tuple[dict[str, An
 
 def _grant_one(policy: PolicyData, answer: Answer, changes: dict[str, Any]) -> str:
     """Adds to `changes` what allows one name; or tells why nothing does."""
-    from safeexec.compiler.names import CONSTRUCTS, RESERVED
-
     name = answer.name.removeprefix(".")
     if name in policy.attributes.refuse:
         _edit(changes, "attributes", "refuse", verb="remove").append(name)
@@ -244,8 +244,6 @@ def _workspace(policy: PolicyData, changes: dict[str, Any]) -> None:
 
 def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str:
     """Adds the line under `imports` that opens a module or a name of it; or tells why the review refuses it."""
-    from safeexec.facades import tables
-
     module, leaf = name, ""
     while module and tables.table(module) is None:
         module, _, leaf = module.rpartition(".")
@@ -280,8 +278,6 @@ def _grant_import(policy: PolicyData, name: str, changes: dict[str, Any]) -> str
 
 def _unreviewed(name: str) -> str:
     """Why nothing under `imports` opens a module that has no table."""
-    from safeexec.facades import tables
-
     reason = tables.module_reason(name)
     if reason.tag:
         return reason.text
@@ -289,13 +285,15 @@ def _unreviewed(name: str) -> str:
         installed = find_spec(name.partition(".")[0]) is not None
     except (ImportError, ValueError):
         installed = False
-    return f"{reason.text}; `confined-python` runs it, held by the kernel alone" if installed else "it is not installed"
+    return (
+        f"{reason.text}; `danger_allow_modules` allows it as it is, and `confined-python` runs it"
+        if installed
+        else "it is not installed"
+    )
 
 
 def _file(policy: PolicyData, changes: dict[str, Any]) -> str:
     """A policy file that extends `policy` with `changes`."""
-    from safeexec.policy.profiles import names
-
     path = policy.files[0] if policy.files else ""
     known = names().get(policy.name) == path or not path.startswith("/")
     text = {

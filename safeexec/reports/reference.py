@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from safeexec.compiler.names import CONSTRUCTS
+from safeexec.policy.profiles import shipped_directory
 from safeexec.policy.schema import schema
 from safeexec.policy.settings import PROTECTIONS, PolicyData
 
@@ -17,8 +19,6 @@ BEGIN, END = "<!-- reference: generated -->\n\n", "\n<!-- end of reference -->\n
 
 def text() -> str:
     """Every setting with its form, what it means, and what holds where no profile says anything."""
-    from safeexec.compiler.names import CONSTRUCTS
-
     whole = schema()
     rows = ["| setting | form | meaning | default |", "| --- | --- | --- | --- |"]
     for key, setting in whole["properties"].items():
@@ -84,8 +84,6 @@ def _default(path: str) -> str:
 def write() -> None:
     """Brings `policies/README.md` up to date."""
     from pathlib import Path
-
-    from safeexec.policy.profiles import shipped_directory
 
     path = Path(shipped_directory(), "README.md")
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)

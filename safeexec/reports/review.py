@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from operator import attrgetter
 
 import msgspec
 
+from safeexec.facades import tables
+from safeexec.facades.access import UNREVIEWED_COST
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
-from safeexec.policy.kernel import wanted
-from safeexec.policy.mistakes import nearest
+from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
+from safeexec.policy.mistakes import Mistake, nearest
 from safeexec.policy.plans import language_plan
 from safeexec.policy.settings import PolicyData
 from safeexec.reports.why import Judge
@@ -33,12 +35,17 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
         return [*_paths(policy)]
-    return [*_modules(policy), *_settings(policy), *_attributes(policy), *_hints(policy), *_paths(policy)]
+    return [
+        *_modules(policy),
+        *_unreviewed(policy),
+        *_settings(policy),
+        *_attributes(policy),
+        *_hints(policy),
+        *_paths(policy),
+    ]
 
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
-    from safeexec.facades import tables
-
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
         if find_spec(module.partition(".")[0]) is None:
@@ -55,10 +62,16 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
                 yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
 
 
+def _unreviewed(policy: PolicyData) -> Iterator[PolicyFinding]:
+    for module in policy.danger_allow_modules:
+        path, rule = f"danger_allow_modules.{module}", policy.origin(f"danger_allow_modules.{module}")
+        yield PolicyFinding(rule, path, UNREVIEWED_COST, harmless=True)
+        if find_spec(module.partition(".")[0]) is None:
+            yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
+
+
 def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple[str, bool]:
     """What is wrong with a name that the policy lists or takes away, if anything, and whether that is harmless."""
-    from safeexec.facades import tables
-
     # A submodule's own names may be taken away in the line of its package: `numpy: {except: [random.seed]}`.
     owner, _, leaf = f"{module}.{name}".rpartition(".")
     verdict, reviewed = tables.judge(owner, leaf), tables.table(owner)
@@ -73,14 +86,31 @@ def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple
     return ("it is refused in any case", True) if taken else (f"it stays refused: {verdict.reason}", False)
 
 
+def examined(mistakes: Iterable[Mistake], draft: PolicyData) -> list[PolicyFinding]:
+    """The mistakes for which a policy is refused, and what a closer look finds in the rest of it."""
+    told = []
+    for one in mistakes:
+        place = one.file if one.mark is None else f"{one.file}:{one.mark.line}:{one.mark.column}"
+        told.append(PolicyFinding(place, one.path, one.text))
+    wrong = {finding.path for finding in told}
+    return [*told, *(finding for finding in review(draft) if finding.path not in wrong)]
+
+
 def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """Modules that are open while the kernel keeps out what most of their work needs."""
+    """What the policy opens, and keeps out by another setting: modules that the kernel stops, files without `open`."""
+    if lacks_open(policy):
+        text = f"there are files, and `open` is refused; programs that open them need `{OPEN_LINE}`"
+        yield PolicyFinding(policy.origin("filesystem"), "filesystem", text, harmless=True)
     seen: set[str] = set()
     for module, chosen in policy.imports.items():
         for setting, value in wanted(module, chosen).items():
             if not attrgetter(setting)(policy) and setting not in seen:
                 seen.add(setting)
                 text = f"most of its work needs `{setting}: {str(value).lower()}`"
+                if setting == "danger_allow_executable_mappings":
+                    if any(name.startswith(f"{module}.") for name in policy.imports):
+                        continue  # the parts that are named are loaded with the sandbox
+                    text += f", or the parts of it that are used in lines of their own (`{module}.…: all`)"
                 yield PolicyFinding(policy.origin(f"imports.{module}"), f"imports.{module}", text, harmless=True)
 
 
@@ -100,7 +130,7 @@ def _hints(policy: PolicyData) -> Iterator[PolicyFinding]:
     for name in policy.hints:
         answer = judge.why(name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.
-        if answer.allowed and answer.kind != "name":
+        if answer.allowed and answer.kind not in ("name", "setting"):
             path = f"hints.{name}"
             yield PolicyFinding(
                 policy.origin(path), path, "it is allowed, so that nobody reads the hint", harmless=True

@@ -16,9 +16,35 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from safeexec.compiler.diagnostics import MESSAGES, Rejection
+from safeexec.compiler.names import GUARDED
+from safeexec.compiler.step import compile_step
 from safeexec.errors import PolicyError
+from safeexec.facades.access import allowed_names, module_access, name_access
+from safeexec.facades.tables import submodules, table
+from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+from safeexec.facades.tables.reasons import MODULE
+from safeexec.hints.matching import TYPING_ERRORS, nearest
+from safeexec.hints.refusals import hint_for
+from safeexec.hints.tables.modules import MODULES
+from safeexec.policy.checks import BUILTINS
+from safeexec.policy.kernel import file_calls, rules
+from safeexec.policy.mistakes import nearest as nearest_setting
 from safeexec.policy.plans import language_plan, limits_plan
+from safeexec.policy.settings import (
+    Attributes,
+    Determinism,
+    Filesystem,
+    LanguageLayer,
+    Limits,
+    Selection,
+    Tools,
+)
+from safeexec.protocol.confinement import ChildConfinement
 from safeexec.reports.syntax import NEWER, construct_of
+from safeexec.syscalls import refuse
+from safeexec.syscalls.numbers import numbers
+from safeexec.syscalls.table import group_of, rules_for
 
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic
@@ -26,7 +52,7 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LanguagePlan
     from safeexec.syscalls import Rule
 
-Kind = Literal["module", "attribute", "builtin", "construct", "system call", "name"]
+Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "name"]
 
 ABBREVIATIONS = {
     "np": "numpy",
@@ -46,6 +72,16 @@ _KINDS: dict[str, Kind] = {
 }
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\.\*)*\Z")
 _PROBE = "probe"
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "language": LanguageLayer,
+    "attributes": Attributes,
+    "limits": Limits,
+    "filesystem": Filesystem,
+    "determinism": Determinism,
+    "tools": Tools,
+}
+_SETTINGS = ("checkpoints", "on_error", "require", "danger_allow_executable_mappings", "danger_allow_commands")
+"""Settings at the top of a policy that are no names of programs, too."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +97,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     instead: str = ""
     """What to do instead, as a refusal would say it."""
+    value: str = ""
+    """Of a setting: what the policy says."""
 
     def __str__(self) -> str:
-        word = "allowed" if self.allowed else "refused"
+        word = f"{self.value}," if self.kind == "setting" else "allowed" if self.allowed else "refused"
         path = f", through {' → '.join(self.through)}" if len(self.through) > 1 else ""
         lines = [f"{self.name} ({self.kind}): {word} by {self.rule or 'default'}{path}"]
         lines += [f"  because {self.reason}"] if self.reason else []
@@ -86,6 +124,8 @@ class Judge:
     def why(self, name: str) -> Answer:
         """The answer for one name, as a person or a model would write it (``np.load``, ``async``, ``import os``)."""
         word = _plain(name)
+        if (setting := self._setting(word)) is not None:
+            return setting
         called = word.endswith(")")
         word = word.partition("(")[0] if called else word
         if (imported := _imported(word)) is not None:
@@ -126,8 +166,6 @@ class Judge:
 
     def about(self, objection: Diagnostic) -> Answer:
         """The answer for what the compiler objects to in a program."""
-        from safeexec.compiler.diagnostics import MESSAGES
-
         name, kind = objection.name, objection.kind
         answer = None
         if kind == "module" or "." in name:
@@ -145,9 +183,6 @@ class Judge:
 
     def compile(self, source: str) -> list[Diagnostic]:
         """What the compiler objects to in `source`; nothing where it is content. SyntaxError as CPython."""
-        from safeexec.compiler.diagnostics import Rejection
-        from safeexec.compiler.step import compile_step
-
         try:
             compile_step(source, self.plan, filename="<why>")
         except Rejection as rejection:
@@ -155,6 +190,21 @@ class Judge:
         return []
 
     # One kind of name each
+
+    def _setting(self, path: str) -> Answer | None:
+        """What the policy says for one of its settings. Raises `PolicyError` for one that is misspelt."""
+        section, _, key = path.partition(".")
+        if path in _SETTINGS:
+            value = getattr(self.policy, path)
+        elif section in _SECTIONS and key in (fields := _SECTIONS[section].__struct_fields__):
+            held = getattr(self.policy, section)
+            value = getattr(held, key) if held is not None else None
+        elif section in _SECTIONS and key and (meant := nearest_setting(key, fields)):
+            raise PolicyError(f"a policy has no setting {path!r}{meant}")
+        else:
+            return None
+        answer = self._answer(path, "setting", True, self.policy.origin(path))
+        return msgspec.structs.replace(answer, value=_shown(value))
 
     def _program(self, name: str, kind: Kind, source: str) -> Answer:
         """The compiler's answer to a program that uses nothing but `name`."""
@@ -179,8 +229,6 @@ class Judge:
         return self._answer(name, "construct", allowed, self.policy.origin(f"language.constructs.{construct}"), reason)
 
     def _attribute(self, name: str) -> Answer:
-        from safeexec.compiler.names import GUARDED
-
         answer = self._program(f".{name}", "attribute", f"{_PROBE}.{name}")
         if (
             answer.allowed
@@ -197,9 +245,6 @@ class Judge:
         """A module, or a name in one: the longest part that is a module is one."""
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
-        from safeexec.facades.access import module_access, name_access
-        from safeexec.facades.tables import submodules, table
-
         parts = name.removesuffix(".*").split(".")
         module = parts[0]
         for at, part in enumerate(parts[1:], 1):
@@ -228,18 +273,22 @@ class Judge:
                     return msgspec.structs.replace(answer, name=name)
             if objections := self.compile(f"import {module}\n{module}.{'.'.join(path)}"):
                 return self._answer(name, "attribute", False, objections[0].rule, reason, objections[0].hint or "")
-        from safeexec.hints.tables.modules import MODULES
-
         dotted = f"{module}.{path[0]}"
+        if reason == MODULE.text:
+            reason += self._of_module(path[0])
         answer = self._access(dotted, "module" if dotted in MODULES else "attribute", allowed, rule, reason)
         return msgspec.structs.replace(answer, name=name)
+
+    def _of_module(self, name: str) -> str:
+        """What there is to know of a module that another one has imported for itself."""
+        if module_access(name, self.plan).allowed:
+            return f": `import {name}`"
+        reviewed = table(name) is not None or bool(submodules(name))
+        return ", and the policy does not list that" if reviewed else ", and has not been reviewed"
 
     def _access(self, name: str, kind: Kind, allowed: bool, rule: str, reason: str) -> Answer:
         instead = ""
         if not allowed:
-            from safeexec.facades.access import allowed_names
-            from safeexec.hints.refusals import hint_for
-
             rule = self.policy.origin(f"imports.{name}") or rule
             module = name.rpartition(".")[0]
             candidates = allowed_names(module, self.plan) if kind == "attribute" else frozenset(self.plan.imports)
@@ -249,8 +298,6 @@ class Judge:
     def _system_call(self, name: str) -> Answer:
         if not _is_system_call(name):
             raise PolicyError(f"this machine has no system call {name!r}")
-        from safeexec.policy.kernel import rules
-
         rule, group = _kernel_rule(self.policy, name)
         allowed = bool(rule.alternatives)
         written = rules(self.policy)
@@ -259,14 +306,14 @@ class Judge:
             reason = f"the kernel filter answers {errno.errorcode[rule.error]}, on which libraries take another call"
         elif not allowed:
             reason = f"the kernel filter keeps out the group {group!r}"
+        elif group == "metadata":
+            reason = "the kernel allows it where the sandbox has a root of its own, on the files of the workspace"
         elif group == "files":
             reason = "the kernel allows the paths of the workspace and of the installed libraries only"
         return self._answer(f"{name}()", "system call", allowed, written.get(group) or written["profile"], reason)
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""
-        from safeexec.hints.matching import TYPING_ERRORS, nearest
-
         near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
         meant = f"; did you mean {near[0]}?" if near else ""
         reason = f"Python has no module or builtin of this name{meant}; a program may use it as its own"
@@ -291,13 +338,20 @@ class Judge:
         return tuple(files[: files.index(file) + 1]) if file in files else ()
 
 
+def _shown(value: object) -> str:
+    """The value of a setting as a policy would write it, on one line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    if isinstance(value, Selection):
+        names = "all" if value.names is None else ", ".join(value.names) or "none"
+        return f"{names} except {', '.join(value.refused)}" if value.refused else names
+    return "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
     """The rule for a system call, from the table that a child of this policy installs, and the call's group."""
-    from safeexec.policy.kernel import file_calls
-    from safeexec.protocol.confinement import ChildConfinement
-    from safeexec.syscalls import refuse
-    from safeexec.syscalls.table import group_of, rules_for
-
     limits = limits_plan(policy.limits)
     confinement = ChildConfinement(
         memory_bytes=limits.memory_bytes,
@@ -308,15 +362,14 @@ def _kernel_rule(policy: PolicyData, name: str) -> tuple[Rule, str]:
         threads=limits.threads,
         event_loop=policy.socketpair,
         executable_mappings=policy.danger_allow_executable_mappings,
-        files=file_calls(policy),
+        files=(files := file_calls(policy)),
+        metadata=files == "write",
         landlock=6,
     )
     return rules_for(confinement).get(name, refuse()), group_of(name)
 
 
 def _is_system_call(name: str) -> bool:
-    from safeexec.syscalls.numbers import numbers
-
     return name in numbers()
 
 
@@ -340,8 +393,6 @@ def _plain(name: str) -> str:
 
 def is_builtin(name: str) -> bool:
     """Whether this is a builtin that a program calls or reads, and nothing that each module has of its own."""
-    from safeexec.policy.checks import BUILTINS
-
     return name in BUILTINS and name not in (
         "True",
         "False",
@@ -357,9 +408,6 @@ def is_builtin(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def _is_module(name: str) -> bool:
     """Whether a top-level module of this name exists, has been reviewed, or is one that hints are known for."""
-    from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
-    from safeexec.hints.tables.modules import MODULES
-
     if name in sys.stdlib_module_names or name in MODULES or name in REFUSED_MODULES:
         return True
     if any(name in group.split() for group in GROUPS.values()):

@@ -1,0 +1,144 @@
+"""The smallest policy under which recorded steps run, for a person to read.
+
+It opens what the sources of the steps use and no more. What could harm (`danger_` settings, files of the host, tools)
+is never in it: it is told instead, with what used it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from safeexec.errors import PolicyError
+from safeexec.policy.settings import Limits, P
+from safeexec.recordings import format as form
+from safeexec.reports.needs import needs
+from safeexec.text import one_line
+from safeexec.untrusted.yaml_text import read_yaml
+
+ROOM = 2
+"""How much more than was used a limit allows."""
+LONGEST_KB = 16384
+"""Of a source that is looked at: what a policy may allow at most."""
+HARMFUL = ("danger_allow_executable_mappings", "danger_allow_commands", "socketpair")
+
+
+class Learnt(Struct, frozen=True):
+    """`policy` (of the class that was given), and what is not in it."""
+
+    policy: Any
+    left_out: tuple[str, ...]
+
+
+def learn(empty: P, recordings: Iterable[tuple[str, Iterable[form.AnyRecord]]]) -> Learnt:
+    """What the steps of some recordings need, each with a name for what is told of it. `empty` is the policy that
+    allows nothing.
+    """
+    learning = _Learning(empty)
+    for name, records in recordings:
+        learning.take(name, records)
+    return learning.learnt()
+
+
+class _Learning:
+    def __init__(self, empty: Any) -> None:
+        self.policy = empty.replace(step_source_kb=LONGEST_KB)
+        self.left_out: dict[str, None] = {}
+        self._most: dict[str, float] = {}
+        self._sources: set[str] = set()
+
+    def take(self, name: str, records: Iterable[form.AnyRecord]) -> None:
+        begun: dict[int, form.Run] = {}
+        for record in records:
+            if isinstance(record, form.Heading):
+                self._heading(record)
+            elif isinstance(record, form.Run):
+                begun[record.session] = record
+            elif isinstance(record, form.Called):
+                self._leave(f"the tool {one_line(record.tool, 100)} (tools.allow)")
+            elif isinstance(record, form.Command):
+                self._leave(f"the program {one_line(record.argv[0] if record.argv else '', 100)} of Session.command")
+            elif isinstance(record, form.Queried):
+                self._leave(f"{name}, step {record.step}: its SQL, which takes duckdb under `imports`")
+            elif isinstance(record, form.Written):
+                self._workspace()
+            elif isinstance(record, form.Named | form.Branched):
+                self._count(record)
+            elif isinstance(record, form.Ended) and (run := begun.pop(record.session, None)) is not None:
+                self._step(f"{name}, step {record.step}", run.source, record)
+
+    def _heading(self, heading: form.Heading) -> None:
+        if heading.files:
+            self._workspace()
+
+    def _leave(self, told: str) -> None:
+        self.left_out[told] = None
+
+    def _workspace(self) -> None:
+        if self.policy.filesystem.workspace == "none":
+            self.policy = self.policy.replace(filesystem={"workspace": "read-write"})
+
+    def _count(self, record: form.Named | form.Branched) -> None:
+        key = "checkpoints" if isinstance(record, form.Named) else "branches"
+        more = 1 if isinstance(record, form.Named) else len(record.branches)
+        self._most[key] = self._most.get(key, 0) + more
+
+    def _step(self, place: str, source: str, ended: form.Ended) -> None:
+        if ended.outcome in ("rejected", "violation"):
+            self._leave(f"{place}: it was refused when it was recorded")
+            return
+        if ended.error is not None and ended.error.type == "SyntaxError":
+            return
+        usage = ended.usage
+        if ended.outcome not in form.STOPPED:
+            for key, used in (
+                ("wall_seconds", usage.wall_ms / 1e3),
+                ("cpu_seconds", usage.cpu_ms / 1e3),
+                ("memory_mb", usage.peak_memory_mb),
+                ("output_kb", usage.output_bytes / 1024),
+                ("step_source_kb", len(source) / 1024),
+            ):
+                self._most[key] = max(self._most.get(key, 0), used)
+        if source not in self._sources:
+            self._sources.add(source)
+            self._open(place, source)
+
+    def _open(self, place: str, source: str) -> None:
+        """Allow what a source uses."""
+        try:
+            found = needs(self.policy, source)
+        except PolicyError as error:
+            self._leave(f"{place}: {error}")
+            return
+        for need in found.impossible:
+            self._leave(f"{place}: {need.answer.name}, which no policy allows")
+        if found.grant:
+            changes = read_yaml(found.grant, "what a step needs").content
+            del changes["description"], changes["extends"]
+            self._without_harm(place, changes)
+            self.policy = self.policy.replace(**changes)
+
+    def _without_harm(self, place: str, changes: dict[str, Any]) -> None:
+        for name in HARMFUL:
+            if changes.pop(name, None):
+                self._leave(f"{place}: {name}")
+        attributes = changes.get("attributes", {})
+        for name in attributes.pop("danger_allow", {}).get("add", ()):
+            self._leave(f"{place}: .{name} (attributes.danger_allow)")
+        changes.get("filesystem", {}).pop("read", None)
+
+    def learnt(self) -> Learnt:
+        return Learnt(self.policy.replace(limits=_limits(self._most), tools={"allow": "none"}), tuple(self.left_out))
+
+
+def _limits(most: dict[str, float]) -> dict[str, Any]:
+    """Limits with room above what was used, whole, and none below what a session takes at least."""
+    least = {"memory_mb": 64, "wall_seconds": 1, "cpu_seconds": 1, "output_kb": 16, "step_source_kb": 16}
+    found = {name: max(least.get(name, 0), math.ceil(ROOM * used)) for name, used in most.items()}
+    whole = {"checkpoints": 0, "branches": 0} | found
+    if "wall_seconds" in whole:
+        whole["max_wall_seconds"] = whole["wall_seconds"]
+    return {name: value for name, value in whole.items() if name in Limits.__struct_fields__}
