@@ -9,7 +9,31 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-COMMANDS = ("run", "check", "repl", "policy", "card", "doctor", "agent", "serve", "mcp", "jupyter", "bench")
+from safeexec import __version__
+from safeexec.cli.common import tell
+from safeexec.errors import SandboxError
+
+COMMANDS = {
+    "run": "run Python source under a policy",
+    "check": "show what a policy refuses in a source, without running it",
+    "repl": "an interactive session",
+    "policy": "list, show, check, compare and explain policies",
+    "card": "what a model should know about a policy, for its system prompt",
+    "doctor": "show what this machine can enforce for a profile",
+    "challenge": "put flags outside the sandbox and try to read one from inside",
+    "agent": "let a model solve a task by running code",
+    "view": "show a recording, a transcript or a search as one page for a browser",
+    "plugin": "check a plugin as a host would load it",
+    "repair": "let a model mend a repository until its checks pass",
+    "serve": "serve sessions to programs in any language",
+    "mcp": "serve sessions to models over MCP",
+    "jupyter": "a Jupyter kernel that runs cells in a sandbox",
+    "bench": "measure what a sandbox costs on this machine",
+    "example": "list short programs, or print one: safeexec example ten_lines > my.py",
+    "replay": "run a recording of a session again, and compare",
+    "debug": "look at a recording step by step, and go on from any of them",
+}
+"""What there is, with a line of help for each. The module of that name adds its options and runs it."""
 EXIT_USAGE = 2
 EXIT_READER_GONE = 128 + signal.SIGPIPE
 """What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""
@@ -17,15 +41,17 @@ EXIT_READER_GONE = 128 + signal.SIGPIPE
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Mistakes of the caller end with status 2 and one line on stderr."""
-    from safeexec.errors import SandboxError
-
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="safeexec", description="Run Python that a model or a plugin author wrote.")
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in _wanted(arguments):
-        module = import_module(f"safeexec.cli.{name}")
-        module.add_parser(commands).set_defaults(main=module.main)
+    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    for name, about in COMMANDS.items():
+        command = commands.add_parser(name, help=about)
+        if name == asked:  # the one that is imported: start-up time is part of every run
+            module = import_module(f"safeexec.cli.{name}")
+            module.add_options(command)
+            command.set_defaults(main=module.main)
     options = parser.parse_args(arguments)
     try:
         status: int = options.main(options)
@@ -34,8 +60,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_gone()
     except (SandboxError, OSError) as error:
-        from safeexec.cli.common import tell
-
         tell(f"safeexec: {error}", file=sys.stderr)  # a state file, a recording or a policy may say what it likes
         return EXIT_USAGE
     except KeyboardInterrupt:
@@ -49,13 +73,5 @@ def _reader_gone() -> int:
     return EXIT_READER_GONE
 
 
-def _wanted(arguments: Sequence[str]) -> list[str]:
-    """Only the command that is asked for is imported: start-up time is part of every run."""
-    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
-    return [asked] if asked in COMMANDS else [*COMMANDS]
-
-
 def _version() -> str:
-    from safeexec import __version__
-
     return f"safeexec {__version__}"

@@ -10,21 +10,20 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safeexec.agent import AgentError, CodeAgent, DataAnalyst, MistralModel, RecordedModel, Transcript
 from safeexec.text import printable
 
 if TYPE_CHECKING:
-    from safeexec.agent import AgentResult, Model, Transcript
+    from safeexec.agent import AgentResult, Model
 
 SHIPPED = Path(__file__).parent.parent / "agent" / "transcripts"
 DEFAULT_REPLAY = "squrt"
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "agent",
-        help="let a model solve a task by running code",
-        description="A model writes code, the sandbox runs it, the model sees the result; until there is an answer. "
-        "The key is read from MISTRAL_API_KEY. --replay shows a recorded run offline: its code really runs.",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "A model writes code, the sandbox runs it, the model sees the result; until there is an answer. "
+        "The key is read from MISTRAL_API_KEY. --replay shows a recorded run offline: its code really runs."
     )
     parser.add_argument("task", nargs="?", help="what to do")
     parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
@@ -56,7 +55,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help=f"a transcript, or one of: {', '.join(shipped())}",
     )
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:
@@ -106,8 +104,6 @@ def _holds_something(path: Path) -> bool:
 
 def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
     """The model, and the transcript that is replayed or resumed. Raises ModelKeyMissing, TranscriptError."""
-    from safeexec.agent import MistralModel, RecordedModel, Transcript
-
     if options.replay:
         path = SHIPPED / f"{options.replay}.jsonl" if options.replay in shipped() else Path(options.replay)
         return RecordedModel(path), Transcript.load(path)
@@ -118,8 +114,6 @@ def _model(options: argparse.Namespace) -> tuple[Model, Transcript | None]:
 def _run(
     options: argparse.Namespace, model: Model, recorded: Transcript | None, path: Path | None, on_event: Any
 ) -> AgentResult:
-    from safeexec.agent import CodeAgent, DataAnalyst
-
     settings: dict[str, Any] = {
         "native": options.native,
         "images": options.images,
@@ -152,8 +146,6 @@ def _recorded_policy(recorded: Transcript, usual: str) -> str:
     """The policy of a recorded run, where it is the one that would be used anyway: a file must not choose what its own
     code may do. Raises AgentError.
     """
-    from safeexec.agent import AgentError
-
     name = recorded.entries[0].get("policy") or usual
     if name != usual:
         raise AgentError(

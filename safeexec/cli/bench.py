@@ -10,14 +10,15 @@ import subprocess
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from safeexec import Policy, Sandbox
 from safeexec.cli.common import add_policy_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from safeexec import Sandbox, Session
+    from safeexec import Session
 
     Call = Callable[[], object]
 
@@ -40,22 +41,15 @@ class Row(NamedTuple):
     against: str
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "bench",
-        help="measure what a sandbox costs on this machine",
-        description="Medians, each beside a reference of the same run: read the ratios. Takes about ten seconds.",
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Medians, each beside a reference of the same run: read the ratios. Takes about ten seconds."
     add_policy_option(parser)
     parser.add_argument("--rounds", type=int, default=100, metavar="N", help="rounds per figure (default: 100)")
     parser.add_argument("--json", action="store_true", help="print one JSON object per figure")
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:
     """Print the table as it comes. 0 when everything could be measured."""
-    from safeexec import Policy
-
     if options.rounds < 1:
         print("safeexec bench: --rounds must be at least 1", file=sys.stderr)
         return 2
@@ -76,8 +70,6 @@ def main(options: argparse.Namespace) -> int:
 
 def measure(policy: str, rounds: int) -> Iterator[Row]:
     """All figures for one policy, one after the other."""
-    from safeexec import Sandbox
-
     few = max(3, rounds // 20)
     start = partial(_new_process, _COLD.format(policy=policy))
     yield _in_turn("import, open a sandbox, first result", start, _bare_python, few)

@@ -10,13 +10,10 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Adds `card`."""
-    parser = subparsers.add_parser("card", help="what a model should know about a policy, for its system prompt")
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policy", nargs="?", help="name or path (default: standard)")
     parser.add_argument("--policy", "-p", dest="option", help="the same, as the other commands take it")
     parser.add_argument("--format", choices=["text", "markdown", "json"], default="text")
-    return parser
 
 
 def main(args: argparse.Namespace) -> int:

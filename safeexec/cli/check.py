@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import stat
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from safeexec.cli.common import EXIT_CODES, add_policy_option, read_source, tell
+from safeexec import Sandbox
+from safeexec.cli.common import EXIT_CODES, MAX_SOURCE, add_policy_option, decoded, read_source, tell
+from safeexec.untrusted.below import opened, read_file, walk
 
 if TYPE_CHECKING:
     from safeexec import ErrorInfo
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "check", help="show what a policy refuses in a source, without running it"
-    )
-    parser.add_argument("sources", nargs="+", metavar="FILE", help="source files, or - for standard input")
+MAX_ENTRIES = 100_000
+"""Files and directories below one that is checked."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sources", nargs="+", metavar="FILE", help="source files, directories of them, or -")
     add_policy_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per finding")
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:
     """0: nothing is refused. 3: something is. 1: a syntax error."""
-    from safeexec import Sandbox
-
     status = 0
     with Sandbox(options.policy) as sandbox:
-        for name in options.sources:
-            result = sandbox.check(read_source(name))
+        for name, source in sources(options.sources):
+            result = sandbox.check(source)
             if result.error is not None:
                 for finding in result.error.diagnostics or (result.error,):
                     _print(name, finding, as_json=options.json)
@@ -38,6 +41,21 @@ def main(options: argparse.Namespace) -> int:
         if not status and not options.json:
             print(f"nothing is refused by {sandbox.policy.name}", file=sys.stderr)
     return status
+
+
+def sources(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """(name, text) of each file, and of each ``.py`` file in a directory, hidden ones and links left out. Raises
+    OSError, also for text that is not UTF-8.
+    """
+    for name in names:
+        if not os.path.isdir(name):
+            yield name, read_source(name)
+            continue
+        with opened(name) as top:
+            for found in walk(top, max_entries=MAX_ENTRIES, leave_out=lambda _directory, entry: entry.startswith(".")):
+                if stat.S_ISREG(found.mode) and found.name.endswith(".py"):
+                    path = os.path.join(name, found.path)
+                    yield path, decoded(path, read_file(found.directory, found.name, max_bytes=MAX_SOURCE))
 
 
 def _print(name: str, finding: ErrorInfo, *, as_json: bool) -> None:

@@ -30,10 +30,16 @@ protect.
 """
 
 
-def add_policy_option(parser: argparse.ArgumentParser) -> None:
+def add_policy_option(parser: argparse.ArgumentParser, default: str = "standard") -> None:
     parser.add_argument(
-        "--policy", "-p", default="standard", metavar="P", help="a profile's name or a YAML file (default: standard)"
+        "--policy", "-p", default=default, metavar="P", help=f"a profile's name or a YAML file (default: {default})"
     )
+
+
+def add_http_options(parser: argparse._ActionsContainer, token_file: str) -> None:
+    """Where a server listens on HTTP, and the file of who may use it; `token_file` says what is in it."""
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="of HTTP; 0 picks one (default: 8000)")
+    parser.add_argument("--token-file", metavar="FILE", help=token_file)
 
 
 def tell(*values: object, file: TextIO | None = None, sep: str = " ") -> None:
@@ -48,6 +54,11 @@ def read_source(name: str) -> str:
         data = file.read(MAX_SOURCE + 1)
     if len(data) > MAX_SOURCE:
         raise OSError(f"{name} has more than {MAX_SOURCE} bytes")
+    return decoded(name, data)
+
+
+def decoded(name: str, data: bytes) -> str:
+    """The text of a source file. Raises OSError for what is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,23 +8,19 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from safeexec import Policy, ProtectionError, Sandbox, machine_protection
 from safeexec.cli.common import add_policy_option, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from safeexec import Mechanism, Policy
+    from safeexec import Mechanism
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "doctor",
-        help="show what this machine can enforce for a profile",
-        description="Tries the forbidden acts in a confined process. Exit status 1: something required is missing.",
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Tries the forbidden acts in a confined process. Exit status 1: something required is missing."
     add_policy_option(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
 
 
 class Findings(NamedTuple):
@@ -39,8 +35,6 @@ class Findings(NamedTuple):
 
 def examine(policy: str | Policy) -> Findings:
     """Open a session of the policy and try what it must not be able to do. Raises `PolicyError`."""
-    from safeexec import Policy, ProtectionError, Sandbox, machine_protection
-
     policy = Policy.load(policy)
     session, problem = [], ""
     try:

@@ -10,10 +10,10 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from safeexec import Policy, SandboxError
-from safeexec.cli.common import tell
+from safeexec.cli.common import add_policy_option, tell
 from safeexec.text import one_line
 
 if TYPE_CHECKING:
@@ -23,19 +23,10 @@ MODULE = "safeexec.servers.jupyter"
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "jupyter", help="a Jupyter kernel that runs cells in a sandbox"
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     install = actions.add_parser("install", help="make the kernel known to Jupyter")
-    install.add_argument(
-        "--policy",
-        "-p",
-        default="data-analysis",
-        metavar="P",
-        help="a profile's name or a YAML file (default: data-analysis)",
-    )
+    add_policy_option(install, "data-analysis")
     install.add_argument("--name", default="safeexec", help="the kernel's name (default: safeexec)")
     listed = actions.add_parser("list", help="the kernels that are ours")
     remove = actions.add_parser("remove", help="make it unknown again")
@@ -44,7 +35,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         place = action.add_mutually_exclusive_group()
         place.add_argument("--user", action="store_true", help="for this user (the default)")
         place.add_argument("--prefix", metavar="DIR", help="in DIR/share/jupyter/kernels, as of a virtual environment")
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:

@@ -6,10 +6,12 @@ import argparse
 import json
 import sys
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from safeexec import Sandbox
 from safeexec.cli.common import MAX_SOURCE, tell
 from safeexec.text import one_line
 from safeexec.untrusted.below import read_named
@@ -25,8 +27,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace, files: dict[str, str] | None) -> int:
     """Run all programs; one line each as they end, then how many came to what. 0 if every one ended ok, else 1."""
-    from safeexec import Sandbox
-
     root = Path(options.many)
     paths = sorted(path for path in root.rglob("*.py") if path.is_file() and not path.is_symlink())
     if not paths:
@@ -77,18 +77,11 @@ def _progress(total: int, quiet: bool) -> AbstractContextManager[Any]:
         from rich.progress import Progress
     except ImportError:
         return nullcontext(None)
-    return _Bar(Progress(console=Console(stderr=True), transient=True), total)
+    return _bar(Progress(console=Console(stderr=True), transient=True), total)
 
 
-class _Bar:
-    def __init__(self, progress: Any, total: int) -> None:
-        self._progress = progress
-        self._total = total
-
-    def __enter__(self) -> Any:
-        self._progress.__enter__()
-        task = self._progress.add_task("programs", total=self._total)
-        return lambda: self._progress.advance(task)
-
-    def __exit__(self, *problem: Any) -> None:
-        self._progress.__exit__(*problem)
+@contextmanager
+def _bar(progress: Any, total: int) -> Iterator[Callable[[], None]]:
+    with progress:
+        task = progress.add_task("programs", total=total)
+        yield lambda: progress.advance(task)

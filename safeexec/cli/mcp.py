@@ -8,24 +8,21 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from safeexec.cli.common import add_policy_option
+from safeexec.cli.common import add_http_options, add_policy_option
 from safeexec.errors import SandboxError, ToolError
+from safeexec.servers.access import listen, new_token
+from safeexec.servers.http.grants import read_token
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "mcp",
-        help="serve sessions to models over MCP",
-        description="A server of the Model Context Protocol, over the standard streams or HTTP on loopback.",
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = "A server of the Model Context Protocol, over the standard streams or HTTP on loopback."
     add_policy_option(parser)
     parser.add_argument("--http", action="store_true", help="serve over HTTP, and print the address and its token")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="of HTTP; 0 picks one (default: 8000)")
-    parser.add_argument("--token-file", metavar="FILE", help="the token of HTTP (default: a new one at each start)")
+    add_http_options(parser, "the token of HTTP (default: a new one at each start)")
     parser.add_argument(
         "--tools",
         nargs="+",
@@ -33,7 +30,6 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
         metavar="MODULE:FUNCTION",
         help="host functions that code may call, if the policy allows them (tools.allow)",
     )
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:
@@ -41,7 +37,6 @@ def main(options: argparse.Namespace) -> int:
     missing.
     """
     try:
-        from safeexec.servers.access import listen, token_of
         from safeexec.servers.mcp import OverHttp, serve_stdio
         from safeexec.servers.running import serve
     except ModuleNotFoundError as error:
@@ -50,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr):  # standard output is the protocol's
         tools = [tool_of(name) for name in options.tools]
     if options.http:
-        token = token_of(options.token_file)
+        token = new_token() if options.token_file is None else read_token(options.token_file)
         return serve(OverHttp(options.policy, tools, token), listen(options.port), token)
     asyncio.run(serve_stdio(options.policy, tools))
     return 0

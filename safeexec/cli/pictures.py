@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from safeexec.untrusted.saving import SIGNATURES, NewFiles, is_picture
 
 if TYPE_CHECKING:
     from safeexec import Display
+    from safeexec.cli.sixel import Sixels
 
 
 def _same(text: str) -> str:
@@ -41,8 +43,12 @@ class Pictures:
     shown.
     """
 
-    def __init__(self, directory: str | None) -> None:
+    def __init__(self, directory: str | None, *, temporary: bool = False) -> None:
+        """`temporary`: what the terminal cannot show is written to a new directory of its own."""
         self._files = NewFiles(directory) if directory else None
+        self._new = temporary
+        """Whether files are for what cannot be shown alone."""
+        self._sixels: Sixels | None = None
         self._first = 0
         self._count = 0
 
@@ -50,19 +56,41 @@ class Pictures:
         """Write and show each display; one that is neither is described on stderr. Raises OSError."""
         for display in displays:
             self._count += 1
-            names = self._write(self._files, display) if self._files is not None else []
-            shown = inline(display, os.environ) if sys.stdout.isatty() else ""
+            shown = (inline(display, os.environ) or self._as_sixels(display)) if sys.stdout.isatty() else ""
+            names = self._write(self._files, display) if self._files is not None and not (shown and self._new) else []
             if shown:
                 sys.stdout.write(shown + "\n")
+            elif self._new and self._files is None and is_drawn(display):
+                self._files = NewFiles(tempfile.mkdtemp(prefix="safeexec-"))
+                names = self._write(self._files, display)
             for name in names:
                 print(f"display {self._count}: {printable(name)}", file=sys.stderr)
-            if not names and not shown and any(mime in display for mime in _PICTURES):
+            if not names and not shown and is_drawn(display):
                 advice = (
                     "left out, its bytes are not of its kind"
                     if self._files
                     else "--display-dir DIR writes it to a file"
                 )
                 print(f"display {self._count}: a picture; {advice}", file=sys.stderr)
+
+    def _as_sixels(self, display: Display) -> str:
+        """The sequence for a terminal that says it shows sixels, where somebody sits and works: making them takes a
+        sandbox of its own.
+        """
+        png = display.png
+        if not self._new or png is None or not is_picture("image/png", png):
+            return ""
+        from safeexec.cli import sixel
+
+        if not sixel.understood():
+            return ""
+        self._sixels = self._sixels or sixel.Sixels()
+        return self._sixels.of(png)
+
+    def close(self) -> None:
+        """End what was opened to show pictures."""
+        if self._sixels is not None:
+            self._sixels.close()
 
     def _write(self, files: NewFiles, display: Display) -> list[str]:
         """Write each kind that a display has; the paths. Numbers begin behind those that are taken."""
@@ -72,8 +100,13 @@ class Pictures:
         return [files.write(stem + suffix, data) for suffix, data in contents.items() if data is not None]
 
 
+def is_drawn(display: Display) -> bool:
+    """Whether a display is a picture."""
+    return any(mime in display for mime in _PICTURES)
+
+
 def _content(display: Display, mime: str, put: Callable[[str], str]) -> bytes | None:
-    """The bytes of a file for one kind; None for a picture that is none."""
+    """The bytes of a file for one kind; None for an invalid picture."""
     data = display[mime]
     if isinstance(data, bytes) or mime in SIGNATURES:
         return data if isinstance(data, bytes) and is_picture(mime, data) else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from safeexec import Policy
-from safeexec.cli.common import read_source, tell
+from safeexec import Policy, PolicyError, compare_policies
+from safeexec.cli.common import add_policy_option, read_source, tell
+from safeexec.cli.draft import draft
 from safeexec.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> argparse.ArgumentParser:
-    """Adds `policy` and its own subcommands."""
-    parser = subparsers.add_parser("policy", help="list, show, check, compare and explain policies")
+def add_options(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="policy_command", required=True, metavar="COMMAND")
 
     commands.add_parser("list", help="every profile that can be loaded by name")
@@ -27,10 +26,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     check = commands.add_parser("check", help="find every mistake in policy files")
     check.add_argument("policy", nargs="*", help="names or paths (default: every profile)")
+    check.add_argument("--json", action="store_true", help="as JSON")
+    check.add_argument("--strict", action="store_true", help="notes count as mistakes")
 
     diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
     diff.add_argument("before")
     diff.add_argument("after")
+    diff.add_argument("--recording", nargs="+", default=[], metavar="FILE", help="which steps of it end otherwise")
+
+    learn = commands.add_parser("learn", help="the smallest policy under which recorded steps run, to be read")
+    learn.add_argument("recording", nargs="+", metavar="FILE", help="what `session(record=FILE)` wrote")
 
     why = commands.add_parser(
         "why", help="is a name allowed, by which line, and what else to use; exit code 1 if refused"
@@ -38,12 +43,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     why.add_argument(
         "name",
         nargs="*",
-        help="module, module.name, .attribute, builtin, construct (walrus, async), or system call (socket())",
+        help="module, module.name, .attribute, builtin, construct (walrus, async), system call (socket()), "
+        "or setting (limits.memory_mb)",
     )
-    why.add_argument("--policy", "-p", default="standard", help="name or path (default: standard)")
+    add_policy_option(why)
     why.add_argument("--program", metavar="FILE", help="everything a program would need (- is standard input)")
     why.add_argument("--json", action="store_true", help="as JSON")
-    return parser
+
+    review = commands.add_parser(
+        "review", help="draft a table for a package that nobody has reviewed, from its source; nothing is imported"
+    )
+    review.add_argument("package", help="as in an import statement")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -54,13 +64,13 @@ def main(args: argparse.Namespace) -> int:
         "check": _check,
         "diff": _diff,
         "why": _why,
+        "review": _review,
+        "learn": _learn,
     }
     return commands[args.policy_command](args)
 
 
 def _list(args: argparse.Namespace) -> int:
-    from safeexec import PolicyError
-
     profiles = Policy.profiles()
     width = max(map(len, profiles), default=0)
     status = 0
@@ -87,26 +97,30 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from safeexec import PolicyError
-
-    wrong = 0
+    wrong, told = 0, []
     for name in args.policy or Policy.profiles():
+        findings: list[object] = []
         try:
-            findings = Policy.load(name).check()
+            found = Policy.examine(name)
+            findings += found
+            mistakes = sum(args.strict or not finding.harmless for finding in found)
         except PolicyError as error:
-            tell(error, file=sys.stderr)
-            wrong += 1
-            continue
-        for finding in findings:
-            tell(finding, file=sys.stderr)
-        mistakes = [finding for finding in findings if not finding.harmless]
+            findings.append({"rule": "", "path": "", "text": str(error), "harmless": False} if args.json else error)
+            mistakes = 1
         wrong += bool(mistakes)
-        tell(f"{name}: {'ok' if not mistakes else f'{len(mistakes)} mistakes'}")
+        told.append({"policy": str(name), "ok": not mistakes, "findings": findings})
+        if not args.json:
+            for finding in findings:
+                tell(finding, file=sys.stderr)
+            tell(f"{name}: {'ok' if not mistakes else '1 mistake' if mistakes == 1 else f'{mistakes} mistakes'}")
+    if args.json:
+        _print_json(told)
     return 1 if wrong else 0
 
 
 def _diff(args: argparse.Namespace) -> int:
-    differences = Policy.load(args.before).diff(Policy.load(args.after))
+    before, after = Policy.load(args.before), Policy.load(args.after)
+    differences = before.diff(after)
     opened: dict[str, list[str]] = {}
     for difference in differences:
         if difference.path.startswith("imports.") and difference.before is None and difference.after == "all":
@@ -115,12 +129,29 @@ def _diff(args: argparse.Namespace) -> int:
             tell(difference)
     for file, modules in opened.items():
         tell(f"imports: {' '.join('+' + module for module in modules)}{f'   ({file})' if file else ''}")
-    return 1 if differences else 0
+    changed = compare_policies(before, after, args.recording)
+    for step in changed:
+        tell(step)
+    if args.recording and not changed:
+        tell("every recorded step ends as before")
+    return 1 if differences or changed else 0
+
+
+def _learn(args: argparse.Namespace) -> int:
+    learnt = Policy.learn(args.recording)
+    tell(f"# learnt from {', '.join(args.recording)}: read it before you use it")
+    for told in learnt.left_out:
+        tell(f"# not in it: {one_line(told)}")
+    tell(learnt.policy.to_yaml().rstrip())
+    return 0
+
+
+def _review(args: argparse.Namespace) -> int:
+    print(draft(args.package), end="")
+    return 0
 
 
 def _why(args: argparse.Namespace) -> int:
-    from safeexec import PolicyError
-
     policy = Policy.load(args.policy)
     if args.program:
         return _why_program(policy, args)
@@ -137,8 +168,6 @@ def _why(args: argparse.Namespace) -> int:
 
 
 def _why_program(policy: Policy, args: argparse.Namespace) -> int:
-    from safeexec import PolicyError
-
     try:
         source = read_source(args.program)
     except OSError as error:

@@ -6,23 +6,19 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from typing import IO, Any, NamedTuple, TextIO
+from typing import IO, NamedTuple, TextIO
 
+from safeexec import Sandbox
 from safeexec.cli import many
 from safeexec.cli.common import EXIT_CODES, add_policy_option, print_error, read_source
 from safeexec.cli.pictures import Pictures
+from safeexec.text import printable
 
-Subparsers = Any
 
-
-def add_parser(commands: Subparsers) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "run",
-        help="run Python source under a policy",
-        description=(
-            "Run a program: FILE with its arguments, which reads standard input. The exit status is the program's own, "
-            "or tells the outcome. Several -c and --step are the steps of one session, in their order."
-        ),
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Run a program: FILE with its arguments, which reads standard input. The exit status is the program's own, "
+        "or tells the outcome. Several -c and --step are the steps of one session, in their order."
     )
     parser.add_argument("program", nargs="?", metavar="FILE", help="the program, or - for standard input")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARG", help="its sys.argv after its name")
@@ -44,15 +40,12 @@ def add_parser(commands: Subparsers) -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object per step instead of its output")
     many.add_options(parser)
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:
     """Run every source in turn; stop at the first that does not end ok, and return its exit status."""
     if options.many is not None:
         return many.main(options, _files(options.file) or None)
-    from safeexec import Sandbox
-
     sources = [read_source(step.name) if isinstance(step, _File) else step for step in options.steps]
     if options.program is not None:
         sources.append(read_source(options.program))
@@ -109,8 +102,6 @@ def _writer(stream: TextIO) -> Callable[[str], None]:
     terminal = stream.isatty()
 
     def write(text: str) -> None:
-        from safeexec.text import printable
-
         stream.write(printable(text) if terminal else text)
         stream.flush()
 

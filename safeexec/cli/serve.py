@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-from typing import TYPE_CHECKING, Any
 
-from safeexec.cli.common import add_policy_option
+from safeexec.cli.common import add_http_options, add_policy_option
 from safeexec.errors import SandboxError
-
-if TYPE_CHECKING:
-    from safeexec.servers.service import Service
+from safeexec.servers import stdio
+from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
+from safeexec.servers.http.grants import Grant, read_tenants
+from safeexec.servers.service import Service
 
 NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
 
 
-def add_parser(commands: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser("serve", help="serve sessions to programs in any language")
+def add_options(parser: argparse.ArgumentParser) -> None:
     add_policy_option(parser)
     parser.add_argument(
         "--allow-policy",
@@ -31,7 +30,7 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     )
     http = parser.add_argument_group("over HTTP (without --stdio)")
     http.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)")
-    http.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 picks one (default: 8000)")
+    add_http_options(http, "a token, or tenants with their tokens and quotas (YAML)")
     http.add_argument("--allow-host", nargs="+", action="extend", metavar="NAME", help="other names of this server")
     http.add_argument(
         "--idle-seconds", type=float, default=1800, metavar="S", help="a session that rests longer is closed (1800)"
@@ -39,14 +38,10 @@ def add_parser(commands: Any) -> argparse.ArgumentParser:
     http.add_argument(
         "--max-seconds", type=float, default=86400, metavar="S", help="a session that is older is closed (86400)"
     )
-    http.add_argument("--token-file", metavar="FILE", help="tenants, their tokens and quotas (YAML)")
-    return parser
 
 
 def main(options: argparse.Namespace) -> int:
     """0 when it was ended; what the policies or the machine refuse is an error of the command."""
-    from safeexec.servers.service import Service
-
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     service = Service(options.policy, options.allow_policy)
@@ -61,17 +56,14 @@ def main(options: argparse.Namespace) -> int:
 def _over_http(offers: Service, options: argparse.Namespace) -> int:
     try:
         from safeexec.servers.http.app import Ages, application
+        from safeexec.servers.http.tenancy import Tenancy
         from safeexec.servers.running import serve
     except ImportError as error:
         raise SandboxError(f"{NEEDS} ({error})") from None
-    from safeexec.servers.access import hosts_for, is_loopback, listen, token_of
-    from safeexec.servers.http.grants import Grant, read_tenants
-    from safeexec.servers.http.tenancy import Tenancy
-
     if options.token_file is not None:
         grants, token = read_tenants(options.token_file), "(in-the-token-file)"
     elif is_loopback(options.host):
-        token = token_of(None)
+        token = new_token()
         grants = {"": Grant(token=token)}
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
@@ -82,10 +74,8 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
 
 async def _over_pipes(service: Service) -> None:
     """Whatever else prints here prints to standard error: standard output is for the client alone."""
-    from safeexec.servers.stdio import serve
-
     read, write = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
-    await serve(service, read, write)
+    await stdio.serve(service, read, write)

@@ -1,0 +1,100 @@
+"""`safeexec challenge`: flags outside the sandbox, for who wants to try to read one from inside."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from safeexec import Result, Sandbox
+from safeexec.cli.common import add_policy_option, read_source, tell
+
+VARIABLE = "SAFEEXEC_FLAG"
+REPORT = ".github/SECURITY.md says how to report it"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Puts a new flag into each of five places outside the sandbox and runs your program inside it. The program's "
+        "arguments tell the places. Exit status 0: no flag came out. 1: one did, and that is a bug to be reported."
+    )
+    parser.add_argument("program", metavar="FILE", help="the program that shall print a flag, or - for standard input")
+    add_policy_option(parser)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Run the program among the flags. 0: it has read none; 1: it has."""
+    source = read_source(options.program)
+    with Sandbox(options.policy) as sandbox, flags(sandbox) as (places, found):
+        for name, place in places.items():
+            tell(f"{name:13}{place}")
+        with sandbox.session() as session:
+            result = session.run(source, argv=[options.program, *places.values()])
+    tell(result.observation())
+    read = [name for name, flag in found.items() if any(flag in text for text in texts(result))]
+    if read:
+        tell(f"\nThe flag came out: {', '.join(read)}. This is a bug of safeexec; {REPORT}.")
+        return 1
+    tell(f"\nNo flag came out of {sandbox.policy.name}.")
+    return 0
+
+
+@contextmanager
+def flags(sandbox: Sandbox) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Flags outside: by the name of its place, how to find each one, and what it is."""
+    found = {name: f"flag-{secrets.token_hex(16)}" for name in ("file", "environment", "memory", "network", "session")}
+    kept_in_memory = found["memory"].encode()
+    os.environ[VARIABLE] = found["environment"]
+    with tempfile.TemporaryDirectory(prefix="safeexec-flag-") as directory, serving(found["network"]) as port:
+        path = Path(directory, "flag.txt")
+        path.write_text(found["file"])
+        with sandbox.session(namespace={"flag": found["session"]}) as other:
+            places = {
+                "file": str(path),
+                "environment": f"{VARIABLE} of process {os.getpid()}",
+                "memory": f"{len(kept_in_memory)} bytes in process {os.getpid()}",
+                "network": f"127.0.0.1:{port}",
+                "session": f"the variable flag of another session ({other.workspace or 'no files'})",
+            }
+            try:
+                yield places, found
+            finally:
+                del os.environ[VARIABLE]
+
+
+@contextmanager
+def serving(flag: str) -> Iterator[int]:
+    """A service of this machine that tells the flag to whoever connects; its port."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+
+        def answer() -> None:
+            while True:
+                try:
+                    caller, _ = server.accept()
+                except OSError:
+                    return
+                with closing(caller):
+                    caller.sendall(flag.encode())
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def texts(result: Result) -> Iterator[str]:
+    """All that a step tells."""
+    yield from (result.stdout, result.stderr, result.text, repr(result.value), result.observation(100_000))
+    for display in result.displays:
+        yield from (item if isinstance(item, str) else item.decode("latin-1") for item in display.values())
+    if result.error is not None:
+        yield from (result.error.message, result.error.traceback)

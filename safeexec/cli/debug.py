@@ -1,0 +1,135 @@
+"""`safeexec debug`: look at a recording step by step, and go on from any of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+
+from safeexec import Recording, RecordingError, SandboxError, Timeline, replay
+from safeexec.cli.common import print_error, tell
+from safeexec.cli.replay import add_changes, changes_of, place
+from safeexec.text import one_line
+
+HELP = """\
+history          the steps and how each ended             at N       one step: what it read, wrote, printed
+when NAME        the steps that changed a variable        vars [N]   the variables after a step, or at the end
+error N          the functions that were running when step N raised, with their variables
+effects          the calls of host tools that began and of which no end is recorded
+try N SOURCE     run SOURCE in a branch of the state after step N (the tools answer from the recording)
+N is a step of the recorded session, S.N one of its branch S. quit: leave"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="FILE", help="what `session(record=FILE)` wrote")
+    parser.add_argument(
+        "command",
+        nargs="*",
+        metavar="COMMAND",
+        help="one command, with the options behind it; without one they are read",
+    )
+    add_changes(parser)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Do one command, or those of standard input."""
+    timeline = Timeline(Recording(options.recording))
+    if options.command:
+        _do(options, timeline, options.command)
+        return 0
+    if timeline.unknown:
+        tell(f"effects of which nobody knows what came of them:\n{effects(timeline)}", file=sys.stderr)
+    for words in _asked():
+        try:
+            _do(options, timeline, words)
+        except (SandboxError, OSError) as error:
+            tell(f"safeexec: {error}", file=sys.stderr)
+    return 0
+
+
+def _asked() -> Iterator[list[str]]:
+    """The words of each line, until the end or `quit`."""
+    while True:
+        try:
+            line = input("debug> " if sys.stdin.isatty() else "")
+        except EOFError:
+            return
+        words = line.split(maxsplit=2)
+        if words[:1] == ["quit"]:
+            return
+        if words:
+            yield words
+
+
+def _do(options: argparse.Namespace, timeline: Timeline, words: list[str]) -> None:
+    name, *arguments = words
+    act = COMMANDS.get((name, len(arguments)))
+    if name == "try" and len(arguments) >= 2:
+        _try(options, arguments[0], " ".join(arguments[1:]))
+    elif name == "error" and len(arguments) == 1:
+        _error(options, arguments[0])
+    elif act is not None:
+        tell(act(timeline, *arguments))
+    else:
+        tell(HELP)
+
+
+def when(timeline: Timeline, name: str) -> str:
+    """The moments at which a variable changed."""
+    found = timeline.when(name)
+    return "\n".join(map(str, found)) if found else f"no step of it has changed {name}"
+
+
+def at(timeline: Timeline, step: str) -> str:
+    """One moment in full."""
+    session, number = _place(step)
+    return timeline.at(number, None if "." not in step else session).told()
+
+
+def effects(timeline: Timeline) -> str:
+    """What began and has no recorded end."""
+    return "\n".join(map(str, timeline.unknown)) or "of every effect it is known what came of it"
+
+
+def _variables(timeline: Timeline, *step: str) -> str:
+    moment = timeline.at(*reversed(_place(step[0]))) if step else timeline.now()
+    return "\n".join(f"{name} = {told}" for name, told in moment.variables().items()) or "no variables"
+
+
+def _try(options: argparse.Namespace, step: str, source: str) -> None:
+    with replay(options.recording, to=_place(step), **changes_of(options)) as replayed:
+        if replayed.difference is not None:
+            tell(replayed.difference, file=sys.stderr)
+        (branch,) = replayed.session_of(_place(step)[0]).branch()
+        result = branch.run(source)
+        tell(result.stdout + result.text)
+        print_error(result)
+
+
+def _error(options: argparse.Namespace, step: str) -> None:
+    with replay(options.recording, to=_place(step), **changes_of(options)) as replayed:
+        frames = replayed.frames(_place(step)[0])
+        for frame in frames:
+            tell(f"{frame.file}, line {frame.line}, in {one_line(frame.function)}")
+            for variable in frame.variables:
+                tell(f"    {one_line(variable.name)} = {one_line(variable.text)}")
+        if not frames:
+            tell("no function of it was running when it ended")
+
+
+def _place(text: str) -> tuple[int, int]:
+    try:
+        return place(text)
+    except argparse.ArgumentTypeError as error:
+        raise RecordingError(str(error)) from None
+
+
+COMMANDS: dict[tuple[str, int], Callable[..., str]] = {
+    ("history", 0): str,
+    ("at", 1): at,
+    ("effects", 0): effects,
+    ("when", 1): when,
+    ("vars", 0): _variables,
+    ("vars", 1): _variables,
+}
+"""Name and number of words → what is shown."""

@@ -1,0 +1,132 @@
+"""`safeexec repair`: let a model mend a copy of a repository, look at the diff, and write it after a question."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+
+from safeexec import Policy
+from safeexec.agent import MistralModel, Model
+from safeexec.agent.loop import ignore_event
+from safeexec.agent.repair import RepairAgent, RepairResult
+from safeexec.agent.view import StepPictures, open_view
+from safeexec.cli.common import tell
+from safeexec.text import printable
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "A model reads, patches and verifies a copy; every check runs confined. The diff and the warnings are shown. "
+        "Nothing is written without --apply, --commit or --branch, and then only after a question."
+    )
+    parser.add_argument("repository", metavar="REPO", help="the directory to repair")
+    parser.add_argument("task", nargs="?", help="what is wrong (default: that the checks fail)")
+    parser.add_argument(
+        "--check", action="append", default=[], metavar="COMMAND", help='decides, as "pytest -q" does (the default)'
+    )
+    parser.add_argument(
+        "--held-out", action="append", default=[], metavar="COMMAND", help="decides too; the model never sees it"
+    )
+    parser.add_argument(
+        "--editable", action="append", metavar="PATH", help="what may be changed (default: what looks like code)"
+    )
+    parser.add_argument(
+        "--program", action="append", default=[], metavar="NAME", help="a program that checks may start, as python"
+    )
+    parser.add_argument(
+        "--candidates", type=int, default=1, metavar="N", help="try N times, and take the smallest patch"
+    )
+    parser.add_argument("--strict", action="store_true", help="count a repair with warnings as failed")
+    parser.add_argument("--model", default="mistral-large-latest", metavar="NAME", help="default: mistral-large-latest")
+    parser.add_argument("--server-url", metavar="URL", help="a compatible server in place of Mistral's")
+    parser.add_argument("--max-steps", type=int, default=30, metavar="N", help="default: 30")
+    parser.add_argument("--timeout", type=float, default=120.0, metavar="S", help="seconds of one check (default: 120)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--apply", action="store_true", help="write the changed files")
+    how.add_argument("--commit", action="store_true", help="write them and commit them")
+    how.add_argument("--branch", metavar="NAME", help="commit them on a new branch, and leave the files as they are")
+    parser.add_argument("--yes", action="store_true", help="write without a question")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Repair, show, ask, write. 0 for a repair that passes, 1 for one that does not."""
+    result = _repair(options, MistralModel(options.model, server_url=options.server_url))
+    if options.json:
+        print(json.dumps(result.to_dict(), indent=2))
+    else:
+        _show(result)
+    if result.ok and result.files and (options.apply or options.commit or options.branch):
+        _write(options, result)
+    return 0 if result.ok else 1
+
+
+def _repair(options: argparse.Namespace, model: Model) -> RepairResult:
+    view = None if options.json else open_view(StepPictures("pictures"))
+    agent = RepairAgent(
+        model,
+        options.repository,
+        verify=[shlex.split(command) for command in options.check] or ("pytest", "-q"),
+        held_out=[shlex.split(command) for command in options.held_out],
+        editable=options.editable,
+        policy=Policy.load("confined-python").replace(danger_allow_commands=options.program),
+        approval=_approve if sys.stdin.isatty() else None,
+        strict=options.strict,
+        candidates=options.candidates,
+        timeout=options.timeout,
+        max_steps=options.max_steps,
+        on_event=ignore_event if view is None else view.show,
+    )
+    if view is None:
+        return _run(agent, options.task)
+    try:
+        plan = agent.plan()
+        checks = " and ".join(shlex.join(command) for command in plan["verify"])
+        tell(f"repair {plan['repository']}: {checks}; editable: {', '.join(plan['editable'])}")
+        return _run(agent, options.task)
+    finally:
+        view.close()
+
+
+def _run(agent: RepairAgent, task: str | None) -> RepairResult:
+    return agent.run(task) if task else agent.run()
+
+
+def _show(result: RepairResult) -> None:
+    tell(result.diff or "nothing was changed")
+    for warning in result.warnings:
+        tell(f"warning: {warning}")
+    for name, verdict in (("before", result.before), ("after", result.after), ("held out", result.held_out)):
+        if verdict is not None:
+            tell(f"{name}: the verification {verdict.summary()}")
+    if not result.ok:
+        tell(f"not repaired: {result.run.reason}", file=sys.stderr)
+
+
+def _write(options: argparse.Namespace, result: RepairResult) -> None:
+    """Write what was repaired, after a question."""
+    what = f"commit on the new branch {options.branch}" if options.branch else "write to the repository"
+    what += " and commit" if options.commit else ""
+    if not options.yes and not _asked(f"{what}: {', '.join(result.files)}?"):
+        tell(
+            "nothing was written" + ("" if sys.stdin.isatty() else ": nobody is there to ask (--yes)"), file=sys.stderr
+        )
+        return
+    written = result.apply(commit=options.commit, branch=options.branch)
+    done = f"; commit {result.commit.id[:12]} on {result.commit.reference}" if result.commit else ""
+    tell(f"{'committed' if options.branch else 'written'}: {', '.join(written)}{done}", file=sys.stderr)
+
+
+def _approve(action: str, diff: str) -> bool:
+    tell(diff)
+    return _asked(f"{action}?")
+
+
+def _asked(question: str) -> bool:
+    """Whether a person at the terminal says yes."""
+    if not sys.stdin.isatty():
+        return False
+    print(printable(question), "[y/N] ", end="", flush=True)
+    return sys.stdin.readline(100).strip().lower() in ("y", "yes")

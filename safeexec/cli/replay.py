@@ -1,0 +1,77 @@
+"""`safeexec replay`: a recording run again in a fresh sandbox, and the first thing that differs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from safeexec import evaluate, replay
+from safeexec.cli.common import read_source, tell
+
+EXIT_DIFFERENT = 1
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", metavar="FILE", help="what `session(record=FILE)` wrote")
+    parser.add_argument("--to", type=place, metavar="N", help="stop after this step (SESSION.N for one of a branch)")
+    add_changes(parser)
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """What may be otherwise than it was recorded."""
+    parser.add_argument("--policy", "-p", metavar="P", help="under another policy: a profile's name or a YAML file")
+    parser.add_argument(
+        "--set", type=_named(str), action="append", default=[], metavar="NAME=EXPR", help="another value of the host's"
+    )
+    parser.add_argument(
+        "--replace", type=_named(place), action="append", default=[], metavar="N=FILE", help="another source of a step"
+    )
+    parser.add_argument(
+        "--file", type=_named(str), action="append", default=[], metavar="NAME=PATH", help="what was left out"
+    )
+    parser.add_argument("--trust", action="store_true", help="take the recorded policy as it is, whatever it grants")
+
+
+def changes_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The keywords of `safeexec.replay`."""
+    return {
+        "policy": options.policy,
+        "set": {name: evaluate(expression) for name, expression in options.set},
+        "replace": {step: read_source(name) for step, name in options.replace},
+        "files": {name: Path(path) for name, path in options.file},
+        "trust": options.trust,
+    }
+
+
+def place(text: str) -> tuple[int, int]:
+    """Session and number of a step, ``7`` or ``2.7``."""
+    session, _, step = text.rpartition(".")
+    numbers = (session or "1", step)
+    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r} is no step: N, or SESSION.N")
+    return int(numbers[0]), int(numbers[1])
+
+
+def _named(kind: Any) -> Any:
+    def read(text: str) -> tuple[Any, str]:
+        name, equals, rest = text.partition("=")
+        if not equals:
+            raise argparse.ArgumentTypeError(f"{text!r} has no =")
+        return kind(name), rest
+
+    return read
+
+
+def main(options: argparse.Namespace) -> int:
+    """0: nothing differs. 1: something does."""
+    with replay(options.recording, to=options.to, **changes_of(options)) as replayed:
+        for told in replayed.taken:
+            tell(told)
+        if replayed.difference is not None:
+            tell(replayed.difference)
+            return EXIT_DIFFERENT
+        torn = ", whose last line is cut off" if replayed.recording.torn else ""
+        steps = f"{replayed.steps} step{'' if replayed.steps == 1 else 's'}"
+        tell(f"{steps} of {options.recording}{torn}: nothing differs")
+    return 0

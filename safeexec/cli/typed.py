@@ -1,0 +1,61 @@
+"""Which of the lines that are typed make one step: a statement, or a block up to its blank line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from token import COMMENT, DEDENT, INDENT, NEWLINE, NL, OP
+from tokenize import TokenError, TokenInfo, generate_tokens
+
+COMPOUND = {"if", "for", "while", "try", "with", "def", "class", "async", "@"}
+"""What a block begins with; it ends with a blank line. `match` does by its colon."""
+FIRST, MORE = ">>> ", "... "
+"""How the first line of a step is asked for, and each further one."""
+MAX_LINES = 200_000
+"""Lines of one step; a policy's `limits.step_source_kb` is reached before."""
+
+
+def read_step(ask: Callable[[str], str]) -> str:
+    """One complete step: a statement, or a block up to its blank line. At the end of the input, what there is.
+
+    Raises EOFError where there is nothing more. Lines are looked at once each, as tokens, and nothing is compiled here:
+    that would be quadratic, and deep nesting would end the process. Whatever is no Python goes on as it is; the session
+    says so.
+    """
+    lines = [ask(FIRST)]
+    if lines[0].startswith(":"):
+        return lines[0]
+    unread = iter([f"{lines[0]}\n"])
+
+    def more() -> str:
+        for line in unread:
+            return line
+        if len(lines) >= MAX_LINES:
+            return ""
+        try:
+            lines.append(ask(MORE))
+        except EOFError:
+            return ""
+        return f"{lines[-1]}\n"
+
+    try:
+        _skip_statement(generate_tokens(more))
+    except (TokenError, SyntaxError, ValueError):
+        pass
+    return "\n".join(lines)
+
+
+def _skip_statement(tokens: Iterator[TokenInfo]) -> None:
+    """Take the tokens of one statement, asking for no line more than it has."""
+    depth, first, last = 0, "", ""
+    for token in tokens:
+        if token.type == OP:
+            depth += (token.string in "([{") - (token.string in ")]}")
+        if token.type == NEWLINE and not (first in COMPOUND or last == ":"):
+            return
+        if token.type == NEWLINE:
+            first = "@"  # in a block, which a blank line ends
+        elif token.type == NL:
+            if depth <= 0 and (not first or not token.line.strip()):
+                return
+        elif token.type not in (COMMENT, INDENT, DEDENT):
+            first, last = first or token.string, token.string

@@ -1,0 +1,39 @@
+"""`safeexec view`: what a recording or a transcript holds, as one page for a browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from safeexec.cli.common import tell
+from safeexec.page.of_file import page_of
+from safeexec.page.render import render
+from safeexec.untrusted.below import opened, put_file
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds those of `view`."""
+    parser.add_argument(
+        "file", metavar="FILE", help="a recording of a session, the transcript of an agent, or a search as JSON"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="the page to write; FILE with the ending .html otherwise"
+    )
+
+
+def main(options: argparse.Namespace) -> int:
+    """Write the page. What stands in its place is replaced, unless it is the recording itself."""
+    source = Path(options.file)
+    target = Path(options.output) if options.output else source.with_suffix(".html")
+    if target.exists() and source.exists() and target.samefile(source):
+        tell(f"safeexec view: {target} is the recording; name another file with -o")
+        return 2
+    page = page_of(source)
+    if options.output:
+        target.write_text(render(page), encoding="utf-8")
+    else:
+        # Nobody has said this name: a link that came with the recording is not written through.
+        with opened(target.parent) as directory:
+            put_file(directory, target.name, render(page).encode())
+    tell(f"{target}: {len(page.nodes)} rows")
+    return 0
