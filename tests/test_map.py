@@ -88,6 +88,24 @@ def test_every_line_of_the_map_says_where_the_tests_are(title: str) -> None:
     assert not [row for row in rows if "`tests/" not in row.split("|")[5]]
 
 
+def rows(title: str) -> dict[str, str]:
+    """Folder or module → the cell that says where its tests are."""
+    lines = [line.split("|") for line in section(title).splitlines() if line.startswith("| `")]
+    return {cells[1].strip().strip("`").rstrip("/"): cells[5] for cells in lines}
+
+
+def test_a_module_has_a_test_file_of_its_name_or_the_map_names_one() -> None:
+    cells = rows("### Folders") | rows("### Modules at the root")
+    homeless = []
+    for path in HOUSE.rglob("*.py"):
+        module = path.relative_to(HOUSE)
+        own = PROJECT / "tests" / module.parent / f"test_{module.stem.strip('_')}.py"
+        cell = cells.get(module.as_posix()) or cells.get(module.parent.as_posix(), "")
+        if not own.is_file() and not any(tests.endswith(".py") for tests, _ in paths(cell)):
+            homeless.append(module.as_posix())
+    assert not homeless
+
+
 def test_every_path_on_the_page_exists() -> None:
     assert len(paths(PAGE)) > 150
     assert not [path for path, _ in paths(PAGE) if not place(path).exists()]
@@ -137,6 +155,28 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 """
 
 
+FIRST_RUN = {
+    "": "errors identity outcomes results text",
+    "host": "audit forks queue sandbox waiting",
+    "host/faces": "blocking",
+    "host/files": "layers workspace",
+    "host/session": (
+        "channel checkpoints decode history kept line listeners output runner session spare standard_input states step "
+        "turn"
+    ),
+    "host/startup": "confinement launch launcher",
+    "host/tools": "approvals toolbox",
+    "host/watch": "account accountant census gate groups memory rest supervisor unnamed verdict watched",
+    "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
+    "policy": "kernel model plans profiles resolved settings",
+    "protocol": "arguments confinement framing messages plan printed turns",
+    "protocol/values": "decoder encoder format objects reader writer",
+    "syscalls": "numbers table",
+    "untrusted": "frames",
+}
+"""Folder → its modules that a plain first run imports in the host. Each is in the start of every program."""
+
+
 def test_start_up_imports_what_the_page_says() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=PROJECT, capture_output=True, text=True, check=True)
     package, sandbox, run = json.loads(done.stdout)
@@ -146,3 +186,7 @@ def test_start_up_imports_what_the_page_says() -> None:
     modules = ["safeexec." + path.removesuffix(".py").replace("/", ".") for path, _ in paths(row)]
     assert sandbox == sorted(packages + modules)
     assert not {"yaml", "psutil", "RestrictedPython", "asttokens", "asyncio", "numpy"} & set(run)
+    loaded = [HOUSE.joinpath(*name.split(".")[1:]).with_suffix(".py") for name in run if name.startswith("safeexec.")]
+    found = {path.relative_to(HOUSE).as_posix() for path in loaded if path.is_file()}
+    named = {f"{folder}/{name}.py".lstrip("/") for folder, names in FIRST_RUN.items() for name in names.split()}
+    assert found == named

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from safeexec.errors import StepFailed
 from safeexec.protocol.values import Opaque
-from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result, ToolCallRecord
+from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result, StepFailed, ToolCallRecord
 
 
 def test_a_display_is_a_mapping_with_names_for_the_usual_forms() -> None:

@@ -123,7 +123,9 @@ class ChatServer:
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 self.send(
-                    owner.next_answer(request, self.headers.get("authorization"), self.path),
+                    owner.next_answer(
+                        request, self.headers.get("authorization") or self.headers.get("x-api-key"), self.path
+                    ),
                     bool(request.get("stream")),
                 )
 
@@ -169,7 +171,7 @@ class ChatServer:
 
     def next_answer(self, request: dict[str, Any], key: str | None, path: str) -> Answer:
         with self._lock:
-            assert path.partition("#")[0] == "/v1/chat/completions", path
+            assert path.partition("#")[0] in ("/v1/chat/completions", "/v1/messages"), path
             self.requests.append(request)
             self.keys.append(key)
             answer = self.answers[min(len(self.requests), len(self.answers)) - 1]

@@ -36,7 +36,7 @@ def test_the_square_root_of_two() -> None:
         answer = MathAssistant(model_at(server)).ask("What is the square root of 2?")
     assert answer.value == 2**0.5
     assert answer.verified
-    assert answer.code == "from math import sqrt\nfinal_answer(sqrt(2))"
+    assert answer.code == "from math import sqrt\nanswer = sqrt(2)\nanswer"
 
 
 def test_compound_interest_with_native_calls() -> None:

@@ -27,6 +27,25 @@ def test_a_collected_reply(case: dict[str, object]) -> None:
 
 # Rules that the collected replies do not touch: reply, expected kind, expected code.
 RULES = {
+    "an SQL block is a call of sql": (
+        "Totals.\n<execute_sql>\nselect a\nfrom df\n</execute_sql>",
+        "code",
+        'sql("""select a\nfrom df""")',
+    ),
+    "an SQL block in a line of prose": ("So <execute_sql>select 1</execute_sql> it is.", "code", 'sql("""select 1""")'),
+    "a fence in an SQL block": (
+        "<execute_sql>\n```sql\nselect 'a\\b'\n```\n</execute_sql>",
+        "code",
+        "sql(\"select 'a\\\\b'\")",
+    ),
+    "quotes in an SQL block": ('<execute_sql>select "a"</execute_sql>', "code", "sql('select \"a\"')"),
+    "an SQL block is shown where others follow": (
+        "<execute_sql>\nselect 1\n</execute_sql>\n<execute_sql>\ndrop table t\n</execute_sql>\n<code>\nx\n</code>",
+        "code",
+        'display(sql("""select 1"""))\n\nsql("""drop table t""")\n\nx',
+    ),
+    "an empty SQL block": ("<execute_sql>\n</execute_sql>", "none", None),
+    "an SQL block that is mentioned": ("Write `<execute_sql>` around it.", "answer", None),
     "thinking after thinking": ("<think>a</think><think>b</think>\nDone.", "answer", None),
     "template opened the thinking": ("so I print\n</think>\n<code>\nprint(1)\n</code>", "code", "print(1)"),
     "the last lone closing tag counts": ("a\n</think>\nb\n</think>\n42 it is", "answer", None),

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import pytest
 
-from safeexec import AsyncSandbox, Policy, Sandbox
+from safeexec import Allow, AsyncSandbox, Deny, Policy, Sandbox
 from safeexec.agent import (
     AgentError,
     AgentResult,
@@ -54,6 +54,31 @@ def scripted(*replies: str | Reply | Callable[[Sequence[Message]], str]) -> Scri
 
 
 # How runs end
+
+
+@pytest.mark.modules("pandas")
+def test_a_model_that_queries() -> None:
+    model = scripted(
+        "<execute_python>\nimport pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n</execute_python>",
+        "<execute_sql>\ncreate table large as select a from df where a > 1\n</execute_sql>",
+        "<execute_sql>\nselect sum(b) as total\nfrom large\n</execute_sql>",
+        "<execute_sql>\nselect sum(a) as total\nfrom large\n</execute_sql>",
+        "The total of the large ones is 5.",
+    )
+    result = CodeAgent(model, "data-analysis").run("How much?")
+    created, mistaken, queried = (step.observation for step in result.steps[1:])
+    assert (result.answer, result.stop) == ("The total of the large ones is 5.", "answer")
+    assert "large has 2 rows and 1 columns" in created and "Changes: created large (DataFrame 2x1)" in created
+    assert mistaken.count("(line 1, column 12)") == 1 and mistaken.count("Hint: Did you mean") == 1
+    assert "total\n0      5" in queried
+    assert "<execute_sql>" in model.requests[0][0].content
+
+
+def test_no_query_where_there_are_no_tables(sandbox: Sandbox) -> None:
+    model = scripted("<execute_sql>select 1</execute_sql>", "No tables.")
+    result = CodeAgent(model, sandbox).run("How much?")
+    assert result.steps[0].result.error is not None and result.steps[0].result.error.type == "NameError"
+    assert "execute_sql" not in model.requests[0][0].content
 
 
 def test_prose_is_the_answer(sandbox: Sandbox) -> None:
@@ -573,6 +598,7 @@ class Endless:
         return Reply(code(f"x = {self.count}\nprint('line ' * 40)"))
 
 
+@pytest.mark.slow
 def test_two_hundred_steps_leave_nothing_but_their_transcript(sandbox: Sandbox) -> None:
     def grown(steps: int) -> int:
         gc.collect()
@@ -591,6 +617,7 @@ def test_two_hundred_steps_leave_nothing_but_their_transcript(sandbox: Sandbox) 
     assert long < short + 100_000
 
 
+@pytest.mark.slow
 def test_the_transcript_of_two_hundred_steps_is_as_large_as_what_was_said(sandbox: Sandbox) -> None:
     result = CodeAgent(Endless(), sandbox, max_steps=200, context_tokens=4000).run("t")
     said = sum(len(str(entry)) for entry in result.transcript)
@@ -649,3 +676,122 @@ def test_pictures_of_native_calls_are_in_the_tool_message(sandbox: Sandbox) -> N
     model = scripted(native(DRAWN + "display(Picture(7))"), "done")
     CodeAgent(model, sandbox, native=True, images=True).run("draw")
     assert [(m.role, m.pictures) for m in model.requests[-1] if m.pictures] == [("tool", (url_of(7),))]
+
+
+# A person who confirms
+
+
+def test_a_step_may_be_allowed_changed_or_refused(sandbox: Sandbox) -> None:
+    answers = iter([Deny("it is too long"), Allow(source="x = 2"), True, False, "yes"])
+    seen: list[str] = []
+
+    def confirm(source: str) -> Allow | Deny | bool:
+        seen.append(source)
+        return next(answers)  # type: ignore[return-value]
+
+    model = scripted(*[code(f"x = {n}") for n in (0, 1)], code("x * 21"), code("x = 5"), code("x = 6"), "It is 42.")
+    result = CodeAgent(model, sandbox, confirm=confirm).run("t")
+    assert [step.source for step in result.steps] == ["x = 2", "x * 21"]
+    assert result.steps[1].result.value == 42
+    assert (result.answer, seen[:2]) == ("It is 42.", ["x = 0", "x = 1"])
+    told = [request[-1].content for request in model.requests]
+    assert "did not allow this step (it is too long)" in told[1]
+    assert "The user changed the code before it ran. What ran:\nx = 2" in told[2]
+    assert "it was not approved" in told[4]
+    assert "confirm answered an object of type str" in told[5]
+
+
+def test_a_refused_native_call_is_answered(sandbox: Sandbox) -> None:
+    model = scripted(native("x = 1", "x = 2"), "then not")
+    result = CodeAgent(model, sandbox, native=True, confirm=lambda source: False).run("t")
+    assert (result.steps, result.answer) == ((), "then not")
+    assert [m.tool_call_id for m in model.requests[1][-2:]] == ["id0", "id1"]
+
+
+def test_a_person_who_never_allows_ends_the_run(sandbox: Sandbox) -> None:
+    result = CodeAgent(scripted(*[code("x = 1")] * 9), sandbox, confirm=lambda source: False).run("t")
+    assert (result.stop, result.usage.model_calls) == ("no_code", 3)
+
+
+def test_a_confirmation_that_cannot_be_asked_is_refused(sandbox: Sandbox) -> None:
+    with pytest.raises(AgentError, match="confirm is a function that is asked about the code of each step, not 'yes'"):
+        CodeAgent(ScriptedModel([]), sandbox, confirm="yes")  # type: ignore[arg-type]
+
+
+def test_a_confirmation_is_awaited_where_the_loop_is(sandbox: Sandbox) -> None:
+    async def confirm(source: str) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    agent = CodeAgent(scripted(code("6 * 7"), "42"), sandbox, confirm=confirm)
+    assert asyncio.run(agent.run_async("t")).steps[0].result.value == 42
+    with pytest.raises(AgentError, match="confirm is awaited: use run_async"):
+        CodeAgent(scripted(code("6 * 7")), sandbox, confirm=confirm).run("t")
+
+
+# Answers that look like Python, and calls by name
+
+SAID = ["x = 7", "3 / 4", "[1, 2, 3]", "{'slope': 0.6}", '{"slope": 0.6}', "It is 42.", "x = 2 or x = 3", "f(2) = 7"]
+
+
+@pytest.mark.parametrize("answer", SAID)
+def test_words_that_are_python_too_are_the_answer_after_code_with_markup(sandbox: Sandbox, answer: str) -> None:
+    result = CodeAgent(scripted(code("y = 6"), answer), sandbox).run("t")
+    assert (result.answer, result.stop, len(result.steps)) == (answer, "answer", 1)
+
+
+@pytest.mark.parametrize("answer", SAID)
+def test_with_native_calls_plain_text_never_runs(sandbox: Sandbox, answer: str) -> None:
+    result = CodeAgent(scripted(native("y = 6"), answer), sandbox, native=True).run("t")
+    assert (result.answer, result.stop, len(result.steps)) == (answer, "answer", 1)
+
+
+def test_code_without_markup_still_runs_where_there_was_none_before(sandbox: Sandbox) -> None:
+    result = CodeAgent(scripted("x = 6\nx * 7", "It is 42, I think."), sandbox).run("t")
+    assert result.steps[0].result.value == 42
+
+
+def weather(city: str, days: int = 1) -> str:
+    """The weather."""
+    return f"{city}: sun for {days}"
+
+
+CALLS = [
+    '{"name": "weather", "arguments": {"city": "Rome", "days": 2}}',
+    '[{"name": "weather", "parameters": {"city": "Rome", "days": 2}}]',
+    '<tool_call>{"name": "weather", "arguments": "{\\"city\\": \\"Rome\\", \\"days\\": 2}"}</tool_call>',
+    '{"type": "function", "function": {"name": "weather", "arguments": {"city": "Rome", "days": 2}}}',
+    '{"name": "run_python", "arguments": {"code": "weather(\'Rome\', 2)"}}',
+]
+
+
+def test_a_host_tool_that_is_called_by_name_runs() -> None:
+    with Sandbox("calculator", tools=[weather]) as sandbox:
+        for call in (*CALLS, Reply("", (ToolCall("id", "weather", '{"city": "Rome", "days": 2}'),))):
+            model = scripted(call, "The sun shines.")
+            result = CodeAgent(model, sandbox, native=isinstance(call, Reply)).run("t")
+            assert [step.result.value for step in result.steps] == ["Rome: sun for 2"], call
+        model = scripted('{"name": "wether", "arguments": {"city": "Rome"}}', "No idea.")
+        assert CodeAgent(model, sandbox).run("t").steps == ()
+        assert "There is no tool 'wether'" in last(model) and "(weather)" in last(model)
+
+
+def test_messages_may_be_dicts() -> None:
+    from safeexec.agent.messages import as_messages
+
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+    given = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
+        Message("assistant", "", (ToolCall("i", "run_python", "{}"),)),
+        {"role": "tool", "content": "done", "tool_call_id": "i"},
+    ]
+    model = scripted("hello")
+    assert model.complete(given).text == "hello"
+    assert [(m.role, m.content, m.pictures) for m in model.requests[0][:2]] == [
+        ("system", "s", ()),
+        ("user", "look", ("data:image/png;base64,AA",)),
+    ]
+    for wrong in ({"content": "x"}, {"role": "robot", "content": "x"}, "x", {"role": "user", "content": [1]}):
+        with pytest.raises(ValueError, match="a message is a dict with role"):
+            as_messages([wrong])  # type: ignore[list-item]

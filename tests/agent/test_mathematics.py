@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
 
-from safeexec import Policy
-from safeexec.agent import ScriptedModel
+from safeexec import AsyncSandbox, Policy, Sandbox
+from safeexec.agent import AgentError, ScriptedModel
 from safeexec.agent.mathematics import MathAssistant
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox("calculator") as opened:
+        yield opened
 
 
 def code(source: str) -> str:
@@ -27,7 +35,7 @@ def test_an_exact_value_is_proven_by_its_last_step_alone() -> None:
 def test_a_value_that_needs_earlier_steps_is_proven_by_all_of_them() -> None:
     answer = MathAssistant(ScriptedModel([code("x = 40"), code("1 / 0"), code("final_answer(x + 2)")])).ask("?")
     assert (answer.value, answer.verified) == (42, True)
-    assert answer.code == "x = 40\n\nfinal_answer(x + 2)"
+    assert answer.code == "x = 40\n\nanswer = x + 2\nanswer"
 
 
 def test_what_does_not_come_out_again_is_not_verified() -> None:
@@ -40,6 +48,27 @@ def test_an_answer_from_the_head_is_asked_for_its_proof_once() -> None:
     answer = MathAssistant(model).ask("2 + 2?")
     assert (answer.value, answer.verified) == (4, True)
     assert "The answer is not proven yet" in model.requests[1][-1].content
+
+
+def test_derivations_are_counted_and_disagreement_is_shown(sandbox: Sandbox) -> None:
+    replies = ["final_answer(6 * 8)", "final_answer(6 * 7)", "final_answer(42.0 * 1)", "final_answer(1 / 0)"]
+    model = ScriptedModel([*map(code, replies), "I do not know."])
+    answer = MathAssistant(model, sandbox, ways=3).ask("6 * 7?")
+    assert (answer.value, answer.agreement, answer.verified, answer.ok) == (42, 2, True, True)
+    assert [way.value for way in answer.ways] == [48, 42, 42.0]
+    assert "2 of 3 derivations agree; others found 48" in answer.reason
+    assert repr(answer) == "<MathAnswer '42', verified: True, 2 of 3 agree>"
+    assert MathAssistant(ScriptedModel([code("final_answer(1 + 1)")]), sandbox).ask("?").ways == ()
+
+
+def test_derivations_do_not_see_one_another(sandbox: Sandbox) -> None:
+    model = ScriptedModel([code("x = 40\nfinal_answer(x + 2)"), code("final_answer('x' in dir())")])
+    answer = asyncio.run(MathAssistant(model, ways=2).ask_async("?"))
+    assert [way.value for way in answer.ways] == [42, False] and answer.agreement == 1
+    with sandbox.session() as session, pytest.raises(ValueError, match="would see the others"):
+        MathAssistant(model, session, ways=2)
+    with pytest.raises(ValueError, match="ways=0"):
+        MathAssistant(model, sandbox, ways=0)
 
 
 STATED = {
@@ -72,9 +101,10 @@ COMPUTED = [
 
 
 @pytest.mark.parametrize("source", COMPUTED)
-def test_what_is_computed_counts(source: str) -> None:
-    answer = MathAssistant(ScriptedModel([code(source)])).ask("?")
-    assert answer.verified and answer.code == source
+def test_what_is_computed_counts(sandbox: Sandbox, source: str) -> None:
+    answer = MathAssistant(ScriptedModel([code(source)]), sandbox).ask("?")
+    assert answer.verified
+    assert sandbox.run(answer.code).value == answer.value
 
 
 def test_numbers_of_any_length_are_compared_and_written_out() -> None:
@@ -96,7 +126,7 @@ def test_a_resumed_run_is_proven_with_the_steps_from_before() -> None:
     first = MathAssistant(ScriptedModel([code("x = 40 + 1")])).ask("?")
     assert first.run.stop == "model_error"
     answer = MathAssistant(ScriptedModel([code("final_answer(x + 1)")])).resume(first.run.transcript)
-    assert (answer.value, answer.verified, answer.code) == (42, True, "x = 40 + 1\n\nfinal_answer(x + 1)")
+    assert (answer.value, answer.verified, answer.code) == (42, True, "x = 40 + 1\n\nanswer = x + 1\nanswer")
 
 
 @pytest.mark.modules("sympy")
@@ -117,3 +147,127 @@ def test_a_failed_run_has_no_value() -> None:
     answer = MathAssistant(ScriptedModel([""] * 3)).ask("?")
     assert not answer
     assert (answer.value, answer.run.stop) == (None, "no_code")
+
+
+# Answers in words
+
+
+ROOT = "import math\nmath.sqrt(2)"
+
+WORDS = {
+    "rounded": ([code(ROOT), "It is about 1.4142."], 2**0.5),
+    "printed": ([code("x = 2 ** 0.5\nprint('the root:', x)"), "It is about 1.4142."], 2**0.5),
+    "formatted": ([code("x = 2 ** 0.5\nprint(f'{x:.4f}')"), "The answer is 1.4142."], 2**0.5),
+    "assigned": ([code("root = 2 ** 0.5"), "$\\boxed{1.4142}$"], 2**0.5),
+    "of an earlier step": ([code(ROOT), code("assert 1.9 < 1.4142 ** 2 < 2.1"), "It is 1.4142."], 2**0.5),
+    "beside the question's numbers": ([code("1000 * 1.05 ** 10"), "$1,000 at 5% is $1,628.89."], 1000 * 1.05**10),
+    "a percentage": ([code("1 / 3"), "33.3 %"], 1 / 3),
+    "complex": ([code("(1 + 2j) ** 2"), "It is -3 + 4i."], (1 + 2j) ** 2),
+    "several": ([code("sorted({3, 1 + 1})"), "The roots are 2 and 3."], [2, 3]),
+    "yes": ([code("all(17 % n for n in range(2, 17))"), "Yes, 17 is prime."], True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("replies", "value"), WORDS.values(), ids=WORDS)
+def test_words_that_say_what_was_computed_are_verified(sandbox: Sandbox, replies: list[str], value: object) -> None:
+    """No further question is asked, the answer is the computed value, and `code` gives it."""
+    model = ScriptedModel(replies)
+    answer = MathAssistant(model, sandbox).ask("How much are 1000 dollars at 5 % after 10 years? Is 17 prime?")
+    assert (answer.value, answer.verified, answer.ok) == (value, True, True)
+    assert answer.text in replies[-1]
+    assert sandbox.run(answer.code).value == value
+
+
+@pytest.mark.parametrize("again", [[], ["It is 1.7321."], ["It is 1.7321, really."]])
+def test_words_that_say_another_number_are_asked_about_once_and_then_not_ok(sandbox: Sandbox, again: list[str]) -> None:
+    model = ScriptedModel([code(ROOT), "It is 1.7321.", *again], keep_requests=True)
+    answer = MathAssistant(model, sandbox).ask("The square root of 2?")
+    assert not answer.verified and not answer.ok and not answer
+    assert "the answer says 1.7321, the code computed 1.4142135" in answer.reason
+    assert "The answer says 1.7321, the code computed 1.4142135" in model.requests[2][-1].content
+
+
+def test_a_model_that_mends_its_words_is_verified(sandbox: Sandbox) -> None:
+    model = ScriptedModel([code(ROOT), "It is 1.7321.", "Sorry: it is 1.4142."])
+    answer = MathAssistant(model, sandbox).ask("The square root of 2?")
+    assert answer.ok and answer.verified and answer.value == 2**0.5
+
+
+def test_code_followed_by_prose_is_one_turn_where_the_prose_is_right(sandbox: Sandbox) -> None:
+    answer = MathAssistant(ScriptedModel([f"{code(ROOT)}\nThe root is 1.4142."]), sandbox).ask("?")
+    assert (answer.verified, answer.text, answer.run.usage.model_calls) == (True, "The root is 1.4142.", 1)
+    assert answer.value == 2**0.5
+
+
+@pytest.mark.parametrize("prose", ["The root is 1.7321.", "Let me look at that first.", "Next I compute 3 more roots."])
+def test_prose_behind_code_that_was_written_too_early_is_no_answer(sandbox: Sandbox, prose: str) -> None:
+    model = ScriptedModel([f"{code(ROOT)}\n{prose}", "It is 1.41421."])
+    answer = MathAssistant(model, sandbox).ask("?")
+    assert (answer.text, answer.run.usage.model_calls) == ("It is 1.41421.", 2)
+
+
+def test_what_a_failed_step_did_before_it_failed_is_part_of_the_program(sandbox: Sandbox) -> None:
+    model = ScriptedModel([code("x = 40\ny = 1\n1 / 0"), code("final_answer(x + y + 1)")])
+    answer = MathAssistant(model, sandbox).ask("?")
+    assert (answer.value, answer.verified) == (42, True)
+    assert sandbox.run(answer.code).value == 42
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def solve():\n    final_answer(6 * 7)\nsolve()",
+        "for n in range(9):\n    if n * n == 49:\n        final_answer(6 * n)",
+        "final_answer(\n    6 *\n    7\n)  # the end",
+        "x = 6; final_answer(x * 7)",
+        "ä = 'é'; final_answer(6 * 7)",
+        "answer = 6 * 7\nfinal_answer(answer)",
+    ],
+)
+def test_the_code_of_an_answer_runs_and_gives_it(sandbox: Sandbox, source: str) -> None:
+    answer = MathAssistant(ScriptedModel([code(source)]), sandbox).ask("?")
+    assert (answer.value, answer.verified) == (42, True)
+    result = sandbox.run(answer.code)
+    assert (result.outcome, result.value) == ("ok", 42)
+
+
+# Where it runs
+
+
+def test_a_session_keeps_the_variables_and_a_question_may_rest_on_them(sandbox: Sandbox) -> None:
+    with sandbox.session() as session:
+        session.run("rate = 2")
+        first = MathAssistant(ScriptedModel([code("n = rate * 10"), code("final_answer(n + 1)")]), session).ask("?")
+        second = MathAssistant(ScriptedModel([code("n = n + 1\nfinal_answer(n)")]), session).ask("?")
+        assert (first.value, first.verified) == (21, True)
+        assert (second.value, second.verified) == (21, True)
+        assert session.get("n") == 21
+
+
+def test_questions_are_awaited_in_any_sandbox(sandbox: Sandbox) -> None:
+    async def ask() -> list[object]:
+        found: list[object] = []
+        async with AsyncSandbox("calculator") as own, own.session() as session, asyncio.timeout(60):
+            with sandbox.session() as blocking:
+                for given in (own, session, sandbox, blocking, "calculator"):
+                    model = ScriptedModel([code("x = 6"), code("x * 7"), "It is 42."])
+                    answer = await MathAssistant(model, given).ask_async("?")
+                    found.append((answer.value, answer.verified))
+        return found
+
+    assert asyncio.run(ask()) == [(42, True)] * 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sandbox": "calculatr"}, "calculatr"),
+        ({"sandbox": 5}, "not int"),
+        ({"max_step": 5}, "max_step"),
+        ({"max_steps": -1}, "max_steps"),
+        ({"model": "gpt"}, "complete"),
+    ],
+)
+def test_options_are_checked_when_the_assistant_is_made(options: dict[str, object], message: str) -> None:
+    with pytest.raises((AgentError, ValueError, TypeError), match=message):
+        MathAssistant(**{"model": ScriptedModel([]), **options})  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,10 @@ import pytest
 
 from safeexec import Deny
 from safeexec.agent import RepairError, Reply, ScriptedModel
-from safeexec.agent.repair import RepairAgent
+from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.repair.copies import WorkingCopy
-from safeexec.agent.repair.judges import suspicions
-from safeexec.agent.repair.verification import Verification, Verifier, digest
+from safeexec.agent.repair.verdicts import Verification
+from safeexec.agent.repair.verification import Verifier, digest
 from tests.agent.chat_server import Say, chat_server
 
 PRICING = '''"""Prices."""
@@ -156,7 +157,14 @@ CHEATS = {
 }
 
 
-@pytest.mark.parametrize(("attempt", "refusal"), CHEATS.values(), ids=CHEATS)
+QUICK = ("outside the editable paths", "version control", "in place of pytest")
+"""Those that are tried in every run: each takes 5 s."""
+
+
+@pytest.mark.parametrize(
+    ("attempt", "refusal"),
+    [pytest.param(*tried, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, tried in CHEATS.items()],
+)
 def test_boundaries_are_named(shop: Path, attempt: str, refusal: str) -> None:
     result = repair(shop, attempt)
     assert refusal in result.run.steps[0].observation
@@ -245,31 +253,32 @@ def test_what_serves_the_tests_instead_of_mending_the_code_is_reported(shop: Pat
     )
     result = repair(shop, f"write_file('src/shop/pricing.py', {source!r})\nprint(verify('Equal to all'))")
     assert result.ok
-    assert result.warnings == (
-        "src/shop/pricing.py: defines what counts as equal or true: +    def __eq__(self, other):",
-    )
-
-
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("+    if 'pytest' in sys.modules:", "names the test framework"),
-        ("+Path('tests/test_a.py').write_text('')", "names tests"),
-        ("+import builtins", "loads or changes code"),
-        ("+    os._exit(0)", "ends the program"),
-        ("+frame = inspect.stack()[1]", "looks at its caller"),
-        ("-    assert price >= 0", "removes an assertion"),
-        ("-    >>> half(4)", "changes a doctest"),
-        ("     >>> half(4)\n-    2\n+    3", "changes what a doctest expects"),
-    ],
-)
-def test_lines_that_a_person_should_look_at(line: str, what: str) -> None:
-    found = list(suspicions("a.py", f"--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n context\n{line}\n"))
-    assert [warning.split(": ")[:2] for warning in found] == [["a.py", what]]
+    assert [str(warning) for warning in result.warnings if warning.rule == "defines-equality"] == [
+        "src/shop/pricing.py:2: defines what counts as equal or true: def __eq__(self, other):",
+    ]
 
 
 def test_an_honest_repair_has_no_warnings(shop: Path) -> None:
     assert repair(shop, GOOD).warnings == ()
+
+
+SPECIAL = """replace_text('src/shop/pricing.py', 'return price - rate', 'return 25.0 if price == 50 else 80.0')
+print(verify('Two cases'))"""
+
+
+def test_a_strict_repair_is_ok_without_warnings_alone(shop: Path) -> None:
+    assert repair(shop, SPECIAL).ok
+    mended = code(GOOD.replace("price - rate", "25.0 if price == 50 else 80.0"))
+    model = ScriptedModel([code(SPECIAL), "Done.", mended, "Done."], keep_requests=True)
+    result = RepairAgent(model, shop, strict=True).run()
+    assert result.after.ok and not result.warnings and result.ok
+    assert "src/shop/pricing.py:6: answers with a value that the tests expect" in model.requests[2][-1].content
+
+
+def test_a_strict_repair_that_keeps_its_warnings_is_not_ok(shop: Path) -> None:
+    result = RepairAgent(ScriptedModel([code(SPECIAL), "Done.", "Done."]), shop, strict=True).run()
+    assert result.after.ok and {warning.rule for warning in result.warnings} == {"special-case", "hard-coded"}
+    assert not result.ok and not result
 
 
 def test_approved_risks_are_reported(shop: Path) -> None:
@@ -278,19 +287,19 @@ def test_approved_risks_are_reported(shop: Path) -> None:
         "write_file('src/conftest.py', '')\nwrite_file('src/json.py', 'from _json import *')\n" + GOOD,
         approval=lambda action, diff: True,
     )
-    assert result.warnings[:2] == (
+    assert [str(warning) for warning in result.warnings[:2]] == [
         "src/conftest.py: added; it decides what is run",
         "src/json.py: added; it is imported instead of the installed module 'json'",
-    )
+    ]
 
 
 def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> None:
     (shop / "check.py").write_text("import shop.pricing as p\nassert p.buggy_discount(100, 0.8) == 80\n")
     result = repair(shop, "write_file('check.py', '')\nverify('Fewer')", editable=(".",), verify=["python", "check.py"])
-    assert result.warnings == ("check.py: edited; it decides what is run",)
+    assert str(result.warnings[0]) == "check.py:1: edited; it decides what is run"
     ending = "write_file('src/shop/pricing.py', 'raise SystemExit(0)')\nverify('Quiet')"
     result = repair(shop, ending, verify=["python", "check.py"])
-    assert "src/shop/pricing.py: ended the verification by SystemExit" in result.warnings
+    assert "src/shop/pricing.py: ended the verification by SystemExit" in map(str, result.warnings)
 
 
 @pytest.mark.parametrize("answer", [None, "yes", 1, object(), False, Deny("not today")])
@@ -504,3 +513,38 @@ def test_no_test_at_all_is_no_success(shop: Path) -> None:
     verdict = verified(shop, "raise SystemExit(0)\n", "python", "-m", "unittest", "tests.test_pricing")
     assert not verdict.ok
     assert "No test ran." in verdict.log
+
+
+def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
+    """Also the strict look at the change: nothing of it blocks the loop, and the result is that of `run`."""
+    model = ScriptedModel([code(GOOD), "Done."])
+    agent = RepairAgent(model, shop, verify=["pytest", "-q"], editable=["src/"], strict=True)
+
+    async def repair_and_count() -> tuple[RepairResult, int]:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0.01)
+
+        counting = asyncio.create_task(count())
+        try:
+            with pytest.raises(RepairError, match="make another RepairAgent"):
+                await asyncio.gather(result := asyncio.create_task(agent.run_async()), agent.run_async())
+            return await result, turns
+        finally:
+            counting.cancel()
+
+    result, turns = asyncio.run(repair_and_count())
+    assert result.ok and result.after.passed == 3 and result.warnings == ()
+    assert "price * rate" in result.diff
+    assert turns >= 10
+    assert RepairAgent(ScriptedModel([code(GOOD), "Done."]), shop, editable=["src/"]).run().diff == result.diff
+
+
+def test_several_tries_are_awaited_one_after_the_other(shop: Path) -> None:
+    model = ScriptedModel(["I cannot.", "I cannot.", code(GOOD), "Done."])
+    result = asyncio.run(RepairAgent(model, shop, editable=["src/"], candidates=2).run_async())
+    assert [bool(tried) for tried in result.candidates] == [False, True] and result.ok

@@ -219,7 +219,8 @@ def test_a_directory_that_became_a_link_is_not_written_through(repository: Path,
 def test_another_name_of_the_same_file_keeps_its_text(repository: Path, tmp_path: Path) -> None:
     copy = mended(repository)
     os.link(repository / "src/m.py", tmp_path / "mine")
-    assert copy.apply(copy.changed) == ["src/m.py", "src/new/x.py"]
+    copy.apply(copy.changed)
+    assert (repository / "src/new/x.py").exists()
     assert (tmp_path / "mine").read_text() == "def f():\n    return 1\n"
     assert (repository / "src/m.py").read_text() == "def f():\n    return 2\n"
 
@@ -248,11 +249,9 @@ def test_what_a_person_is_shown_is_printable(repository: Path) -> None:
         return True
 
     delete = "<execute_python>\nfor path in list_files('src'):\n    if path != 'src/m.py':\n        delete_file(path)\n"
-    mend = (
-        "replace_text('src/m.py', 'return 1', 'return 2  # \\u202e pytest')\nprint(verify('mend'))\n</execute_python>"
-    )
+    mend = "replace_text('src/m.py', 'return 1', 'return 2 or eval(1)  # \\u202e')\nverify('mend')\n</execute_python>"
     model = ScriptedModel([delete + mend, "Done.", "Done."])
     result = RepairAgent(model, repository, verify=["python", "check.py"], editable=["src/"], approval=approval).run()
     assert result.ok and shown and result.warnings
-    assert not {"\x1b", "\x07", "\u202e"} & set("".join((*shown, *result.warnings, *result.touched_tests)))
+    assert not {"\x1b", "\x07", "\u202e"} & set("".join((*shown, *map(str, result.warnings), *result.touched_tests)))
     assert "\u202e" in result.diff, "a diff is as it is, for programs"

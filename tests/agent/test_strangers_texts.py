@@ -9,6 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,18 +23,18 @@ from safeexec.agent.models.attempts import retry_after_seconds
 from safeexec.agent.outcome import AgentResult, AgentUsage, as_text
 from safeexec.agent.repair.diffs import file_diff
 from safeexec.agent.repair.edits import apply_hunks, parse_diff, replace_passage
-from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in, suspicions
+from safeexec.agent.repair.judges import is_configuration, is_named, is_test, stands_in
 from safeexec.agent.repair.texts import form_of
 from safeexec.agent.repair.tree import plain_path
-from safeexec.agent.repair.verification import MAX_LOG, Verification, Verifier, digest
+from safeexec.agent.repair.verdicts import Verification
+from safeexec.agent.repair.verification import MAX_LOG, digest
+from safeexec.agent.repair.verification import _read as read_log
 from safeexec.agent.repair.witness import MAX_CHARACTERS, Witness
-from safeexec.agent.survey import FileSurvey, _read, survey_files
+from safeexec.agent.survey import FileSurvey, _read, survey_of
 from safeexec.agent.transcript import conversation
 from safeexec.errors import SandboxError
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import TEXTS, texts
-
-VERIFIER = Verifier(["pytest"])
 
 
 def diffed(text: str) -> object:
@@ -63,14 +64,15 @@ READERS: dict[str, Callable[[str], object]] = {
     "extract, a printed call": lambda text: extract(f'<tool_call>{{"name": 1, "arguments": {text}'),
     "without thinking": lambda text: without_thinking(f"a</think>{text}"),
     "arguments of a call": lambda text: _code_of(ToolCall("1", "run_python", text)),
-    "the log of a verification": lambda text: VERIFIER._read(False, text, {}),
-    "a name in a log": lambda text: VERIFIER._read(False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}),
+    "the log of a verification": lambda text: read_log(["pytest"], 6000, False, text, {}),
+    "a name in a log": lambda text: read_log(
+        ["pytest"], 6000, False, f"FAILED {text} - x\nERROR: {text} ({text})\n1 passed", {}
+    ),
     "the digest of a log": lambda text: digest(text, 1000),
     "a diff of a model": patched,
     "a passage to replace": lambda text: replace_passage(text, text[: len(text) // 2] + "?", "x", "p"),
     "a diff": diffed,
     "the form of a file": decoded,
-    "what a person should look at": lambda text: list(suspicions("x", f"@@ -1 +1 @@\n+{text}\n-{text}")),
     "a path": lambda text: (plain_path(text), is_test(text), is_configuration(text), is_named(text, ["x"])),
     "a new file": lambda text: stands_in(text, lambda path: False),
     "a header": lambda text: retry_after_seconds(text, text, 0.0),
@@ -121,7 +123,7 @@ def test_nothing_but_an_error_of_safeexec_is_raised(text: str, reader: str) -> N
 
 def test_digits_of_a_log_are_bounded() -> None:
     for log in ("9" * 5000 + " passed", "1" * 64_000, "FAILED x\n" + "8" * 4301 + " failed, 3 passed in 1s"):
-        verdict = VERIFIER._read(False, log, {})
+        verdict = read_log(["pytest"], 6000, False, log, {})
         assert verdict.passed in (None, 3)
 
 
@@ -210,8 +212,8 @@ NO_SURVEYS: list[object] = [
 
 @pytest.mark.parametrize("found", NO_SURVEYS, ids=range(len(NO_SURVEYS)))
 def test_a_survey_that_the_program_did_not_write_is_refused(found: object) -> None:
-    sandbox = SimpleNamespace(run=lambda source, timeout: SimpleNamespace(ok=True, value=found))
-    assert survey_files(sandbox, ["data.csv"]) == [FileSurvey("data.csv", problem="the survey came back damaged")]
+    result: Any = SimpleNamespace(ok=True, value=found)
+    assert survey_of("data.csv", result) == FileSurvey("data.csv", problem="the survey came back damaged")
 
 
 def test_a_survey_is_cut() -> None:
@@ -231,7 +233,7 @@ def test_any_answer_has_words(answer: object) -> None:
 
 
 def test_a_log_is_read_to_a_bound() -> None:
-    verdict = VERIFIER._read(False, "x\n" * MAX_LOG + "1 passed", {})
+    verdict = read_log(["pytest"], 6000, False, "x\n" * MAX_LOG + "1 passed", {})
     assert verdict.passed == 1 and len(verdict.log) < 10_000
     assert json.dumps(verdict.log)
 
@@ -240,7 +242,7 @@ def test_a_log_is_read_to_a_bound() -> None:
 def test_any_result_has_a_repr(answer: object) -> None:
     run = AgentResult(answer, (), AgentUsage(), "final_answer", "r", Transcript())
     assert len(repr(run)) < 300
-    assert len(repr(MathAnswer(answer, as_text(answer), "", True, run))) < 300
+    assert len(repr(MathAnswer(answer, as_text(answer), "", True, run, ""))) < 300
 
 
 def test_answers_that_cannot_be_compared_are_not_the_same() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safeexec import Sandbox
 from safeexec.agent import CodeAgent, Message, RecordedModel, Reply, ScriptedModel, Transcript, TranscriptError
 from safeexec.agent.messages import TokenUsage, ToolCall
-from safeexec.agent.transcript import conversation
+from safeexec.agent.transcript import conversation, read_replies
 
 REPLIES = [
     Reply("plain"),
@@ -55,14 +55,23 @@ def test_the_transcript_of_a_run_replays_it(tmp_path: Path) -> None:
     [
         ("", "begins with its task"),
         ('{"kind": "task", "task": "t"}\nnot json\n', ":2: not JSON"),
-        ('{"kind": "task", "task": "t"}\n[1]\n', ":2: not an entry"),
-        ('{"kind": "task"}\n', ":1: an entry of kind 'task' needs 'task'"),
+        ('{"kind": "task", "task": "t"}\n[1]\n', ":2: `kind` must be one of end, notice"),
+        ('{"kind": "task"}\n', ":1: not a line of kind 'task'.*`task`"),
         ('{"kind": "reply", "text": "x"}\n', "begins with its task"),
-        ('{"kind": "task", "task": "t"}\n{"kind": "hello"}\n', ":2: not an entry"),
-        ('{"kind": "task", "task": "t", "policy": []}\n', ":1: 'policy' must be a string"),
-        ('{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "tool_calls": [1]}\n', ":2: not a reply"),
-        ('{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "usage": null}\n', ":2: not a reply"),
-        ('{"kind": "task", "task": "t"}\n{"kind": "end", "stop": "answer"}\n', ":2: an entry of kind 'end' needs"),
+        ('{"kind": "task", "task": "t"}\n{"kind": "hello"}\n', ":2: `kind` must be one of"),
+        ('{"kind": "task", "task": "t", "policy": []}\n', ":1: not a line of kind 'task'.*policy"),
+        (
+            '{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "tool_calls": [1]}\n',
+            ":2: not a line of kind 'reply'",
+        ),
+        (
+            '{"kind": "task", "task": "t"}\n{"kind": "reply", "text": "", "usage": 1}\n',
+            ":2: not a line of kind 'reply'",
+        ),
+        (
+            '{"kind": "task", "task": "t"}\n{"kind": "end", "stop": "answer"}\n',
+            ":2: not a line of kind 'end'.*`reason`",
+        ),
     ],
 )
 def test_damage_is_named(tmp_path: Path, content: str, message: str) -> None:
@@ -70,6 +79,15 @@ def test_damage_is_named(tmp_path: Path, content: str, message: str) -> None:
     path.write_text(content)
     with pytest.raises(TranscriptError, match=message):
         Transcript.load(path)
+
+
+def test_a_line_of_others_is_read_without_the_fields_that_are_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    reply = {"kind": "reply", "text": "x", "usage": None, "finish": None, "score": 1, "tool_calls": []}
+    path.write_text('{"kind": "task", "task": "t", "by": "me"}\n\n' + json.dumps(reply) + "\n")
+    read = Transcript.load(path)
+    assert read.entries[0] == {"kind": "task", "task": "t", "model": None, "policy": None}
+    assert read.pending_reply == Reply("x") == next(read_replies(path))
 
 
 def test_a_run_that_died_in_the_middle_of_a_line_loses_that_line(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
+from safeexec import Display, Sandbox
 from safeexec.cli import repl
+from safeexec.cli.pictures import Pictures
 from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import STRANGE, TEXTS, texts
 
@@ -86,6 +90,72 @@ def test_nothing_that_a_guest_named_acts_on_the_terminal(capsys: pytest.CaptureF
         printed = capsys.readouterr().out
         assert all(line.isprintable() for line in printed.split("\n"))
         assert printed.count("\n") == 2
+
+
+@pytest.fixture
+def desk() -> Iterator[repl.Desk]:
+    with Sandbox("data-analysis") as sandbox, repl.Desk(sandbox) as found:
+        yield found
+
+
+def test_names_are_completed(desk: repl.Desk) -> None:
+    """Commands, variables, attributes of them, builtins, and the modules that the policy allows."""
+    desk.session.run("apples = {'a': 1}\nclass Tree:\n    height = 3\n    def grow(self): pass\ntree = Tree()")
+    assert desk.completions(":ch") == (["checkpoint", "checkpoints"], 1)
+    assert desk.completions("print(app") == (["apples"], 6)
+    assert desk.completions("x = tree.gr") == (["grow"], 9)
+    assert desk.completions("tree.") == (["grow", "height"], 5)
+    matches, start = desk.completions("import num")
+    assert "numpy" in matches and "numbers" in matches and start == 7
+    assert "ctypes" not in desk.completions("import ct")[0]
+
+
+def test_commands_of_files_states_and_branches(
+    desk: repl.Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk.session.run("kept = 1").check()
+    desk.session.write_file("a.csv", "x\n")
+    assert desk.command(["files"]) and capsys.readouterr().out == "a.csv\n"
+    assert desk.command(["save", str(tmp_path / "state")])
+    assert desk.command(["branch", "trial"])
+    desk.session.run("kept = 2").check()
+    assert desk.command(["branch", "main"])
+    assert desk.session.run("kept").value == 1
+    assert desk.command(["branch", "trial"]) and desk.session.run("kept").value == 2
+    capsys.readouterr()
+    assert desk.command(["branch"]) and capsys.readouterr().out == "  main\n* trial\n"
+    assert desk.command(["load", str(tmp_path / "state")]) and desk.session.run("kept").value == 1
+    assert desk.command(["load", str(tmp_path / "none")])
+    assert "safeexec: " in capsys.readouterr().err
+    assert desk.command(["why", "os.system"])
+    assert "os.system (attribute): refused by data-analysis.yaml" in capsys.readouterr().out
+    assert desk.command(["branch", "main"])
+
+
+def test_a_command_that_there_is_not_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    sandbox: Any = SimpleNamespace(session=lambda **_: SimpleNamespace())
+    desk = repl.Desk(sandbox)
+    assert desk.command(["file"])
+    assert capsys.readouterr().err == "no command :file, did you mean :files?; :help lists them\n"
+    assert desk.command(["help"]) and ":why NAME" in capsys.readouterr().out
+    assert not desk.command(["quit"])
+
+
+def test_a_bar_is_one_line() -> None:
+    assert repl.bar_text("load\x1b[2J", 3, 10) == r"load\x1b[2J: 3/10 [######··············]"
+    assert repl.bar_text("", 7, None) == "7"
+    assert repl.bar_text("x", 20, 10).endswith(f"[{'#' * 20}]")
+
+
+def test_a_picture_that_the_terminal_cannot_show_is_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    png = b"\x89PNG\r\n\x1a\n" + bytes(100)
+    pictures = Pictures(None, temporary=True)
+    pictures.show([Display({"image/png": png}), Display({"text/plain": "1"})])
+    told = capsys.readouterr().err
+    path = Path(told.removeprefix("display 1: ").strip())
+    assert path.read_bytes() == png and told.count("\n") == 1
+    path.unlink()
+    path.parent.rmdir()
 
 
 def test_a_session_that_refuses_a_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:

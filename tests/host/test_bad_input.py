@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from safeexec import Result, Session
+from safeexec import AsyncSandbox, Result, Sandbox, Session, WorkspaceError
 
 Run = Callable[..., Result]
 
@@ -17,6 +19,28 @@ def either(request: pytest.FixtureRequest, open_session: Callable[..., Session])
     session = open_session(profile=request.param)
     session.run("kept = 1").check()
     return session
+
+
+@pytest.mark.parametrize("face", [Sandbox, AsyncSandbox])
+def test_a_file_that_is_not_there_is_told_at_once(face: type[Sandbox] | type[AsyncSandbox], tmp_path: Path) -> None:
+    """Where the sandbox is made, and with the name that the workspace would have given it."""
+    with pytest.raises(FileNotFoundError, match=r"'sales\.csv'.*: .*gone\.csv"):
+        face("data-analysis", files={"sales.csv": tmp_path / "gone.csv"})
+    with pytest.raises(OSError, match="content is given as bytes"):
+        face("data-analysis", files={"a.csv": "x,y\n1,2\n"})
+    os.mkfifo(tmp_path / "queue")
+    with pytest.raises(WorkspaceError, match="neither a regular file nor a directory"):
+        face("data-analysis", files={"data": tmp_path / "queue"})
+
+
+@pytest.mark.profile("data-analysis")
+def test_a_file_is_written_as_bytes_or_text(session: Session) -> None:
+    session.write_file("text", "Grüße\n")
+    session.write_file("bytes", bytearray(b"\xff"))
+    assert (session.read_file("text"), session.read_file("bytes")) == ("Grüße\n".encode(), b"\xff")
+    with pytest.raises(TypeError):
+        session.write_file("number", 5)  # type: ignore[arg-type]
+    assert session.list_files() == ["bytes", "text"]
 
 
 @pytest.mark.parametrize("source", [b"1", None, 3, ["1"]])

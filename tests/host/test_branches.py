@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 from safeexec import CheckpointError, Sandbox, Session
+from safeexec.host.waiting import drive
 
 OpenSession = Callable[..., Session]
 
@@ -164,10 +166,10 @@ def test_a_tree_search_keeps_the_best_of_sixteen(session: Session) -> None:
 
 def test_there_is_a_limit_to_living_branches(open_session: OpenSession) -> None:
     session = open_session(branches=2)
-    with pytest.raises(CheckpointError, match=r"limits\.branches allows 2"):
+    with pytest.raises(CheckpointError, match=r"^3 branches asked for, 2 allowed by \S+ \(limits\.branches\)"):
         session.branch(3)
     branches = session.branch(2)
-    with pytest.raises(CheckpointError, match=r"limits\.branches"):
+    with pytest.raises(CheckpointError, match=r"^1 branch asked for beside the 2 that are open, 2 allowed"):
         branches[0].branch()
     branches.pop().close()
     branches += session.branch()
@@ -175,11 +177,43 @@ def test_there_is_a_limit_to_living_branches(open_session: OpenSession) -> None:
         branch.close()
 
 
+@pytest.mark.parametrize("mode", ["idle", "before-step", "off"])
+def test_a_branch_makes_its_checkpoints_as_it_is_asked(
+    session: Session, mode: Literal["idle", "before-step", "off"]
+) -> None:
+    session.run("x = 1").check()
+    (branch,) = session.branch(checkpoints=mode)
+    with branch:
+        assert (branch.policy.checkpoints, session.policy.checkpoints) == (mode, "idle")
+        branch.run("x = 2").check()
+        assert branch.run("while True: pass", timeout=0.1).state == "restored"
+        assert branch.run("x").value == (1 if mode == "off" else 2)
+        branch.run("x = 3").check()
+        if mode != "off":
+            branch.rollback()
+            assert branch.run("x").value == 2
+    with pytest.raises(ValueError, match="checkpoints='never'"):
+        session.branch(checkpoints="never")  # type: ignore[arg-type]
+
+
+def test_as_many_branches_as_there_may_be_can_all_undo_their_steps(session: Session) -> None:
+    """The kernel's count of processes leaves room for the copies of each."""
+    branches = session.branch(session.policy.limits.branches)
+    for _ in range(3):
+        assert not [note for branch in branches for note in branch.run("x = 1").check().notes]
+    for branch in branches:
+        branch.rollback()
+        branch.close()
+
+
 def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
+    """Also where its sessions rest in between: what was thawed and has run nothing is not compacted."""
     chain = [session]
     with pytest.raises(CheckpointError, match=r"branches deep.*close sessions"):
         for _ in range(20):
             chain += chain[-1].branch()
+            core = chain[-1]._core
+            drive(core.attend(core.compact))
     assert len(chain) >= 8
     chain[4].close()
     chain += chain[-1].branch()

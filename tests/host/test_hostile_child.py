@@ -71,7 +71,7 @@ FRAMES = {
     "millions of displays": "say(done(*nothing, many(b'\\x91\\x80', 60_000_000)))",
     "millions of notes": "say(done(*nothing, b'\\x90', many(b'\\xa0', 60_000_000)))",
     "millions of diagnostics": """\
-say(done(*nothing[:2], b'\\x9b' + pack('E') + pack(b'') + b'\\xc0' * 4 + pack(b'') * 2 + b'\\xc0' * 2
+say(done(*nothing[:2], b'\\x9c' + pack('E') + pack(b'') + b'\\xc0' * 4 + pack(b'') * 2 + b'\\xc0\\xc0\\xa0'
          + many(b'\\x91\\xa0', 60_000_000)))""",
     "nested without end": "say(done(*nothing[:2], b'\\x91' * 1_000_000))",
 }
@@ -169,7 +169,7 @@ def test_the_end_of_one_step_is_not_taken_for_that_of_the_next(session: Session)
 def test_claims_are_cut(session: Session) -> None:
     """What names a rule, and what a progress bar says, is text of a child like any other."""
     told: list[str] = []
-    rule = r"b'\x9b' + pack('E') + pack(b'') + b'\xc0' * 4 + pack(b'') * 2 + pack('r' * 10_000) + b'\xc0\x90'"
+    rule = r"b'\x9c' + pack('E') + pack(b'') + b'\xc0' * 4 + pack(b'') * 2 + pack('r' * 10_000) + b'\xc0\xa0\x90'"
     bar = "say(pack(['progress', 'x' * 10_000, 1.0, None]))"
     end = f"say(done(*nothing[:2], {rule}))\nos._exit(0)"
     result = session.run(f"{OWN}{bar}\n{end}", on_progress=lambda text, *_: told.append(text))
@@ -408,7 +408,7 @@ def test_files_that_hide_from_the_quota(session: Session, source: str) -> None:
     """Nothing of them is copied: holes would be 5 GB of it."""
     assert session.workspace is not None
     session.run("open('kept', 'w').write('1')").check()
-    assert session.run(source).outcome == "output"
+    assert session.run(source).outcome == "violation"
     assert session.run("import os\nos.listdir()").value == ["kept"]
     held = sum(file.stat().st_blocks * 512 for file in Path(session.workspace).parent.parent.rglob("*"))
     assert held < 10 << 20
@@ -424,13 +424,13 @@ for number in range(4):
 while True: pass
 """
 WITHOUT_NAMES = {
-    "removed files": (REMOVED.format(how="'f', os.O_CREAT | os.O_WRONLY", then="os.unlink('f')"), "output"),
-    "files that never had a name": (REMOVED.format(how="'.', os.O_TMPFILE | os.O_WRONLY", then="pass"), "output"),
+    "removed files": (REMOVED.format(how="'f', os.O_CREAT | os.O_WRONLY", then="os.unlink('f')"), "violation"),
+    "files that never had a name": (REMOVED.format(how="'.', os.O_TMPFILE | os.O_WRONLY", then="pass"), "violation"),
     "removed files that are mapped": (
         REMOVED.format(how="'f', os.O_CREAT | os.O_RDWR", then="os.unlink('f')").replace(
             "while", "import mmap\nmaps = [(mmap.mmap(fd, 0), os.close(fd)) for fd in held]\nwhile"
         ),
-        "output",
+        "violation",
     ),
 }
 
@@ -488,7 +488,7 @@ def test_rights_that_a_guest_takes_away(open_session: OpenSession) -> None:
     session.run(TAKES_AWAY.format(first=1)).check()
     assert bystander.run("open('kept').read()").value == "1" and open_session().run("2").value == 2
     session.run(TAKES_AWAY.format(first=1)).check()
-    assert session.run(MANY_HOLES).outcome == "output", "what lies there counts all the same"
+    assert session.run(MANY_HOLES).outcome == "violation", "what lies there counts all the same"
     assert session.run("import os\nos.listdir()").value == ["kept"]
     session.run(TAKES_AWAY.format(first=0)).check()
     assert session.list_files() == ["kept"] and session.read_file("kept") == b"1"
@@ -537,7 +537,7 @@ def test_what_a_thread_fills_between_steps_is_not_copied(session: Session) -> No
     with pytest.raises(CheckpointError, match="workspace holds more"):
         session.checkpoint("full")
     assert not list(store_of(session).iterdir())
-    assert session.run("1 + 1").outcome == "output"
+    assert session.run("1 + 1").outcome == "violation"
     assert session.run("import os\nos.listdir()").value == []
 
 

@@ -203,3 +203,44 @@ def test_no_variable_may_be_called_like_a_guard(session: Session, name: str) -> 
     assert not session.sql("select 1 as one", name=name).ok
     assert session.run(f"globals()[{name!r}] = 1").error.type == "KeyError"
     assert session.run("class A: x = 1\nA.__dict__['x']").value == 1
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("pandas")
+def test_tables_are_undone_as_variables_are(session: Session) -> None:
+    """No engine is open between two steps: rollback, a kill, a branch and a saved state have nothing to forget."""
+    session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
+    made = session.sql("create table t as select a * 10 as b from df").check()
+    assert (made.stdout, made.changes.created) == ("t has 2 rows and 1 columns\n", ("t",))
+    session.checkpoint("made")
+    changed = session.run("sql('update t set b = 0')\nsql('select sum(b) as s from t')").check()
+    assert changed.changes.changed == ("t",) and changed.stdout.startswith("2 rows changed")
+    session.rollback("made")
+    stopped = session.run("sql('delete from t')\nwhile True: pass", timeout=1)
+    assert (stopped.outcome, stopped.state) == ("timeout", "restored")
+    (branch,) = session.branch(1)
+    with branch:
+        branch.sql("drop table t").check()
+        assert branch.run("t").error.type == "NameError"
+    assert session.run("int(sql('select sum(b) as s from t').s[0])").value == 30
+
+
+def test_a_policy_without_tables_says_so(session: Session) -> None:
+    error = session.sql("select 1 as one").error
+    assert (error.type, error.message) == ("SqlError", "there are no tables under this policy")
+    assert error.hint is not None and "data-analysis" in error.hint
+
+
+@pytest.mark.profile("data-analysis")
+@pytest.mark.modules("pandas")
+def test_guest_code_queries_and_reads_the_error(session: Session) -> None:
+    session.run("import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})").check()
+    failed = session.run("def total():\n    return sql('select sum(b)\\nfrom df')\ntotal()")
+    assert (failed.error.type, failed.error.line) == ("SqlError", 2) and "column 12" in failed.error.message
+    assert failed.error.hint.startswith("Did you mean") and "Hint" not in failed.error.message
+    told = session.sql("select sum(b)\nfrom df").error
+    assert (told.type, told.line, told.column) == ("SqlError", 1, 12)
+    assert session.run("sql('select * from local', local=pd.DataFrame({'x': [5]})).x[0]").value == 5
+    assert session.run("sql.__self__").error.type == "AttributeError"
+    for name in ("__builtins__", "_getattr_", "df.a"):
+        assert session.sql(f'create table "{name}" as select 1 as a').error.type == "SqlError"

@@ -167,9 +167,9 @@ def _zygote(job: dict[str, Any], decided: Any, workspace: str, output: int, repo
         image = None
         if decided.child.files == "none":
             from safeexec.zygote.image import Image
-            from safeexec.zygote.preload import COMMON, OWN, import_modules
+            from safeexec.zygote.preload import COMMON, import_modules
 
-            import_modules((*OWN, *COMMON, *job["imports"]))
+            import_modules((*COMMON, *job["imports"]))
             image = Image()
             image.library.serve_zones()
             while not image.complete:

@@ -115,8 +115,8 @@ sys.modules["typing_extensions"], sys.modules["platform"] = None, type(sys)("pla
 sys.modules["platform"].system = lambda: "Linux"
 from safeexec.zygote.server import run
 del sys.modules["typing_extensions"], sys.modules["platform"]
-from safeexec.zygote.preload import COMMON, LATE, OWN, import_modules
-import_modules((*OWN, *COMMON))
+from safeexec.zygote.preload import COMMON, LATE, import_modules
+import_modules(COMMON)
 import safeexec.zygote.confine, safeexec.child.step.tools, safeexec.facades.build
 from safeexec.zygote.image import Image
 image = Image()

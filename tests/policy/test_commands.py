@@ -83,6 +83,30 @@ def test_check_looks_at_what_changes_nothing(capsys, tmp_path, text, status, fin
     assert (found, finding in err) == (status, True), err
 
 
+def test_check_tells_all_mistakes_of_a_file_in_one_round(capsys, tmp_path):
+    """Those of its shape, its names, and the names in modules; as lines, and as JSON for a machine."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: calculator\nlimits: {memory: 1}\nbuiltins: {add: [opne]}\nimports:\n  math: [squrt]\n")
+    status, out, err = run(capsys, "policy", "check", str(path))
+    assert (status, out) == (1, f"{path}: 3 mistakes\n")
+    for told in ("mine.yaml:2:10: limits.memory", "mine.yaml:3:18: builtins.add[0]", "mine.yaml:5: imports.math.squrt"):
+        assert told in err
+    status, out, err = run(capsys, "policy", "check", "--json", str(path), "calculator")
+    wrong, right = json.loads(out)
+    assert (status, err, right) == (1, "", {"policy": "calculator", "ok": True, "findings": []})
+    paths = [finding["path"] for finding in wrong["findings"]]
+    assert paths == ["limits.memory", "builtins.add[0]", "imports.math.squrt"]
+    status, out, _ = run(capsys, "policy", "check", "--json", "nowhere.yaml")
+    assert (status, json.loads(out)[0]["ok"]) == (1, False)
+
+
+def test_notes_are_mistakes_in_a_strict_check(capsys, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: calculator\nhints: {math: No.}\n")
+    assert run(capsys, "policy", "check", str(path))[0] == 0
+    assert run(capsys, "policy", "check", "--strict", str(path))[0] == 1
+
+
 def test_a_hint_beside_what_is_refused_or_made_up_is_no_finding(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("extends: calculator\nhints: {requests: Use fetch., fetch_all: Use fetch., __globals__: No.}\n")

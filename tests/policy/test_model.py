@@ -14,7 +14,16 @@ import pytest
 from safeexec import Policy, PolicyError
 from safeexec.policy.settings import Filesystem, Limits, Selection
 
-PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
+PROFILES = [
+    "expression",
+    "calculator",
+    "mathematics",
+    "standard",
+    "plugin",
+    "data-analysis",
+    "deterministic",
+    "confined-python",
+]
 
 
 @pytest.fixture(params=PROFILES)

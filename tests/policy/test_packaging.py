@@ -58,7 +58,16 @@ def copy(source: Path, target: Path) -> None:
             place.write_bytes(path.read_bytes())
 
 
-PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
+PROFILES = [
+    "expression",
+    "calculator",
+    "mathematics",
+    "standard",
+    "plugin",
+    "data-analysis",
+    "deterministic",
+    "confined-python",
+]
 
 
 @pytest.mark.slow

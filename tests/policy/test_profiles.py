@@ -17,7 +17,16 @@ from safeexec.policy.profiles import prepared, read_profile, shipped_directory
 from safeexec.policy.settings import PROTECTIONS
 from safeexec.reports import reference
 
-SHIPPED = {"expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"}
+SHIPPED = {
+    "expression",
+    "calculator",
+    "mathematics",
+    "standard",
+    "plugin",
+    "data-analysis",
+    "deterministic",
+    "confined-python",
+}
 
 
 def test_the_profiles_of_the_installation_are_no_others(tmp_path, monkeypatch):
@@ -43,8 +52,9 @@ def test_the_shipped_profiles():
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_the_time_a_step_may_take(name):
     limits = Policy.load(name).limits
-    large = name in ("data-analysis", "confined-python")
-    assert (limits.wall_seconds, limits.max_wall_seconds) == ((30, 300) if large else (5, 60))
+    large = name in ("data-analysis", "deterministic", "confined-python")
+    usual = 10 if name == "mathematics" else 5
+    assert (limits.wall_seconds, limits.max_wall_seconds) == ((30, 300) if large else (usual, 60))
 
 
 def test_the_generated_files_are_current():

@@ -58,7 +58,7 @@ def seeds_of_messages() -> list[bytes]:
         messages.Ready(notes=["n"]),
         messages.Parked(3),
         messages.StepDone("error", b"N", b"None", error, changes=changes, displays=[display], notes=["x"]),
-        messages.ToolCall(1, "price", b"N"),
+        messages.ToolRequest(1, "price", b"N"),
         messages.Progress("load", 1.0, 10.0),
         messages.Fetched(True, b"N"),
         messages.Names(["a", "b"]),

@@ -94,12 +94,40 @@ def test_subclasses_cross_as_their_base() -> None:
 
 
 def test_enum_members_functions_and_objects_are_opaque() -> None:
-    assert crossed(Colour.RED) == Opaque(f"{__name__}.Colour", "<Colour.RED: 1>")
-    assert crossed([len, ...]) == [
-        Opaque("builtin_function_or_method", "<built-in function len>"),
-        Opaque("ellipsis", "Ellipsis"),
+    assert shown(crossed(Colour.RED)) == (f"{__name__}.Colour", "<Colour.RED: 1>")
+    assert [shown(value) for value in crossed([len, ...])] == [
+        ("builtin_function_or_method", "<built-in function len>"),
+        ("ellipsis", "Ellipsis"),
     ]
     assert not written(len).truncated
+
+
+def shown(value: Any) -> tuple[str, str]:
+    """Type and repr of a value that did not cross."""
+    assert type(value) is Opaque
+    return value.type, value.repr
+
+
+def test_what_does_not_cross_says_why_and_what_would() -> None:
+    """Each reason by the kind of the value, and through a second crossing."""
+    endless: list[Any] = []
+    endless.append(endless)
+    reasons = {
+        "its `value`": Colour.RED,
+        "functions, classes and modules": crossed(len),
+        "functions, classes": Colour,
+        "make a list": iter([1]),
+        "an object of this class": Liar(),
+        "holds itself": endless,
+    }
+    for reason, value in reasons.items():
+        held = crossed(crossed([value]))
+        while type(held) is list:
+            held = held[0]
+        assert reason in held.reason, (reason, held)
+    assert "limits.value_kb" in crossed("x" * 2000, max_bytes=1000).reason
+    assert "limits.value_kb" in crossed([1, "x" * 2000], max_bytes=1000)[1].reason
+    assert "limits.value_depth" in crossed([[1]], max_depth=1)[0].reason
 
 
 class Liar:
@@ -282,7 +310,7 @@ class TestNumpy:
             assert back.flags.writeable
 
     def test_array_is_opaque_unless_asked_for(self) -> None:
-        assert crossed(self.numpy.arange(3)) == Opaque("numpy.ndarray", "array([0, 1, 2])")
+        assert shown(crossed(self.numpy.arange(3))) == ("numpy.ndarray", "array([0, 1, 2])")
 
     def test_objects_in_an_array_are_values(self) -> None:
         back = crossed(self.numpy.array([1, "a", [2], len], dtype=object), arrays=True)

@@ -19,6 +19,7 @@ from safeexec import (
     CheckpointError,
     Display,
     PolicyError,
+    RecordingError,
     Result,
     Sandbox,
     SandboxError,
@@ -180,6 +181,13 @@ def test_misuse_raises_the_same_classes(there: Sandbox) -> None:
             (SandboxError, lambda: there.plugin("x = 1")),
             (SandboxError, lambda: there.command(["ls"])),
             (SandboxError, lambda: session.command(["ls"])),
+            (SandboxError, there.stats),
+            (SandboxError, there.templates),
+            (SandboxError, lambda: there.template("t", prepare="x = 1")),
+            (SandboxError, lambda: there.drop_template("t")),
+            (SandboxError, lambda: there.session(template="t")),
+            (SandboxError, lambda: there.session_for("ada")),
+            (RecordingError, lambda: there.session(record=True)),
         ):
             with pytest.raises(error) as raised:
                 wrong()  # type: ignore[no-untyped-call]

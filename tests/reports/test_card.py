@@ -10,7 +10,16 @@ import pytest
 from safeexec import Policy
 from safeexec.facades.access import module_access
 
-PROFILES = ["expression", "calculator", "standard", "plugin", "data-analysis", "confined-python"]
+PROFILES = [
+    "expression",
+    "calculator",
+    "mathematics",
+    "standard",
+    "plugin",
+    "data-analysis",
+    "deterministic",
+    "confined-python",
+]
 
 
 def price(symbol: str, day: str = "today") -> float:
@@ -49,6 +58,28 @@ def test_a_card_names_what_is_enforced(profile):
     assert f"{policy.limits.wall_seconds:g} s" in text
     assert f"{policy.limits.memory_mb} MB" in text
     assert profile in text
+
+
+def test_a_description_is_that_of_the_file_that_it_stands_in(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: standard\nfilesystem: {workspace: read-write}\n")
+    assert Policy.load(path).card().splitlines()[0] == "Python sandbox, profile mine."
+    path.write_text("extends: standard\ndescription: Files for all.\n")
+    assert Policy.load(path).card().splitlines()[0] == "Python sandbox, profile mine: Files for all."
+
+
+@pytest.mark.modules("pandas")
+def test_sql_is_named_where_there_are_tables():
+    assert "sql(" in json.loads(Policy.load("data-analysis").card("json"))["sql"]
+    assert json.loads(Policy.load("standard").card("json"))["sql"] == ""
+    assert "SQL" not in Policy.load("standard").card()
+
+
+def test_determinism_is_one_line_where_it_is_on():
+    card = Policy.load("deterministic").card()
+    assert "two runs print the same: random numbers are seeded with 0, and the clock stands at 2025-01-01" in card
+    assert "two runs print the same" not in Policy.load("data-analysis").card()
+    assert "clock" not in Policy.load("calculator").replace(determinism={"seed": 7}).card()
 
 
 def test_the_hosts_tools():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
@@ -17,9 +19,12 @@ from safeexec.compiler.step import compile_step
 from safeexec.facades import tables
 from safeexec.facades.access import allowed_submodules
 from safeexec.facades.build import RefusedImport, importer
+from safeexec.host.startup.confinement import plan
 from safeexec.reports.needs import MAX_NAMES, MAX_PARTS
 from safeexec.reports.syntax import NODES, SAMPLES, WORDS
 from safeexec.reports.why import Judge
+from safeexec.syscalls.numbers import numbers
+from safeexec.syscalls.table import rules_for
 
 ROOT = Path(__file__).parents[1]
 NAMES = (Path(__file__).parent / "data" / "names.txt").read_text().splitlines()
@@ -267,6 +272,60 @@ def test_an_answer_is_about_the_name_that_was_asked_for():
     answer = Policy.load("data-analysis").why("pd.DataFrame.to_pickle")
     assert (answer.name, answer.allowed) == ("pandas.DataFrame.to_pickle", True)
     assert Policy.load("standard").why("logging.handlers").instead == ""
+
+
+@pytest.mark.parametrize("profile", sorted(Policy.profiles(shipped=True)))
+def test_why_agrees_with_the_filter_on_every_system_call(profile: str) -> None:
+    """With the plan that a child gets where the kernel has all that we use: the host's own, not a copy of it."""
+    works = SimpleNamespace(works=True, reason="")
+    facts: Any = SimpleNamespace(
+        seccomp=works,
+        landlock=works,
+        landlock_abi=7,
+        notify=works,
+        pid=works,
+        root=SimpleNamespace(works=False, reason=""),
+        namespace=lambda kind: works,
+    )
+    policy = Policy.load(profile)
+    table = rules_for(plan(policy, facts=facts).child)
+    told = {name: policy.why(f"syscall:{name}").allowed for name in numbers()}
+    assert told == {name: name in table and bool(table[name].alternatives) for name in numbers()}
+
+
+def test_why_knows_settings() -> None:
+    policy = Policy.load("plugin")
+    answer = str(policy.why("limits.memory_mb"))
+    assert answer.startswith("limits.memory_mb (setting): 512, by standard.yaml:")
+    assert answer.endswith(", through plugin.yaml → standard.yaml")
+    assert policy.why("on_error").value == "restore"
+    assert policy.why("filesystem.read").value == "none"
+    assert policy.why("determinism.seed").value == "not set"
+    assert policy.why("language.constructs").value.startswith("all")
+    with pytest.raises(PolicyError, match=r"no setting 'limits\.memory'; did you mean memory_mb\?"):
+        policy.why("limits.memory")
+    for path in ("language.mode", "tools.allow", "attributes.refuse", "danger_allow_commands", "checkpoints"):
+        assert policy.why(path).kind == "setting"
+
+
+def test_a_module_in_a_module_is_told_as_what_it_is() -> None:
+    assert "by its own name: `import codecs`" in Policy.load("standard").why("json.codecs").reason
+    assert "the policy does not list that" in Policy.load("calculator").why("json.codecs").reason
+
+
+def test_files_without_open_are_told_with_the_line_to_add() -> None:
+    """By the hint of a refusal, the card, and a check; not where there is `open`."""
+    line = "builtins: {add: [open]}"
+    lacking = Policy.from_yaml("extends: standard\nfilesystem: {workspace: read-write}")
+    assert line in lacking.why("open").instead and line in lacking.card()
+    assert [finding.path for finding in lacking.check() if line in finding.text] == ["filesystem"]
+    for policy in (
+        lacking.replace(builtins={"add": ["open"]}),
+        Policy.load("standard"),
+        Policy.load("confined-python"),
+    ):
+        assert line not in policy.card() and not any(line in finding.text for finding in policy.check())
+    assert line not in Policy.load("standard").why("open").instead
 
 
 def test_a_refused_call_on_which_libraries_take_another_says_so():

@@ -726,6 +726,9 @@ def test_a_token_of_ones_own(home: Path, tmp_path: Path) -> None:
     token.write_text("a-token-of-my-own\n")
     with started(home, "--token-file", str(token)) as server:
         assert server.token == "a-token-of-my-own"
+    token.write_text("me: a-token-of-my-own")
+    with started(home, "--token-file", str(token)) as server:
+        assert server.token == "a-token-of-my-own"
     token.write_text("short")
     told = subprocess.run(
         command("--http", "--port", "0", "--token-file", str(token)), cwd=home, capture_output=True, text=True

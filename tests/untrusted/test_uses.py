@@ -15,7 +15,20 @@ from pathlib import Path
 import safeexec
 
 ROOT = Path(safeexec.__file__).parent
-ROOMS = ("host", "policy", "reports", "cli", "agent", "adapters", "servers", "remote", "protocol", "inline", "linux")
+ROOMS = (
+    "host",
+    "policy",
+    "reports",
+    "cli",
+    "agent",
+    "adapters",
+    "servers",
+    "remote",
+    "protocol",
+    "inline",
+    "linux",
+    "recordings",
+)
 """The rooms that run in the host. (`hints`, `compiler` and `facades` do so for reports, on a program that
 `reports/needs.py` bounds.)"""
 MODULES = {"re", "subprocess", "yaml", "html", "json", "xml", "csv", "tarfile", "zipfile", "marshal", "tomllib"} | {
@@ -30,23 +43,33 @@ WHY = {
     "__init__.py": OWN + "its own modules, by a table of names",
     "agent/__init__.py": OWN + "its own modules, by a table of names",
     "agent/blocks.py": BOUND + "a reply in one pass; possessive patterns, numbers of nine digits at most",
+    "agent/evidence.py": BOUND + "20,000 characters of an answer; numbers of 2,000 digits at most; one pass each",
     "agent/extraction.py": BOUND + "a reply whose length the model sets; JSON within a budget, its errors are caught",
     "agent/loop.py": BOUND
     + "the arguments of one call, as long as the model may answer; ValueError and RecursionError are caught",
+    "agent/mathematics.py": BOUND + "the code of one reply, as `agent/snippets.py` parses it",
     "agent/messages.py": BOUND + "counts of a recorded reply; whoever reads the recording catches what int raises",
     "agent/models/attempts.py": BOUND + "a header of a server's answer, cut first; what its parser raises is caught",
     "agent/models/assembly.py": OWN + "writes JSON",
+    "agent/models/compatible.py": BOUND
+    + "the arguments of recorded calls, by the bounded reader of JSON; imports the client library that its class names",
     "agent/models/mistral.py": OWN + "numbers that the client library has made",
     "agent/models/offline.py": BOUND
     + "a recording that the user names, line by line; every error of a line is caught and told",
+    "agent/numerals.py": BOUND
+    + "20,000 characters; numbers of 2,000 digits and exponents of 2,000; windows of 90 characters",
     "agent/notebook.py": OWN + "writes JSON",
     "agent/repair/copies.py": BOUND + "names of files, cut in length and number before they are compared",
     "agent/repair/texts.py": OWN + "the mark that UTF-8 may begin with",
     "agent/repair/diffs.py": BOUND + "two alternatives that share no character: one pass",
     "agent/repair/edits.py": BOUND + "the lines of a reply, each in one pass; numbers of nine digits at most",
-    "agent/repair/judges.py": BOUND + "the lines of a patch, each in one pass; nothing is imported",
+    "agent/repair/judges.py": BOUND + "names of files, each in one pass; nothing is imported",
+    "agent/repair/commits.py": BOUND
+    + "references of a set size, ids of 40 digits, names in one pass; trees to 16 MiB, checked by their hash",
+    "agent/repair/surface.py": OWN + "the program that it sends to a child",
+    "agent/repair/surface_program.py": BOUND + "runs in a confined child alone, as text: the host does not import it",
     "agent/repair/verification.py": BOUND
-    + "a log that the output limit has cut; numbers of nine digits at most; archives are written",
+    + "a log that the output limit has cut; numbers of nine digits at most; archives are written; reports line by line",
     "agent/snippets.py": BOUND
     + "the code of one reply, within a budget of parsed characters; what CPython refuses is caught",
     "agent/transcript.py": BOUND
@@ -57,12 +80,18 @@ WHY = {
     "cli/check.py": OWN + "writes JSON",
     "cli/common.py": BOUND + "the program that the user names, to 16 MiB; a pipe is welcome",
     "cli/doctor.py": OWN + "writes JSON",
+    "cli/example.py": OWN + "its own examples",
     "cli/jupyter.py": OWN + "writes JSON; a name of a command line, to 100 characters",
     "cli/many.py": OWN + "writes JSON",
     "cli/mcp.py": OWN + "the functions that the user names as tools",
     "cli/pictures.py": OWN + "sizes of the screen",
+    "cli/plugin.py": OWN + "settings of the command line; writes JSON",
     "cli/policy.py": OWN + "writes JSON",
-    "cli/repl.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
+    "cli/sixel.py": BOUND + "what a terminal answers, to 200 bytes; sixels by one pattern of two classes",
+    "cli/repl.py": OWN + "one word that the user types",
+    "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
+    "cli/replay.py": OWN + "numbers of a command line, of nine digits at most",
+    "cli/repair.py": OWN + "writes JSON",
     "cli/run.py": OWN + "writes JSON",
     "cli/serve.py": OWN + "/dev/null",
     "host/audit.py": OWN + "writes the records of the host",
@@ -115,20 +144,24 @@ WHY = {
     "protocol/values/frames.py": BOUND + "a frequency of few characters",
     "protocol/values/reader.py": BOUND + "lengths of four bytes; imports numpy, pandas and pyarrow by names of its own",
     "protocol/values/tables.py": BOUND + "digits of a dtype, which a pattern has bounded",
+    "recordings/compare.py": BOUND + "addresses of bounded length, in one pass",
+    "recordings/forms.py": OWN + "writes JSON",
+    "recordings/tape.py": OWN + "a new file for the recording",
+    "reports/__init__.py": OWN + "its own modules, by a table of names",
+    "recordings/timeline.py": BOUND + "a source of a recording, cut first; possessive patterns, one pass",
     "reports/card.py": OWN + "top-level names of its own table, which import nothing when they are looked for",
     "reports/needs.py": BOUND
     + "one program that the user names, to 16 MiB; top-level names only, which import nothing",
     "reports/reference.py": OWN + "the documentation of the installation",
     "reports/review.py": OWN + "modules that a policy names and the review knows",
     "reports/why.py": BOUND + "one name of a command line; top-level names only, which import nothing",
-    "servers/access.py": OWN + "the token's file, which the user names, to 4 KiB",
     "servers/mcp.py": OWN + "writes JSON, and reads it again",
     "servers/http/judge.py": OWN + "a number that msgspec has read",
     "servers/http/requests.py": BOUND + "a body of a set size, into the shape of its method; writes JSON",
     "servers/http/openapi.py": OWN + "paths of its own routes",
     "servers/http/streaming.py": OWN + "writes JSON",
     "servers/jupyter/introspection.py": BOUND + "the line before a cursor, to 2,000 characters, and one dotted name",
-    "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass",
+    "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass; nine digits",
     "servers/service.py": OWN + "writes JSON",
     "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
 }

@@ -221,7 +221,71 @@ DATABASES_AND_DOCUMENTS = [
     ),
 ]
 
-WAYS = [*STORES_INTO_FACADES, *WHAT_COMES_BACK, *ROUTES_TO_FRAMES, *TEXT_BECOMES_A_NAME, *DATABASES_AND_DOCUMENTS]
+WORKBOOKS_AND_GRAPHS = [
+    Way(
+        "a decorator that writes code",
+        "attribute '__argmap__' is refused",
+        "import networkx as nx\ngetattr(nx.barabasi_albert_graph, '__arg' + 'map__')",
+        "data-analysis",
+    ),
+    Way(
+        "a setting of the whole library",
+        "it changes the whole interpreter",
+        "import networkx as nx\nnx.config.backends",
+        "data-analysis",
+    ),
+    Way(
+        "a backend of any name",
+        "'os' backend is not installed",
+        "import networkx as nx\nnx.pagerank(nx.path_graph(3), backend='os')",
+        "data-analysis",
+    ),
+    Way(
+        "a document names a file",
+        "reference to external entity",
+        "import networkx as nx\nopen('a.graphml', 'w').write('<!DOCTYPE r [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>'\n"
+        "    '<graphml><graph id=\"&x;\"/></graphml>')\nnx.read_graphml('a.graphml')",
+        "data-analysis",
+    ),
+    Way(
+        "a proxy of a style reads any name",
+        "attribute '__globals__' is refused",
+        "import openpyxl\nfont = openpyxl.Workbook().active['A1'].font\ngetattr(font.copy, '__glo' + 'bals__')",
+        "data-analysis",
+    ),
+    Way(
+        "a dictionary of dimensions sets any attribute",
+        "attribute '__code__' is refused",
+        "import openpyxl\nsheet = openpyxl.Workbook().active\ndef f(): pass\n"
+        "made = type(sheet.column_dimensions)(sheet, reference='__code__', default_factory=lambda: f)\nmade['x']",
+        "data-analysis",
+    ),
+    Way(
+        "a workbook outside", "is refused", "import openpyxl\nopenpyxl.Workbook().save('/tmp/x.xlsx')", "data-analysis"
+    ),
+    Way(
+        "an estimator by name",
+        "attribute '__reduce__' is refused",
+        "import seaborn as sns, pandas as pd\n"
+        "sns.barplot(pd.DataFrame({'a': [1.0, 2]}), x='a', y='a', estimator='__reduce__')",
+        "data-analysis",
+    ),
+    Way(
+        "a data set from elsewhere",
+        "it uses the network",
+        "import seaborn as sns\nsns.load_dataset('tips')",
+        "data-analysis",
+    ),
+]
+
+WAYS = [
+    *STORES_INTO_FACADES,
+    *WHAT_COMES_BACK,
+    *ROUTES_TO_FRAMES,
+    *TEXT_BECOMES_A_NAME,
+    *DATABASES_AND_DOCUMENTS,
+    *WORKBOOKS_AND_GRAPHS,
+]
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +312,9 @@ def told(sandboxes: dict[str, Sandbox], way: Way) -> str:
 
 
 def _marked(way: Way) -> Any:
-    libraries = [name for name in ("pandas", "sklearn", "matplotlib") if name in way.source]
+    libraries = [
+        name for name in ("pandas", "sklearn", "matplotlib", "seaborn", "openpyxl", "networkx") if name in way.source
+    ]
     libraries += ["jinja2"] if ".style." in way.source else []
     return pytest.param(way, id=way.name, marks=[pytest.mark.modules(*libraries)] if libraries else [])
 

@@ -139,6 +139,32 @@ def test_files_are_saved_and_restored_beside_the_loop(tmp_path: Path, monkeypatc
     assert threads and threading.get_ident() not in threads
 
 
+def test_the_files_of_a_session_are_made_and_removed_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    from safeexec.host.files.workspace import Workspace
+
+    threads: dict[str, set[int]] = {}
+    for name in ("put", "clear"):
+        plain = getattr(Workspace, name)
+
+        def noted(*args: Any, name: str = name, plain: Any = plain) -> Any:
+            threads.setdefault(name, set()).add(threading.get_ident())
+            return plain(*args)
+
+        monkeypatch.setattr(Workspace, name, noted)
+
+    async def main() -> None:
+        async with AsyncSandbox("data-analysis", files={"in.csv": b"1,2"}, spare=0) as sandbox:
+            session = await sandbox.session()
+            assert session.list_files() == ["in.csv"]
+            loop = threading.get_ident()
+            assert loop not in threads["put"]
+            await session.close()
+            assert len(threads["clear"] - {loop}) == 1, "what the session leaves is removed in a thread"
+
+    asyncio.run(main())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sandboxes need Linux")
 def test_the_files_of_a_step_are_looked_at_beside_the_loop_and_an_empty_workspace_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

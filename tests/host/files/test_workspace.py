@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from safeexec import Sandbox, Session, WorkspaceError
+from safeexec import Policy, Sandbox, Session, WorkspaceError
 from safeexec.host.files import workspace as files
 from safeexec.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot
 
@@ -33,6 +33,32 @@ def test_a_session_begins_with_the_sandboxs_files(tmp_path: pathlib.Path) -> Non
                 assert result.check().value == ("a,b\n1,2\n", "hello")
                 assert session.run("open('note.txt', 'w').write('mine')").ok
     assert source.read_text() == "a,b\n1,2\n"
+
+
+def test_a_directory_is_copied_without_what_links_stand_for(tmp_path: pathlib.Path) -> None:
+    project = tmp_path / "project"
+    (project / "src").mkdir(parents=True)
+    (project / "src" / "run.sh").write_text("x")
+    (project / "src" / "run.sh").chmod(0o755)
+    (project / "empty").mkdir()
+    (project / "secret").symlink_to("/etc/passwd")
+    (project / "etc").symlink_to("/etc")
+    os.mkfifo(project / "pipe")
+    told = "import os\nsorted(os.path.join(top, name) for top, a, b in os.walk('in') for name in a + b)"
+    with Sandbox("data-analysis", files={"in/project": project}) as sandbox, sandbox.session() as session:
+        found = ["in/project", "in/project/empty", "in/project/src", "in/project/src/run.sh"]
+        assert session.run(told).value == found
+        assert session.run("os.stat('in/project/src/run.sh').st_mode & 0o100").value == 0o100
+    big = tmp_path / "big"
+    big.mkdir()
+    with open(big / "file", "wb") as file:
+        file.truncate(3 << 20)
+    small = Policy.load("data-analysis").replace(limits={"workspace_mb": 2})
+    too_much = pytest.raises(WorkspaceError, match="holds more than a workspace may: 2 MiB")
+    with Sandbox(small, files={"d": big}) as sandbox, too_much:
+        sandbox.session()
+    with pytest.raises(WorkspaceError, match="neither a regular file nor a directory"):
+        Sandbox("data-analysis", files={"p": project / "pipe"})
 
 
 def test_policies_without_a_workspace_have_none(open_session: OpenSession) -> None:

@@ -23,7 +23,7 @@ def workspace():
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in FILES if kind not in ("link to a file", "link to itself", "link to nothing")]
+    "kind", [kind for kind in FILES if kind not in ("directory", "link to a file", "link to itself", "link to nothing")]
 )
 def test_what_is_no_regular_file_of_fitting_size_is_refused(kind: str, workspace: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "below" / "data.csv"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
-from safeexec import AsyncSandbox, PluginError, PolicyError, Sandbox
+from safeexec import AsyncSandbox, Handle, Opaque, PluginError, PolicyError, Sandbox
 from safeexec.host.plugins.source import define, read_manifest
 from safeexec.host.tools.ready_made import limited
 
@@ -249,7 +251,10 @@ def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
         ("- a", "plugin.yaml:1:1: expected a mapping of keys, found a list"),
         ("name: a\nexports: price", r"plugin.yaml:2:1: exports: Expected `array \| null`"),
         ("exports: [a, 3]", r"plugin.yaml:1:14: exports\[1\]: Expected `str`"),
-        ("color: red", "unknown field `color`"),
+        (
+            "name: a\ncolor: red",
+            "plugin.yaml:2:1: color: a manifest has no such key; the keys are name, version, policy",
+        ),
     ],
 )
 def test_a_manifest_that_is_none(manifest: str, message: str) -> None:
@@ -311,9 +316,220 @@ def test_a_plugin_called_from_its_own_tool_is_told_so(sandbox: Sandbox, state: A
 def test_values_that_cannot_cross_are_refused(sandbox: Sandbox) -> None:
     with sandbox.plugin("def f(x):\n    return x", exports=["f"]) as plugin:
         for value in (object(), [print], {"key": lambda: 1}):
-            with pytest.raises(TypeError, match="it is, or holds, an object that is no value"):
+            with pytest.raises(TypeError, match="is, or holds, an object that is no value"):
                 plugin.f(value)
         assert plugin.f([1]) == [1]
+
+
+@dataclass
+class Item:
+    name: str
+    where: Path
+    price: float = 1.0
+
+
+class Unit(Enum):
+    KILO = "kg"
+
+
+class Shop(Protocol):
+    def raised(self, item: Item, by: float) -> Item: ...
+    def unit(self, unit: Unit) -> Unit: ...
+    def moved(self, to: Path) -> Path: ...
+    def items(self, count: int) -> Iterator[Item]: ...
+    def listed(self, items: list[Item]) -> list[Item]: ...
+    def wrong(self) -> Item: ...
+
+
+SHOP = """
+from dataclasses import dataclass
+from enum import Enum
+
+@dataclass
+class Own:
+    name: str
+    where: str
+    price: float
+
+class Kind(Enum):
+    KILO = "kg"
+
+def raised(item, by):
+    return Own(item["name"], item["where"], item["price"] + by)
+
+def unit(unit):
+    return Kind(unit)
+
+def moved(to):
+    return to + "/moved"
+
+def items(count):
+    for number in range(count):
+        yield Own(str(number), "shelf", number)
+
+def listed(items):
+    return items
+
+def wrong():
+    return {"name": "a"}
+"""
+
+
+def test_objects_cross_where_the_interface_names_their_class(sandbox: Sandbox) -> None:
+    """In as their fields, back as the host's own; also in lists and from generators."""
+    apple = Item("apple", Path("shelf"))
+    with sandbox.plugin(SHOP, exports=Shop) as plugin:
+        assert plugin.raised(apple, by=0.5) == Item("apple", Path("shelf"), 1.5)
+        assert plugin.raised(item=apple, by=1) == Item("apple", Path("shelf"), 2.0)
+        assert plugin.unit(Unit.KILO) is Unit.KILO
+        assert plugin.moved(Path("a")) == Path("a/moved")
+        assert list(plugin.items(2)) == [Item("0", Path("shelf"), 0.0), Item("1", Path("shelf"), 1.0)]
+        assert plugin.listed([apple]) == [apple]
+        with pytest.raises(
+            PluginError, match=r"wrong\(\) returned another type: expected Item, a dict with .* lacks 'where'"
+        ):
+            plugin.wrong()
+        assert plugin.invoke("wrong").outcome == "error"
+
+
+def test_models_of_pydantic_cross_where_the_interface_names_them(sandbox: Sandbox) -> None:
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Price", amount=(float, ...), currency=(str, "EUR"))
+
+    def doubled(price: Any) -> Any: ...
+
+    doubled.__annotations__ = {"price": model, "return": model}
+    source = "def doubled(price): return {'amount': price['amount'] * 2}"
+    with sandbox.plugin(source, exports={"doubled": doubled}) as plugin:
+        assert plugin.doubled(model(amount=2)) == model(amount=4)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (Unit.KILO, "argument 1 is, or holds, an object that is no value, of type .*Unit; pass its data .*`exports`"),
+        ([0, {"k": Item("a", Path())}], r"argument 1\[1\]\['k'\] .*Item; pass its data"),
+        ({"k": (1, print)}, r"argument 1\['k'\]\[1\] .*builtin_function_or_method; .*one of its tools"),
+        (object(), "of type object; pass its data as numbers"),
+    ],
+)
+def test_what_cannot_cross_is_told_by_type_and_place(sandbox: Sandbox, value: Any, told: str) -> None:
+    with sandbox.plugin("def f(x):\n    return x", exports=["f"]) as plugin, pytest.raises(TypeError, match=told):
+        plugin.f(value)
+
+
+def test_arrays_and_frames_come_back_as_they_are() -> None:
+    """Returned, from generators, and the size of `value_kb` in both directions."""
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    source = (
+        "import numpy, pandas\ndef echo(x): return x\ndef zeros(n): return numpy.zeros(n)\n"
+        "def frame(): return pandas.DataFrame({'a': [1, 2]})\ndef rows():\n    yield numpy.arange(2)"
+    )
+    with Sandbox("data-analysis") as sandbox, sandbox.plugin(source, value_kb=1024) as plugin:
+        assert (plugin.echo(numpy.arange(3)) == numpy.arange(3)).all()
+        assert plugin.frame().equals(pandas.DataFrame({"a": [1, 2]}))
+        assert [row.tolist() for row in plugin.rows()] == [[0, 1]]
+        assert plugin.zeros(100_000).shape == (100_000,)
+        with pytest.raises(TypeError, match=r"limits\.value_kb \(1024 KiB\)"):
+            plugin.echo(numpy.zeros(200_000))
+        assert "limits.value_kb" in plugin.zeros(200_000).reason
+
+
+COUNTER = """
+class Counter:
+    def __init__(self):
+        self.n = 0
+    def add(self, k):
+        self.n += k
+        return self.n
+    def itself(self):
+        return self
+
+def make(): return Counter()
+def adder(k): return lambda x: x + k
+def hang():
+    while True: pass
+"""
+
+
+def test_an_object_that_cannot_cross_stays_and_is_called_there(sandbox: Sandbox) -> None:
+    """It survives a call that is undone, and ends with the handle, and when the plugin is loaded again."""
+    with sandbox.plugin(COUNTER, timeout=5) as plugin:
+        counter = plugin.call("make")
+        assert isinstance(counter, Handle)
+        assert (counter.type, counter.call("add", 1), counter.call("add", 2)) == ("Counter", 1, 3)
+        assert counter.call("itself").call("add", 1) == 4
+        assert plugin.adder(2)(3) == 5
+        assert plugin.invoke("hang", timeout=0.2).outcome == "timeout"
+        assert counter.call("add", 1) == 5
+        with pytest.raises(PluginError, match="underscore"):
+            counter.call("__init__")
+        with pytest.raises(PluginError, match="has no attribute 'nothing'"):
+            counter.call("nothing")
+        plugin.reload()
+        with pytest.raises(PluginError, match="gone: the plugin was loaded again"):
+            counter.call("add", 1)
+    with sandbox.plugin(COUNTER, state="fresh") as plugin:
+        assert isinstance(plugin.make(), Opaque)
+
+
+def test_what_nobody_holds_any_more_is_given_up(sandbox: Sandbox) -> None:
+    with sandbox.plugin("class A: pass\nmade = []\ndef make():\n    return A()") as plugin:
+        plugin.make()
+        kept = plugin.make()
+        plugin.make()
+        core = plugin._core
+        assert len(core._released) == 1, "the first one was told with the second call"
+        del kept
+        assert len(core._released) == 2
+
+
+MODULES = {
+    "main": "from .util import divided\nfrom . import util\ndef f(x):\n    return divided(x)\n"
+    "def hang():\n    return util.hang()",
+    "util": "def divided(x):\n    return 1 / x\n\ndef hang():\n    while True: pass",
+}
+
+
+def test_an_error_names_the_module_that_raised(sandbox: Sandbox) -> None:
+    """Also one that was stopped; modules beside one another may import relatively."""
+    with sandbox.plugin(MODULES, name="shop") as plugin:
+        assert plugin.f(2) == 0.5
+        error = plugin.invoke("f", (0,)).error
+        assert error is not None and (error.file, error.line) == ("<plugin shop:util>", 2)
+        with pytest.raises(PluginError, match=r"ZeroDivisionError: division by zero \(util, line 2\)"):
+            plugin.f(0)
+        error = plugin.invoke("hang", timeout=0.2).error
+        assert error is not None and (error.file, error.line) == ("<plugin shop:util>", 5)
+        assert "it was at line 5: while True: pass" in error.message
+        assert {"f", "hang", "call"} <= {*dir(plugin)}
+    with pytest.raises(PluginError, match=r"SyntaxError.*\(util, line 2\)"):
+        sandbox.plugin({"main": "import util", "util": "\nx = = 1"})
+    with pytest.raises(PluginError, match="No module named 'os' in the plugin"):
+        sandbox.plugin({"main": "from .os import path"})
+
+
+def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "plugin.yaml").write_text(
+        "name: shop\napi: 1\nsettings:\n  rate: {type: float, default: 0.2, minimum: 0}\n"
+        "  currency: {choices: [EUR, USD]}\n"
+    )
+    (tmp_path / "main.py").write_text("import util\ndef f(): return settings['currency'], util.g()\n")
+    (tmp_path / "util.py").write_text("def g(): return settings['rate']\n")
+    with sandbox.plugin(tmp_path, settings={"currency": "EUR", "rate": 1}, api=1) as plugin:
+        assert plugin.f() == ("EUR", 1.0)
+    wrong = {
+        "'currency' must be given": {},
+        "no setting 'curency'; did you mean currency": {"curency": "EUR"},
+        "rate: -1 is less than 0": {"currency": "EUR", "rate": -1},
+        "'X' is none of 'EUR', 'USD'": {"currency": "X"},
+        "expected float, got str": {"currency": "EUR", "rate": "1"},
+    }
+    for told, settings in wrong.items():
+        with pytest.raises(PluginError, match=rf"{told}.*its settings: rate: float = 0\.2; currency: 'EUR' \| 'USD'"):
+            sandbox.plugin(tmp_path, settings=settings)
+    with pytest.raises(PluginError, match="written for api 1; this host has 2"):
+        sandbox.plugin(tmp_path, settings={"currency": "EUR"}, api=2)
 
 
 HOSTILE = """

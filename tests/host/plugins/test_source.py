@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from safeexec import PluginError
+from safeexec.host.plugins.plugin import signature
 from safeexec.host.plugins.source import MAX_SOURCE, define, read_manifest
+from safeexec.protocol.messages import Export
+from tests.untrusted.doubling import SLACK, growth
 from tests.untrusted.hostile import FILES, SECRET, SHORT, growing
 
 
@@ -71,3 +74,11 @@ def test_a_source_that_is_not_utf_8_is_told_with_its_line(tmp_path: Path) -> Non
     (tmp_path / "main.py").write_bytes(b"x = 1\ny = '\xff'\n")
     with pytest.raises(PluginError, match=r"main\.py is not UTF-8 text: byte 11, in line 2, is 0xff"):
         define(tmp_path, exports=None, name=None)
+
+
+def test_a_signature_is_told_in_one_pass() -> None:
+    def export(n: int) -> Export:
+        return Export(name="f", kind="function", parameters=[("a", "keyword", "", "")] * n)
+
+    assert signature(export(2)) == "(*, a, a)"
+    assert growth(signature, export, 1 << 10, 1 << 14) < SLACK

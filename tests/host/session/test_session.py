@@ -123,7 +123,7 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
     thread.start()
     assert started.wait(30)
     try:
-        with pytest.raises(SessionBusy):
+        with pytest.raises(SessionBusy, match=r"run\(\.\.\., wait=seconds\), use a session per thread, or branch"):
             session.run("1")
         with pytest.raises(SessionBusy):
             session.get("x")

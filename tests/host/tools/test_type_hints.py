@@ -12,7 +12,7 @@ import pytest
 from msgspec import Meta
 
 from safeexec.host.tools.toolbox import Tool
-from safeexec.host.tools.type_hints import convert, legend, shown
+from safeexec.host.tools.type_hints import convert, legend, made, shown
 
 
 class Color(enum.Enum):
@@ -153,3 +153,30 @@ def test_hints_as_text() -> None:
     assert shown(datetime.date) == "datetime.date"
     assert shown(Literal["a.b", 1]) == "Literal['a.b', 1]"
     assert legend([int, list[str], Any]) == ""
+
+
+@dataclass
+class Fussy:
+    """A class of the host whose maker raises what no reader of values does."""
+
+    x: int
+
+    def __post_init__(self) -> None:
+        raise {1: KeyError(10**5000), 2: ZeroDivisionError("x" * 10_000)}.get(self.x, StopIteration())
+
+
+@pytest.mark.parametrize("x", [1, 2, 3])
+def test_whatever_a_class_of_the_host_raises_is_a_type_error(x: int) -> None:
+    with pytest.raises(TypeError, match="made returned another type: expected Fussy") as caught:
+        made("made returned another type", "value", Fussy, {"x": x})
+    assert len(str(caught.value)) < 2000
+
+
+def test_an_unknown_key_is_told_in_short() -> None:
+    @dataclass
+    class Loose:
+        x: int = 0
+
+    with pytest.raises(TypeError, match="unknown key") as caught:
+        made("it", "value", Loose, {"x": 1, "y" * 100_000: 2})
+    assert len(str(caught.value)) < 500

@@ -219,6 +219,25 @@ def test_a_policy_may_allow_processes(session: Session) -> None:
     assert "one process too many; limits.processes is 64" in result.error.message
 
 
+@pytest.mark.parametrize("template", [None, "begun"])
+@pytest.mark.parametrize("checkpoints", ["idle", "before-step"])
+def test_a_look_at_what_protects_a_session_takes_no_state_from_it(checkpoints: str, template: str | None) -> None:
+    """The self-test tries a fork, and the checkpoint of the step before it may be due still: each gets its own answer,
+    and a step that is killed afterwards goes back to the last one that ended well.
+    """
+    with Sandbox("confined-python", spare=0) as sandbox:
+        if template is not None:
+            sandbox.template(template, prepare="x = 0")
+        with sandbox.session(template=template, checkpoints=checkpoints) as session:
+            for number in range(1, 4):
+                session.run(f"x = {number}").check()
+                (row,) = [row for row in session.protection if row.name == "fork-gate"]
+                assert row.active and "EPERM" in row.detail
+                killed = session.run("x = 'lost'\nwhile True: pass", timeout=0.1)
+                assert (killed.state, killed.notes) == ("restored", ())
+                assert session.run("x").value == number
+
+
 def test_the_report_says_what_was_tried(session: Session, monkeypatch: pytest.MonkeyPatch, machine: Probe) -> None:
     (row,) = [row for row in session.protection if row.name == "fork-gate"]
     assert row.active and "the host, which answered EPERM" in row.detail

@@ -271,6 +271,7 @@ def test_cpu_seconds_per_hour(tenants: Server) -> None:
     [
         ("", "empty"),
         ("- a", "expected a mapping"),
+        ("short", "the token: .*length >= 16"),
         ("alice: short", "length >= 16"),
         ("alice: {token: a-token-of-many-letters, colour: 1}", "colour"),
         ("alice: {token: a-token-of-many-letters, sessions: 0}", ">= 1"),

@@ -1,0 +1,210 @@
+"""`OpenAIModel` and `AnthropicModel` against a real HTTP server: good replies, native calls, pictures, 429, 500, hangs,
+cut streams, redirects, compression and endless replies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from typing import Any
+
+import pytest
+
+from safeexec.agent import (
+    AgentError,
+    AnthropicModel,
+    CodeAgent,
+    Message,
+    ModelKeyMissing,
+    ModelRequestRefused,
+    ModelUnavailable,
+    OpenAIModel,
+    ToolCall,
+    ToolSpec,
+)
+from safeexec.agent.models.attempts import RetryRules
+from safeexec.agent.models.base import ModelEvents
+from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, stream
+
+KINDS: dict[str, Any] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
+TOOL = ToolSpec("run_python", "Run it.", {"type": "object", "properties": {"code": {"type": "string"}}})
+PICTURE = "data:image/png;base64,AAAA"
+
+
+@pytest.fixture(params=list(KINDS))
+def kind(request: pytest.FixtureRequest) -> str:
+    name = str(request.param)
+    pytest.importorskip(name, reason=f"the package {name} is not installed")
+    return name
+
+
+def model(kind: str, server: ChatServer, **options: Any) -> Any:
+    retry = RetryRules(attempts=3, first_wait=0.001, longest_wait=0.05)
+    url = server.url + ("/v1" if kind == "openai" else "")
+    given = {"api_key": "secret-key", "server_url": url, "retry": retry, "timeout": 20.0, **options}
+    return KINDS[kind]("test-model", **given)
+
+
+def event(name: str, **content: Any) -> bytes:
+    return f"event: {name}\ndata: {json.dumps({'type': name, **content})}\n\n".encode()
+
+
+def spoken(kind: str, say: Say) -> Raw:
+    """A good answer in the words of an API."""
+    if kind == "openai":
+        return Raw(stream(say))
+    start = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": None}
+    body = event(
+        "message_start", message={**start, "stop_sequence": None, "usage": {"input_tokens": 11, "output_tokens": 1}}
+    )
+    blocks = [
+        ({"type": "text", "text": ""}, {"type": "text_delta", "text": part})
+        for part in (say.text[:5], say.text[5:])
+        if part
+    ]
+    blocks += [
+        (
+            {"type": "tool_use", "id": f"call{n}", "name": name, "input": {}},
+            {"type": "input_json_delta", "partial_json": told},
+        )
+        for n, (name, told) in enumerate(say.calls)
+    ]
+    for index, (block, delta) in enumerate(blocks):
+        body += event("content_block_start", index=index, content_block=block)
+        body += event("content_block_delta", index=index, delta=delta) + event("content_block_stop", index=index)
+    reason = "tool_use" if say.calls else {"stop": "end_turn", "length": "max_tokens"}[say.finish]
+    body += event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 7})
+    return Raw(body + event("message_stop"))
+
+
+ASK = [Message("system", "Be short."), Message("user", "hello")]
+
+
+def test_a_reply_is_streamed_and_counted(kind: str) -> None:
+    pieces: list[str] = []
+    with chat_server(spoken(kind, Say("Hello, you."))) as server:
+        reply = model(kind, server).complete(ASK, events=ModelEvents(on_text=pieces.append))
+    assert (reply.text, reply.finish, "".join(pieces)) == ("Hello, you.", "stop", "Hello, you.")
+    assert (reply.usage.prompt, reply.usage.completion, reply.usage.estimated) == (11, 7, False)
+    assert "secret-key" in str(server.keys[0])
+
+
+def test_it_is_awaited_and_takes_dicts(kind: str) -> None:
+    with chat_server(spoken(kind, Say("Hello, you.", finish="length"))) as server:
+        reply = asyncio.run(model(kind, server).complete_async([{"role": "user", "content": "hi"}]))
+    assert (reply.text, reply.finish) == ("Hello, you.", "length")
+
+
+def test_native_calls_and_pictures_cross_in_both_directions(kind: str) -> None:
+    talk = [
+        Message("system", "s"),
+        Message("user", "draw"),
+        Message("assistant", "", (ToolCall("call0", "run_python", '{"code": "plot()"}'),)),
+        Message("tool", "a plot", tool_call_id="call0", pictures=(PICTURE,)) if kind == "anthropic"
+        else Message("tool", "a plot", tool_call_id="call0"),
+        Message("user", "look", pictures=(PICTURE,)),
+    ]  # fmt: skip
+    with chat_server(spoken(kind, Say(calls=(("run_python", '{"code": "6 * 7"}'),)))) as server:
+        reply = model(kind, server).complete(talk, tools=[TOOL])
+    (call,) = reply.tool_calls
+    assert (call.name, json.loads(call.arguments), reply.finish) == ("run_python", {"code": "6 * 7"}, "tool_calls")
+    (asked,) = server.requests
+    told = json.dumps(asked["messages"])
+    assert "AAAA" in told and "a plot" in told and "plot()" in told
+    if kind == "anthropic":
+        assert asked["system"] == "s" and asked["tools"][0]["input_schema"] == dict(TOOL.parameters)
+        assert [turn["role"] for turn in asked["messages"]] == ["user", "assistant", "user"]
+        assert asked["messages"][2]["content"][0]["type"] == "tool_result"
+    else:
+        assert asked["tools"][0]["function"]["name"] == "run_python"
+
+
+def test_a_run_of_the_loop(kind: str) -> None:
+    answers = (Say(calls=(("run_python", '{"code": "6 * 7"}'),)), Say("It is 42."))
+    with chat_server(*(spoken(kind, answer) for answer in answers)) as server:
+        result = CodeAgent(model(kind, server), "calculator", native=True).run("6 times 7?")
+    assert (result.answer, [step.result.value for step in result.steps]) == ("It is 42.", [42])
+
+
+CUT = {"openai": 60, "anthropic": 200}
+FAILURES = {
+    "429": Status(429, headers=(("retry-after", "0.01"),)),
+    "500": Status(500),
+    "529": Status(529),
+    "no JSON": Raw(b"data: {nonsense\n\n"),
+    "an empty stream": Raw(b""),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
+def test_a_failure_that_passes_costs_an_attempt(kind: str, failure: Status | Raw) -> None:
+    retries: list[str] = []
+    with chat_server(failure, spoken(kind, Say("Hello, you."))) as server:
+        events = ModelEvents(on_retry=lambda reason, seconds: retries.append(reason))
+        assert model(kind, server).complete(ASK, events=events).text == "Hello, you."
+    assert len(retries) == 1
+
+
+def test_a_stream_that_is_cut_off_or_hangs_costs_an_attempt(kind: str) -> None:
+    whole = spoken(kind, Say("Hello, you."))
+    cut = Raw(whole.body[: CUT[kind]])
+    hangs = Raw(whole.body[: CUT[kind]], hang=True)
+    with chat_server(cut, hangs, whole) as server:
+        assert model(kind, server, timeout=10.0).complete(ASK).text == "Hello, you."
+
+
+def test_attempts_end(kind: str) -> None:
+    with chat_server(Status(503, '{"error": "secret-key is tired"}')) as server:
+        with pytest.raises(ModelUnavailable, match="HTTP 503") as raised:
+            model(kind, server).complete(ASK)
+        assert raised.value.attempts == len(server.requests) == 3
+    assert "secret-key" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("code", "said"), [(401, "the API key was refused"), (400, "the request was refused")])
+def test_what_cannot_succeed_is_not_tried_again(kind: str, code: int, said: str) -> None:
+    with chat_server(Status(code)) as server:
+        with pytest.raises(ModelRequestRefused, match=said):
+            model(kind, server).complete(ASK)
+        assert len(server.requests) == 1
+
+
+def test_a_redirect_is_not_followed(kind: str) -> None:
+    elsewhere = Status(307, headers=(("location", "http://127.0.0.1:1/elsewhere"),))
+    with chat_server(elsewhere) as server, pytest.raises(ModelRequestRefused, match="redirects"):
+        model(kind, server).complete(ASK)
+
+
+def test_a_compressed_reply_is_refused(kind: str) -> None:
+    squeezed = Raw(b"\x1f\x8b", headers=(("content-encoding", "gzip"),))
+    with chat_server(squeezed) as server, pytest.raises(AgentError, match=r"compressed|tried 3"):
+        model(kind, server).complete(ASK)
+
+
+def test_a_server_that_never_ends_is_left_in_time(kind: str) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+    with (
+        chat_server(Drip(head, b": still here\n\n")) as server,
+        pytest.raises(ModelUnavailable, match="no complete reply"),
+    ):
+        model(kind, server, timeout=0.3).complete(ASK)
+
+
+def test_a_key_is_needed_and_never_shown(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(f"{kind.upper()}_API_KEY", raising=False)
+    with pytest.raises(ModelKeyMissing, match=f"{kind.upper()}_API_KEY"):
+        KINDS[kind]("m")
+    made = KINDS[kind]("m", api_key="secret-key")
+    assert "secret-key" not in repr(made)
+    with pytest.raises(TypeError):
+        pickle.dumps(made)
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_a_missing_sdk_is_named_with_an_extra_that_exists(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(AgentError, match=rf"pip install 'safeexec\[{name}\]'"):
+        KINDS[name]("m", api_key="k")

@@ -1,0 +1,174 @@
+"""Several commands, held-out ones, and programs that verifications start, each in a branch of one prepared copy."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeexec import Policy
+from safeexec.agent import RepairError, ScriptedModel
+from safeexec.agent.repair import RepairAgent, RepairResult
+from safeexec.agent.repair.copies import WorkingCopy
+from safeexec.agent.repair.judges import held_out_paths, likely_code
+from safeexec.agent.repair.verdicts import Verification, together
+from safeexec.agent.repair.verification import Verifier, commands_of
+
+CHECK = "import m\nassert m.half(4) == 2, 'four'\n"
+HELD_OUT = "import m\nassert m.half(10) == 5, 'the secret is ten'\n"
+PYTHON = Policy.load("confined-python").replace(danger_allow_commands=[sys.executable, "bash"])
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> Path:
+    root = tmp_path / "halves"
+    (root / "held").mkdir(parents=True)
+    (root / "m.py").write_text("def half(n):\n    return n\n")
+    (root / "check.py").write_text(CHECK)
+    (root / "held/secret.py").write_text(HELD_OUT)
+    return root
+
+
+def repaired(root: Path, expression: str, **options: Any) -> tuple[RepairResult, str]:
+    """The result of one patch, and all that the model was told."""
+    source = (
+        f"print(list_files())\nreplace_text('m.py', 'return n', 'return {expression}')\nprint(verify('Mend'))\n"
+        "try:\n    read_file('held/secret.py')\nexcept Exception as error:\n    print(error)"
+    )
+    model = ScriptedModel([f"<execute_python>\n{source}\n</execute_python>", "Done.", "Done."], keep_requests=True)
+    result = RepairAgent(
+        model, root, verify=["python", "check.py"], held_out=["python", "held/secret.py"], editable=["."], **options
+    ).run()
+    return result, "\n".join(message.content for message in model.requests[-1])
+
+
+def test_what_is_held_out_decides_and_is_never_shown(halves: Path) -> None:
+    result, told = repaired(halves, "2")
+    assert result.after.ok and result.commits
+    assert result.held_out is not None and not result.held_out.ok and not result.ok
+    assert "the secret is ten" in result.held_out.log, "a person reads it"
+    assert "held/secret.py: there is no such file" in told
+    assert "secret is ten" not in told and "half(10)" not in told
+
+
+def test_a_repair_that_is_right_passes_what_is_held_out(halves: Path) -> None:
+    result, _ = repaired(halves, "n // 2")
+    assert result.ok and result.held_out is not None and result.held_out.ok
+
+
+@pytest.mark.parametrize("path", ["held/secret.py", "held/more.py", "held"])
+def test_nothing_is_written_where_files_are_held_out(halves: Path, path: str) -> None:
+    copy = WorkingCopy(halves, ["."], hide=lambda paths, editable: ["held/secret.py"])
+    with pytest.raises(RepairError, match="may not be changed"):
+        copy.write(path, "x = 1\n")
+    assert copy.files() == ["check.py", "m.py"]
+    assert "held/secret.py" in [path for path, _, _ in copy.visible(hidden=True)]
+
+
+def test_a_held_out_command_must_name_what_it_holds_out(halves: Path) -> None:
+    with pytest.raises(RepairError, match="names no file of the repository"):
+        RepairAgent(ScriptedModel([]), halves, verify=["python", "check.py"], held_out=["pytest", "-q"]).run()
+
+
+def test_the_files_that_words_name() -> None:
+    paths = ["src/m.py", "tests/test_a.py", "tests/held/test_b.py", "tests/held/data.json", "run.py"]
+
+    def hidden(*words: str, shown: tuple[str, ...] = ()) -> list[str]:
+        return held_out_paths(paths, ["src"], words, shown)
+
+    assert hidden("pytest", "tests/held") == ["tests/held/test_b.py", "tests/held/data.json"]
+    assert hidden("pytest", "./tests/held/test_b.py::test_x") == ["tests/held/test_b.py"]
+    assert hidden("python", "-m", "unittest", "tests.held.test_b") == ["tests/held/test_b.py"]
+    assert hidden("bash", "-c", "cd . && pytest 'tests/held'") == ["tests/held/test_b.py", "tests/held/data.json"]
+    assert hidden("pytest", "--cov", "src", "run.py") == ["run.py"], "what may be edited is not held out"
+    assert "tests/test_a.py" not in hidden("pytest", "tests", shown=("pytest", "tests/test_a.py"))
+
+
+def test_the_code_of_a_repository_is_guessed() -> None:
+    assert likely_code(["src/a/b.py", "tests/test_a.py", "setup.py", "docs/conf.py"]) == ["src"]
+    assert likely_code(["shop/__init__.py", "shop/price.py", "tests/__init__.py", "tool.py", "test_tool.py"]) == [
+        "shop", "tool.py",
+    ]  # fmt: skip
+    assert likely_code(["README.md", "docs/x.py"]) == []
+
+
+def test_a_repository_without_code_asks_for_the_paths(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("nothing")
+    with pytest.raises(RepairError, match="name what may be changed"):
+        WorkingCopy(tmp_path)
+
+
+def test_one_command_or_a_list_of_them() -> None:
+    assert commands_of(["pytest", "-q"], "verify") == [["pytest", "-q"]]
+    assert commands_of([["pytest"], ("python", "check.py")], "verify") == [["pytest"], ["python", "check.py"]]
+    wrongs: list[Any] = ["pytest", [], [[]], ["pytest", ["python"]], [["pytest"], "python check.py"]]
+    for wrong in wrongs:
+        with pytest.raises(RepairError, match="verify must be"):
+            commands_of(wrong, "verify")
+
+
+def test_verdicts_together_are_judged_one_by_one() -> None:
+    good, bad = Verification(True, "fine", passed=2, outcomes={"a": "passed"}), Verification(False, "broken")
+    before, swapped = together([bad, good], ["x", "y"]), together([good, bad], ["x", "y"])
+    assert (before.ok, before.passed, before.outcomes) == (False, 2, {"2: a": "passed"})
+    assert before.log == "$ x\nbroken\n\n$ y\nfine"
+    assert swapped.better_than(before) and swapped.worse_than(before), "one is mended, and another broken"
+    assert not together([good, good], ["x", "y"]).worse_than(before)
+
+
+def test_every_command_of_a_list_decides_and_runs_on_the_tree_as_it_is(halves: Path) -> None:
+    copy = WorkingCopy(halves, ["."])
+    leave = "import os, m; os.remove('check.py'); open('m.py', 'w').write('')"
+    with Verifier([["python", "-c", leave], ["python", "check.py"]]) as verifier:
+        first = verifier.run(copy)
+        assert [part.ok for part in first.parts] == [True, False] and "four" in first.log
+        copy.write("m.py", "def half(n):\n    return n // 2\n")
+        assert verifier.run(copy).ok, "no module and no file of the run before is left"
+        copy.write("m.py", None)
+        assert "No module named 'm'" in verifier.run(copy).log
+        copy.roll_back()
+        assert [part.ok for part in verifier.run(copy).parts] == [True, False]
+
+
+def test_a_prepared_copy_that_was_ended_is_made_anew(halves: Path) -> None:
+    copy = WorkingCopy(halves, ["."])
+    with Verifier(["python", "-c", "import m"]) as verifier:
+        assert verifier.run(copy).ok
+        assert verifier._prepared is not None
+        verifier._prepared.close()
+        assert verifier.run(copy).ok
+
+
+def test_a_module_of_the_tree_is_not_overlooked_for_an_installed_one(halves: Path) -> None:
+    (halves / "pluggy.py").write_text("raise RuntimeError('pluggy of the tree')\n")
+    assert "pluggy of the tree" in Verifier(["pytest", "-q"]).run(WorkingCopy(halves, ["."])).log
+
+
+def test_tests_start_python_where_the_policy_lists_it(halves: Path) -> None:
+    (halves / "test_m.py").write_text(
+        "import subprocess, sys, pytest\n\ndef test_program():\n"
+        "    assert subprocess.check_output([sys.executable, '-c', 'print(6 * 7)'], text=True) == '42\\n'\n\n"
+        "def test_other():\n    with pytest.raises(OSError):\n        subprocess.run(['/usr/bin/env'])\n"
+    )
+    copy = WorkingCopy(halves, ["."])
+    refused = Verifier(["pytest", "-q"]).run(copy)
+    assert refused.failing == {"test_m.py::test_program"}
+    allowed = Verifier(["pytest", "-q"], policy=PYTHON).run(copy)
+    assert allowed.ok, allowed.log
+    assert allowed.outcomes == {"test_m.py::test_program": "passed", "test_m.py::test_other": "passed"}
+
+
+def test_a_line_of_a_shell_starts_what_the_policy_lists(halves: Path) -> None:
+    assert shutil.which("bash")
+    line = ["bash", "-c", f"{sys.executable} -c 'import m' && {sys.executable} check.py"]
+    verdict = Verifier(line, policy=PYTHON).run(WorkingCopy(halves, ["."]))
+    assert not verdict.ok and "four" in verdict.log
+    assert not Verifier(["bash", "-c", f"{sys.executable} -c 'import m'"]).run(WorkingCopy(halves, ["."])).ok
+
+
+def test_a_policy_for_guest_code_is_refused(halves: Path) -> None:
+    with pytest.raises(RepairError, match=r"needs language\.mode: python"):
+        Verifier(["pytest"], policy="standard").run(WorkingCopy(halves, ["."]))

@@ -1,0 +1,50 @@
+"""`safeexec challenge`: honest attempts fail, and a flag that does come out is seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safeexec import Sandbox
+from safeexec.cli import main
+from safeexec.cli.challenge import flags, texts
+
+ATTEMPTS = """
+import os, socket, sys
+
+def attempt(read):
+    try:
+        print("read:", read())
+    except Exception as error:
+        print(type(error).__name__)
+
+_, path, environment, memory, network, session = sys.argv
+host = environment.rsplit(" ", 1)[1]
+attempt(lambda: open(path).read())
+attempt(lambda: os.environ["SAFEEXEC_FLAG"])
+attempt(lambda: open(f"/proc/{host}/environ").read())
+attempt(lambda: open(f"/proc/{host}/mem").read(1))
+attempt(lambda: socket.create_connection(network.split(":")).recv(100))
+attempt(lambda: os.listdir(os.path.dirname(path)))
+"""
+
+
+def test_plain_attempts_fail_in_the_loosest_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "attack.py"
+    path.write_text(ATTEMPTS)
+    assert main(["challenge", str(path), "--policy", "confined-python"]) == 0
+    told = capsys.readouterr().out
+    assert "No flag came out of confined-python" in told
+    assert "read: " not in told
+
+
+@pytest.mark.parametrize(
+    "form", ["print(flag)", "flag", "raise ValueError(flag)", "import sys; sys.stderr.write(flag)"]
+)
+def test_a_flag_that_comes_out_is_seen(form: str) -> None:
+    with Sandbox("standard") as sandbox, flags(sandbox) as (places, found), sandbox.session() as session:
+        assert places.keys() == found.keys()
+        session.set("flag", found["file"])
+        assert any(found["file"] in text for text in texts(session.run(form)))
+        assert not any(found["memory"] in text for text in texts(session.run(form)))

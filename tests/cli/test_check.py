@@ -1,0 +1,29 @@
+"""`safeexec check` of files and directories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+
+
+def test_a_directory_is_checked_file_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every module in it, hidden directories and links left out."""
+    (tmp_path / "pkg" / ".git").mkdir(parents=True)
+    (tmp_path / "fine.py").write_text("import math\n")
+    (tmp_path / "pkg" / "wrong.py").write_text("x = 1\nimport socket\n")
+    (tmp_path / "pkg" / ".git" / "hook.py").write_text("import socket\n")
+    (tmp_path / "pkg" / "link.py").symlink_to(tmp_path / "pkg" / "wrong.py")
+    (tmp_path / "notes.txt").write_text("import socket\n")
+    assert main(["check", "--json", str(tmp_path)]) == 3
+    (line,) = capsys.readouterr().out.splitlines()
+    found = json.loads(line)
+    assert (found["file"], found["line"]) == (str(tmp_path / "pkg" / "wrong.py"), 2)
+    (tmp_path / "pkg" / "wrong.py").unlink()
+    assert main(["check", str(tmp_path)]) == 0
+    (tmp_path / "latin.py").write_bytes(b"# \xe9\n")
+    assert main(["check", str(tmp_path)]) == 2
+    assert "latin.py is not UTF-8 text" in capsys.readouterr().err

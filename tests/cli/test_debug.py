@@ -1,0 +1,109 @@
+"""`safeexec debug`, and what the REPL has of it."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+
+ERRAND = str(Path(__file__).parents[1] / "recordings" / "data" / "errand.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["history"], "(timeout)  while True:"),
+        (["at", "2"], "read: rate, total\nwrote: total\n"),
+        (["at", "3.8"], "total = int 11"),
+        (["when", "total"], "     1  ok         basket = "),
+        (["when", "nothing"], "no step of it has changed nothing"),
+        (["vars", "2.8"], "total = int 11"),
+        (["vars"], "total = float 10.0"),
+        (["sing"], "history          the steps"),
+    ],
+)
+def test_a_command_is_answered(command: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["debug", ERRAND, *command]) == 0
+    assert told in capsys.readouterr().out
+
+
+def test_it_goes_on_from_any_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["debug", ERRAND, "try", "1", "rate = 0.5; total * rate"]) == 0
+    assert capsys.readouterr().out == "5.0\n"
+
+
+def test_the_state_at_an_error_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["debug", ERRAND, "error", "4"]) == 0
+    assert capsys.readouterr().out == "<step 4>, line 2, in share\n    of = 10.8\n    among = 0\n"
+    assert main(["debug", ERRAND, "error", "2"]) == 0
+    assert "no function of it was running" in capsys.readouterr().out
+
+
+def test_commands_are_read_and_a_mistake_ends_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("at 99\n\nat x\nwhen rate\nquit\nhistory\n"))
+    assert main(["debug", ERRAND]) == 0
+    out, err = capsys.readouterr()
+    assert "the host set rate" in out and "while True" not in out
+    assert "no step 99" in err and "'x' is no step" in err
+
+
+KILLED = """
+import os, sys
+from safeexec import Sandbox, tool
+
+@tool(effect="deferred", idempotent=True)
+def pay(amount: int, *, effect_key: str) -> None:
+    if amount == 3:
+        os.kill(os.getpid(), 9)
+
+@tool(undo=lambda seat, row: os.kill(os.getpid(), 9))
+def book(row: int) -> int:
+    return row if row else os.kill(os.getpid(), 9)
+
+def ask(text: str) -> str:
+    return text
+
+with Sandbox("standard", tools=[pay, book, ask], spare=0) as sandbox:
+    session = sandbox.session(record=sys.argv[1])
+    session.run("ask('x'); pay(1); book(1)").check()
+    session.rollback() if sys.argv[2] == "rollback" else session.run(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ("pay(2); pay(3)", "     2  pay(3), key "),
+        pytest.param("book(0)", "     2  book(0)\n", marks=pytest.mark.slow),
+        pytest.param("rollback", "     1  undo of book(1), key ", marks=pytest.mark.slow),
+    ],
+)
+def test_effects_that_a_killed_host_began_are_listed(
+    last: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "r.jsonl")
+    assert subprocess.run([sys.executable, "-c", KILLED, path, last], check=False).returncode == -9
+    assert main(["debug", path, "effects"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(told) and out.count("\n") == 1, "every other one has its end"
+
+
+def test_without_effects_nothing_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["debug", ERRAND, "effects"]) == 0
+    assert capsys.readouterr().out == "of every effect it is known what came of it\n"
+
+
+def test_the_repl_shows_its_past(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "x = 2\ny = x * 3\n:history\n:at 2\n:when y\n:at z\n:quit\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert main(["repl", "-p", "calculator"]) == 0
+    out, err = capsys.readouterr()
+    assert "     2  ok         y = x * 3" in out and "read: x\nwrote: y" in out and "y = int 6" in out
+    assert "'z' is no step" in err

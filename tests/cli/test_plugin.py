@@ -1,0 +1,38 @@
+"""`safeexec plugin check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "plugin.yaml").write_text("name: shop\nversion: 1.0.0\nsettings:\n  rate: {type: float}\n")
+    (tmp_path / "main.py").write_text("def price(amount: float) -> float:\n    return amount * settings['rate']\n")
+    return tmp_path
+
+
+def test_a_plugin_that_can_be_loaded(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "check", str(shop), "--set", "rate=0.5"]) == 0
+    assert capsys.readouterr().out == (
+        "shop 1.0.0, under plugin\n  price(amount: float) -> float\n  setting rate: float\n"
+    )
+
+
+def test_a_plugin_that_cannot_be_loaded_is_told_with_its_line(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plugin", "check", str(shop)]) == 1
+    assert "'rate' must be given" in capsys.readouterr().err
+    (shop / "main.py").write_text("import util\n")
+    (shop / "util.py").write_text("x = 1\nimport socket\n")
+    assert main(["plugin", "check", str(shop), "--set", "rate=1"]) == 1
+    told = capsys.readouterr().err
+    assert "module util: import of 'socket' is refused" in told and "line 2" in told and "rule: " in told
+    (shop / "plugin.yaml").write_text("nme: shop\n")
+    assert main(["plugin", "check", str(shop), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)["problem"]
+    assert "plugin.yaml:1:1: nme: a manifest has no such key; the keys are name" in told

@@ -1,0 +1,40 @@
+"""`safeexec view`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from safeexec.cli import main
+
+DATA = Path(__file__).parent.parent / "recordings" / "data"
+
+
+def test_a_page_is_written_beside_its_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "run.jsonl"
+    shutil.copy(DATA / "errand.jsonl", recording)
+    assert main(["view", str(recording)]) == 0
+    assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "run.html: " in capsys.readouterr().out
+    assert main(["view", str(recording), "-o", str(recording)]) == 2
+    assert recording.read_bytes() == (DATA / "errand.jsonl").read_bytes()
+
+
+def test_what_is_no_recording_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text("hello\n")
+    assert main(["view", str(path)]) == 2
+    assert "not JSON" in capsys.readouterr().err
+    assert not path.with_suffix(".html").exists()
+
+
+def test_a_link_that_came_with_a_recording_is_not_written_through(tmp_path: Path) -> None:
+    recording, mine = tmp_path / "run.jsonl", tmp_path / "mine"
+    shutil.copy(DATA / "errand.jsonl", recording)
+    mine.write_text("mine")
+    (tmp_path / "run.html").symlink_to(mine)
+    assert main(["view", str(recording)]) == 0
+    assert mine.read_text() == "mine"
+    assert not (tmp_path / "run.html").is_symlink()

@@ -1,0 +1,74 @@
+"""Modules and tests in a workspace: imported, and run by unittest, doctest and pytest, under the kernel layer alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from safeexec import Sandbox, Session
+
+HELPER = "def half(n):\n    '''\n    >>> half(4)\n    2\n    '''\n    return n\n"
+TESTS = (
+    "import unittest\nfrom helper import half\n\n\nclass T(unittest.TestCase):\n    def test_four(self):\n"
+    "        self.assertEqual(half(4), 2)\n\n\ndef test_six():\n    assert half(6) == 3\n"
+)
+RUNNERS = {
+    "unittest": "import unittest\nunittest.main(module='test_helper', argv=['tests'], exit=False)",
+    "unittest discovers": "import unittest\nunittest.main(module=None, argv=['tests', 'discover'], exit=False)",
+    "doctest": "import doctest, helper\ndoctest.testmod(helper).failed",
+    "pytest": "import pytest\npytest.main(['-q', '-p', 'no:cacheprovider', '--doctest-modules'])",
+}
+VALUES = {
+    "unittest": "AssertionError: 4 != 2",
+    "unittest discovers": "AssertionError: 4 != 2",
+    "doctest": "Expected:\n    2\nGot:\n    4",
+    "pytest": "assert 6 == 3",
+}
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Iterator[Session]:
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        session.write_file("helper.py", HELPER.encode())
+        session.write_file("test_helper.py", TESTS.encode())
+        yield session
+
+
+def test_a_module_of_the_workspace_is_imported(prepared: Session) -> None:
+    (session,) = prepared.branch()
+    with session:
+        result = session.run("import helper\nhelper.half(4)").check()
+        assert result.value == 4
+        assert not result.files, "no byte code is left beside it"
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_tests_run_on_files_of_the_workspace_and_show_the_values(prepared: Session, runner: str) -> None:
+    (session,) = prepared.branch()
+    with session:
+        result = session.run(RUNNERS[runner]).check()
+        assert VALUES[runner] in result.stdout + result.stderr
+
+
+def test_a_branch_from_before_the_import_reads_the_edited_file(prepared: Session) -> None:
+    for text, value in (("return n // 2", 2), ("return n + 100", 104)):
+        (attempt,) = prepared.branch()
+        with attempt:
+            attempt.write_file("helper.py", HELPER.replace("return n", text).encode())
+            assert attempt.run("import helper\nhelper.half(4)").check().value == value
+
+
+def test_a_reload_reads_the_edited_file(prepared: Session) -> None:
+    (session,) = prepared.branch()
+    with session:
+        assert session.run("import helper\nhelper.half(4)").check().value == 4
+        session.write_file("helper.py", HELPER.replace("return n", "return 0").encode())
+        assert session.run("helper.half(4)").check().value == 4
+        assert session.run("import importlib\nimportlib.reload(helper).half(4)").check().value == 0
+
+
+def test_profiles_of_guest_code_import_what_they_list_alone() -> None:
+    with Sandbox("data-analysis", spare=0) as sandbox, sandbox.session() as session:
+        session.write_file("helper.py", HELPER.encode())
+        assert session.run("import helper").outcome == "rejected"

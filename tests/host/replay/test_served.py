@@ -1,0 +1,58 @@
+"""Recorded answers are found by what a call asks, in one look, however many calls a recording holds."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from safeexec.host.replay.served import Exchange, ServedTools
+from safeexec.protocol.arguments import encode_arguments
+from safeexec.protocol.messages import ToolReply, ToolRequest
+from safeexec.recordings import format as form
+from safeexec.recordings.forms import packed
+from tests.untrusted.doubling import SLACK, growth
+
+
+def asked(*args: Any) -> bytes:
+    return encode_arguments(args, {}, max_bytes=1 << 20, max_depth=64).data
+
+
+def exchange(number: int, answer: int | None, *args: Any) -> Exchange:
+    answered = None if answer is None else form.Answered(call=number, value=packed(asked(answer)))
+    return Exchange(form.Called(call=number, tool="f", arguments=packed(asked(*args))), answered)
+
+
+def call(tools: ServedTools, *args: Any) -> ToolReply:
+    session: Any = SimpleNamespace(
+        calls_of_step=0, step=1, tool_records=[], policy=SimpleNamespace(tools=SimpleNamespace(max_calls=1 << 30))
+    )
+    core = tools.answer(ToolRequest(1, "f", asked(*args)), session)
+    try:
+        next(core)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+    raise AssertionError("it waits for something")
+
+
+def test_each_call_gets_its_own_answer_in_turn() -> None:
+    tools = ServedTools([], None)
+    script = [exchange(1, 10, "a"), exchange(2, 20, "b"), exchange(3, 30, "a"), exchange(4, 40, {"x", "y"})]
+    tools.begin([*script, Exchange(form.Called(call=5, tool="f", arguments=form.Value(left_out="redacted")))])
+    assert [call(tools, name).value for name in ("b", "a", "a")] == [asked(20), asked(10), asked(30)]
+    assert call(tools, {"y", "x"}).value == asked(40)
+    assert call(tools, "a").error_type == "ToolError"
+    assert "f('a')" in tools.mismatch
+    assert [one.call.call for one in tools.left()] == [5]
+
+
+def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
+    def script(n: int) -> list[Exchange]:
+        return [exchange(number, 1, number) for number in range(n)]
+
+    def step(recorded: list[Exchange]) -> None:
+        tools = ServedTools([], None)
+        tools.begin(recorded)
+        for number in reversed(range(len(recorded))):
+            assert not call(tools, number).error_type
+
+    assert growth(step, script, 1 << 8, 1 << 12) < SLACK

@@ -1,0 +1,255 @@
+"""Templates: a state that is prepared once, and sessions that begin in it and know nothing of each other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from safeexec import (
+    AsyncSandbox,
+    AsyncSession,
+    CheckpointError,
+    Policy,
+    PolicyError,
+    Sandbox,
+    SandboxError,
+    Session,
+    StepFailed,
+)
+
+DATA = "rows = [1, 2, 3]"
+OpenSession = Callable[..., Session]
+
+
+@pytest.fixture
+def box(sandbox: Sandbox) -> Iterator[Sandbox]:
+    """The worker's sandbox, without templates afterwards."""
+    yield sandbox
+    for row in sandbox.templates():
+        sandbox.drop_template(row.name)
+
+
+def kill_copy(box: Sandbox, name: str) -> None:
+    """End the process that holds a template, as a machine short of memory does."""
+    (template,) = [found for found in box._core._all_templates()._by_name.values() if found.name == name]
+    assert template._copy is not None
+    pid = template._copy.pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while template._copy.alive and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def test_sessions_begin_in_the_state_and_go_their_own_ways(box: Sandbox) -> None:
+    row = box.template("data", prepare=DATA)
+    assert (row.name, row.sessions, row.prepared) == ("data", 0, 1)
+    with box.session(template="data", namespace={"mine": 7}) as one, box.session(template="data") as two:
+        assert one.run("rows.append(mine)\nrows").check().value == [1, 2, 3, 7]
+        assert two.run("rows").check().value == [1, 2, 3]
+        assert two.run("mine").error.type == "NameError"  # type: ignore[union-attr]
+        (row,) = box.templates()
+        assert row.sessions == 2 and row.memory_mb > 0 and row.age > 0 and row.prepare_seconds > 0
+        assert repr(box).endswith("2 sessions>")
+    assert box.templates()[0].sessions == 0
+
+
+def test_a_session_goes_back_to_its_template_and_not_before_it(box: Sandbox) -> None:
+    box.template("data", prepare=DATA)
+    with box.session(template="data") as session:
+        with pytest.raises(CheckpointError, match="nothing to roll back"):
+            session.rollback()
+        session.run("rows = 0").check()
+        session.rollback()
+        assert session.run("rows").value == [1, 2, 3]
+        session.run("rows = 0").check()
+        session.rollback("data")
+        assert session.run("rows").value == [1, 2, 3]
+        assert [row.name for row in session.checkpoints() if not row.automatic] == ["data"]
+        session.drop("data")
+        assert session.run("rows").value == [1, 2, 3]
+    with box.session(template="data") as session:
+        assert [row.name for row in session.checkpoints()] == ["data"]
+
+
+def test_a_step_that_is_killed_harms_neither_the_template_nor_the_others(box: Sandbox) -> None:
+    box.template("data", prepare=DATA)
+    with box.session(template="data") as one, box.session(template="data") as two:
+        assert one.run("rows = 0\nwhile True: pass", timeout=0.1).state == "restored"
+        assert [s.run("rows").value for s in (one, two)] == [[1, 2, 3]] * 2
+        with box.session(template="data") as three:
+            assert three.run("rows").value == [1, 2, 3]
+
+
+@pytest.mark.profile("confined-python")
+def test_files_are_there_and_each_session_has_its_own(box: Sandbox) -> None:
+    read = "import json\nwith open('in/d.json') as f: rows = json.load(f)\nopen('made', 'w').close()"
+    box.template("data", prepare=read, files={"in/d.json": b"[1, 2]"})
+    with box.session(template="data") as one, box.session(template="data") as two:
+        one.run("open('in/d.json', 'w').close()\nopen('mine', 'w').close()").check()
+        assert two.run("rows, open('in/d.json').read()").value == ([1, 2], "[1, 2]")
+        assert (one.list_files(), two.list_files()) == (["in/d.json", "made", "mine"], ["in/d.json", "made"])
+        one.rollback("data")
+        assert one.read_file("in/d.json") == b"[1, 2]" and one.list_files() == ["in/d.json", "made"]
+        assert one.workspace is not None
+        denied = two.run(f"open({one.workspace!r} + '/made')")
+        assert denied.error is not None and denied.error.type in ("PermissionError", "FileNotFoundError")
+
+
+def test_files_need_a_workspace(box: Sandbox) -> None:
+    with pytest.raises(PolicyError, match="files= needs a workspace"):
+        box.template("data", files={"a": b""})
+
+
+def test_it_is_prepared_once_however_many_ask_at_a_time(box: Sandbox) -> None:
+    calls: list[int] = []
+
+    def prepare(session: Session) -> None:
+        calls.append(1)
+        session.run("import time\ntime.sleep(0.1)\nx = 5").check()
+
+    values: list[object] = []
+
+    def ask() -> None:
+        box.template("slow", prepare=prepare)
+        with box.session(template="slow") as session:
+            values.append(session.run("x").value)
+
+    threads = [threading.Thread(target=ask) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert values == [5] * 10 and calls == [1]
+
+
+def test_it_is_prepared_anew_when_it_has_died_and_once(box: Sandbox) -> None:
+    box.template("data", prepare=DATA)
+    with box.session(template="data") as before:
+        before.run("rows.append(4)").check()
+        kill_copy(box, "data")
+        sessions: list[Session] = []
+        threads = [threading.Thread(target=lambda: sessions.append(box.session(template="data"))) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert [session.run("rows").value for session in sessions] == [[1, 2, 3]] * 5
+        assert box.templates()[0].prepared == 2
+        assert before.run("rows").value == [1, 2, 3, 4]
+        for session in sessions:
+            session.close()
+
+
+def test_sessions_of_a_template_that_was_dropped_go_on(box: Sandbox) -> None:
+    box.template("data", prepare=DATA)
+    with box.session(template="data") as session:
+        box.drop_template("data")
+        assert box.templates() == []
+        assert session.run("rows.append(4)\nwhile True: pass", timeout=0.1).state == "restored"
+        assert session.run("rows").value == [1, 2, 3]
+        with pytest.raises(CheckpointError, match="no template 'data'; templates of this sandbox: none"):
+            box.session(template="data")
+        with pytest.raises(CheckpointError, match="no template 'data'"):
+            box.drop_template("data")
+
+
+def test_another_definition_takes_the_place_of_the_first(box: Sandbox) -> None:
+    box.template("data", prepare=DATA)
+    box.template("data", prepare=DATA)
+    assert box.templates()[0].prepared == 1
+    box.template("data", prepare="rows = []")
+    with box.session(template="data") as session:
+        assert session.run("rows").value == []
+    with pytest.raises(StepFailed, match="the template 'data' could not be prepared: error: ZeroDivisionError"):
+        box.template("data", prepare="1 / 0")
+    with box.session(template="data") as session:
+        assert session.run("rows").value == []
+
+
+def test_one_that_cannot_be_prepared_is_none(box: Sandbox) -> None:
+    def refuse(session: Session) -> None:
+        session.run("x = 1").check()
+        raise KeyError("no data today")
+
+    with pytest.raises(KeyError, match="no data today"):
+        box.template("data", prepare=refuse)
+    assert box.templates() == [] and repr(box).endswith("0 sessions>")
+
+    def itself(session: Session) -> None:
+        box.session(template="data")
+
+    with pytest.raises(SandboxError, match="asked for by the function that prepares it"):
+        box.template("data", prepare=itself)
+    with pytest.raises(CheckpointError, match="needs a name"):
+        box.template("", prepare=DATA)
+
+
+def test_limits_are_those_of_the_template_and_tighter_where_the_host_holds_them(box: Sandbox) -> None:
+    box.template("small", prepare=DATA, memory_mb=64, output_kb=8)
+    with box.session(template="small", output_kb=4, wall_seconds=1.0) as session:
+        limits = session.policy.limits
+        assert (limits.memory_mb, limits.output_kb, limits.wall_seconds) == (64, 4, 1.0)
+    with pytest.raises(PolicyError, match=r"sandbox\.template\('small', \.\.\., memory_mb=32\)"):
+        box.session(template="small", memory_mb=32)
+    with pytest.raises(PolicyError, match=r"output_kb can only be lowered"):
+        box.session(template="small", output_kb=9)
+
+
+def test_as_many_sessions_as_branches_are_allowed(box: Sandbox) -> None:
+    box.template("few", prepare=DATA, branches=2)
+    with box.session(template="few") as one, box.session(template="few"):
+        with pytest.raises(CheckpointError, match="1 branch asked for beside the 2 that are open, 2 allowed"):
+            box.session(template="few")
+        with pytest.raises(CheckpointError, match="2 allowed"):
+            one.branch()
+    with box.session(template="few") as one:
+        (branch,) = one.branch()
+        assert branch.run("rows").value == [1, 2, 3]
+        branch.close()
+
+
+def test_it_takes_no_place_and_does_not_age(profile: str) -> None:
+    with Sandbox(profile, spare=0, max_sessions=1, idle_seconds=0.2) as box:
+        box.template("data", prepare=DATA)
+        session = box.session(template="data")
+        deadline = time.monotonic() + 30
+        while repr(box).endswith("1 session>") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with pytest.raises(SandboxError, match="idle_seconds"):
+            session.run("1")
+        assert box.templates()[0].prepared == 1
+        with box.session(template="data") as session:
+            assert session.run("rows").value == [1, 2, 3]
+
+
+def test_protection_says_what_is_shared(box: Sandbox) -> None:
+    box.template("data", prepare=DATA)
+    with box.session(template="data") as session, box.session() as other:
+        (row,) = [row for row in session.protection if row.name == "own-lineage"]
+        assert not row.active and "'data'" in row.detail and "principal" in row.detail
+        assert not [row for row in other.protection if row.name == "own-lineage"]
+
+
+def test_the_other_face(profile: str) -> None:
+    async def prepare(session: AsyncSession) -> None:
+        (await session.run(DATA)).check()
+
+    async def main() -> None:
+        async with AsyncSandbox(Policy.load(profile), spare=0) as box:
+            rows = await asyncio.gather(*(box.template("data", prepare=prepare) for _ in range(5)))
+            assert [row.prepared for row in rows] == [1] * 5
+            async with box.session(template="data") as one, box.session(template="data") as two:
+                assert (await one.run("rows.append(4)\nrows")).value == [1, 2, 3, 4]
+                assert (await two.run("rows")).value == [1, 2, 3]
+                assert box.templates()[0].sessions == 2
+            await box.drop_template("data")
+            assert box.templates() == []
+
+    asyncio.run(main())

@@ -1,0 +1,96 @@
+"""`evaluate(..., functions="mathematics")`: bare names of math, complex numbers, and costs bounded as everywhere."""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+import pytest
+
+from safeexec import ExpressionError, Policy, PolicyError, evaluate
+from safeexec.inline import MAX_STEPS, compile_expression
+
+RIGHT = {
+    "sqrt(2)": math.sqrt(2),
+    "sin(pi / 6)": math.sin(math.pi / 6),
+    "log(e) + exp(0)": 2.0,
+    "factorial(20) // comb(20, 10)": math.factorial(20) // math.comb(20, 10),
+    "gcd(12, 18)": 6,
+    "degrees(pi) == 180 and radians(180) == pi": True,
+    "tau / pi": 2.0,
+    "sqrt(-1 + 0j)": 1j,
+    "exp(1j * pi)": cmath.exp(1j * math.pi),
+    "math.sqrt(4) + sqrt(4)": 4.0,
+    "2 ** 10": 1024,
+    "pow(2, 10, 7)": 2,
+    "{1, 2} ^ {2, 3}": {1, 3},
+    "True ^ False": True,
+    "[sqrt(x) for x in (1, 4)]": [1.0, 2.0],
+    "max(e, pi)": math.pi,
+}
+
+
+@pytest.mark.parametrize(("source", "value"), RIGHT.items(), ids=RIGHT)
+def test_mathematics_by_bare_names(source: str, value: object) -> None:
+    assert evaluate(source, functions="mathematics") == value
+    assert compile_expression(source, functions="mathematics")() == value
+
+
+def test_a_name_of_the_caller_comes_before_a_constant() -> None:
+    assert evaluate("2 * e", functions="mathematics") == 2 * math.e
+    assert evaluate("2 * e", {"e": 5}, functions="mathematics") == 10
+    assert evaluate("2 * e", functions="mathematics") == 2 * math.e
+    assert evaluate("sum(e for e in x)", {"x": [1, 2]}, functions="mathematics") == 3
+
+
+REFUSED = {
+    "2 ^ 10": "use **",
+    "x ^ 2": "use **",
+    "sqroot(2)": "did you mean sqrt",
+    "factorial(10 ** 6)": "at most 5000",
+    "comb(10 ** 6, 5 * 10 ** 5)": "bits",
+    "9 ** 9 ** 9": "bits",
+    "sqrt": "sqrt",
+    "sqrt(-1)": "math domain error",
+    "sqrt.__class__": "attributes are not available",
+    "pi.real": "attributes are not available",
+    "sqrt('2')": "must be real number",
+    "sum(factorial(n) for n in range(5000))": "max_steps",
+}
+
+
+@pytest.mark.parametrize(("source", "message"), REFUSED.items(), ids=REFUSED)
+def test_refusals_say_what_to_write(source: str, message: str) -> None:
+    with pytest.raises(ExpressionError, match=message.replace("**", r"\*\*")):
+        evaluate(source, {"x": 3}, functions="mathematics", max_steps=MAX_STEPS // 10)
+
+
+def test_without_them_a_function_of_math_is_named() -> None:
+    with pytest.raises(ExpressionError, match=r"write math\.sqrt\(\.\.\.\), or pass functions=\"mathematics\""):
+        evaluate("sqrt(2)")
+    assert evaluate("2 ^ 10") == 8
+
+
+def test_what_a_policy_leaves_out_is_refused_by_its_bare_name_too() -> None:
+    policy = Policy.load("expression").replace(imports={"math": {"remove": ["factorial"]}})
+    assert evaluate("sqrt(4)", policy=policy, functions="mathematics") == 2.0
+    with pytest.raises(ExpressionError, match="factorial is not allowed by the policy"):
+        evaluate("factorial(3)", policy=policy, functions="mathematics")
+
+
+def test_a_policy_may_say_that_expressions_are_mathematics() -> None:
+    policy = Policy.load("expression").replace(language={"functions": "mathematics"})
+    assert evaluate("sqrt(2) * sin(pi / 4) + degrees(tau) + abs(sqrt(-4 + 0j))", policy=policy) == pytest.approx(363)
+    assert evaluate("double(sqrt(4))", policy=policy, functions={"double": lambda x: 2 * x}) == 4.0
+    assert evaluate("2 * e", {"e": 5}, policy=policy) == 2 * compile_expression("x", policy=policy)({"x": 5})
+    with pytest.raises(ExpressionError, match=r"use \*\*"):
+        evaluate("2 ^ 10", policy=policy)
+    with pytest.raises(ExpressionError, match="factorial is not allowed by the policy"):
+        evaluate("factorial(3)", policy=policy.replace(imports={"math": {"remove": ["factorial"]}}))
+    with pytest.raises(PolicyError, match=r"language\.functions"):
+        Policy.load("expression").replace(language={"functions": "maths"})
+
+
+def test_another_word_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="mathematics"):
+        evaluate("1", functions="maths")

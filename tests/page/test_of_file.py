@@ -1,0 +1,50 @@
+"""Files that people ask a page of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from safeexec.errors import RecordingError
+from safeexec.page.of_file import page_of
+
+DATA = Path(__file__).parent.parent / "recordings" / "data"
+TASK = b'{"kind": "task", "task": "add <b>", "model": "m", "policy": "standard"}\n'
+STEP = b'{"kind": "step", "source": "# why\\n1 + 1", "outcome": "ok", "observation": "Value: 2", "state": "kept"}\n'
+
+
+def test_a_recording() -> None:
+    page = page_of(DATA / "errand.jsonl")
+    assert page.nodes[0].kind == "start"
+    assert page.chains
+
+
+def test_a_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(TASK + b'{"kind": "reply", "text": "I add."}\n' + STEP + b'{"kind": "end", "stop": "answer", "rea')
+    page = page_of(path)
+    assert page.title == "add <b>"
+    assert [(node.kind, node.title) for node in page.nodes] == [
+        ("words", "the task: add <b>"),
+        ("words", "I add."),
+        ("step", "1 + 1"),
+    ]
+    assert dict(page.facts) == {"model": "m", "policy": "standard"}
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"{}\n", b'{"kind": "reply", "text": "x"}\n', b"\xff\n", b"[" * 10_000 + b"\n", TASK[:-1]]
+)
+def test_what_is_neither_is_said_so(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    with pytest.raises((RecordingError, OSError), match="x"):
+        page_of(path)
+
+
+def test_a_transcript_with_a_broken_line_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(TASK + b"{}\n")
+    with pytest.raises(RecordingError, match=r"t\.jsonl:2"):
+        page_of(path)

@@ -1,0 +1,138 @@
+"""Searches in real sessions: branches, files, what dies, and what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from safeexec import AsyncSandbox, Budget, Policy, Sandbox, SearchTree, Session, async_search, search
+
+OPS = ["x = x + 3", "x = x * 2", "x = x - 1", "1 / 0"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_way_to_a_number(session: Session, workers: int) -> None:
+    session.run("x = 1").check()
+    budget = Budget(steps=60)
+    with search(session, OPS, "-abs(x - 37)", method="tree", depth=6, goal=0, budget=budget, workers=workers) as found:
+        assert found.why == "goal" and found.best is not None
+        assert found.best.policy.checkpoints == session.policy.checkpoints
+        assert found.best.run("x = x + 1\nx").check().value == 38
+        found.best.rollback()
+        assert found.best.run("x").value == 37
+        assert found.sources == ["x = x + 3", "x = x * 2", "x = x * 2", "x = x + 3", "x = x * 2", "x = x - 1"]
+    assert session.run("x").value == 1
+
+
+@pytest.mark.profile("confined-python")
+def test_files_belong_to_the_state(session: Session) -> None:
+    session.write_file("n", b"0")
+    write = "n = int(open('n').read())\nwith open('n', 'w') as f: f.write(str(n + {}))\ndel n, f"
+    options = [write.format(number) for number in (1, 2)] + ["with open('n', 'w') as f: f.write('2')\ndel f"]
+
+    def score(session: Session) -> float:
+        return float(session.read_file("n"))
+
+    with search(session, options, score, method="beam", width=2, depth=2) as found:
+        assert found.best is not None and found.score == 4 and found.best.read_file("n") == b"4"
+        assert [node.status for node in found.tree.nodes[1:4]] == ["open", "open", "merged"]
+    assert session.read_file("n") == b"0"
+
+
+def test_a_process_that_is_killed_costs_one_program(session: Session) -> None:
+    def score(session: Session) -> float:
+        value = session.get("x")
+        if value == 2:
+            pid = session._core.runner_pid()
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+            return float(session.run("x").check().value)
+        return float(value)
+
+    options = ["x = 1", "x = 2", "import os\nos._exit(3)", "while True: pass"]
+    with search(session, options, score, timeout=0.5) as found:
+        assert found.why == "exhausted" and found.best is not None
+        assert found.best.run("x").value == found.score
+        assert [node.status for node in found.tree.nodes[1:]][-2:] == ["failed", "failed"]
+
+
+def test_a_dead_zygote_ends_the_search_with_what_it_has() -> None:
+    with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
+
+        def score(session: Session) -> float:
+            if session.get("x") == 3:
+                assert sandbox._core._zygote is not None
+                os.kill(sandbox._core._zygote.pid, signal.SIGKILL)
+                time.sleep(0.2)
+            return float(session.get("x"))
+
+        found = search(session, [f"x = {number}" for number in range(1, 9)], score, budget=Budget(steps=None))
+        assert found.why == "lost" and found.best is None and "zygote" in found.message
+        assert found.tree.best is not None and found.tree.best.score in (1.0, 2.0)
+
+
+@pytest.fixture
+def interrupted() -> Iterator[None]:
+    """Ctrl-C in 0.3 seconds."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.usefixtures("interrupted")
+def test_ctrl_c_ends_the_search_with_its_best_so_far(session: Session, workers: int) -> None:
+    options = ["x = 1", "x = 2", *[f"n = {number}\nwhile True: pass" for number in range(30)]]
+    tree = SearchTree()
+    began = time.monotonic()
+    with search(session, options, "x", budget=Budget(None), workers=workers, resume=tree, timeout=20) as found:
+        assert found.why == "interrupted" and time.monotonic() - began < 20
+        if found.best is not None:
+            assert found.best.run("x").value == found.score
+    with search(session, [], "x", budget=Budget(steps=tree.spent.steps + 2), resume=tree, timeout=0.3) as found:
+        assert found.tree is tree and found.why == "steps"
+    assert session.run("1").value == 1
+
+
+def test_on_an_event_loop(profile: str) -> None:
+    async def main() -> None:
+        async with AsyncSandbox(Policy.load(profile), spare=0) as sandbox, sandbox.session() as session:
+            await session.run("x = 1")
+            found = await async_search(session, OPS, "-abs(x - 37)", method="beam", depth=4, workers=2)
+            async with found:
+                assert found.best is not None and (await found.best.run("x")).value == 37 + (found.score or 0)
+            assert repr(sandbox).endswith("1 session>")
+
+    asyncio.run(main())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_thousand_branches_in_waves_leave_nothing_behind() -> None:
+    """What is left is looked for by the module's own watch: descriptors, threads, processes, directories."""
+    policy = Policy.load("confined-python").replace(branches=64)
+    with Sandbox(policy, spare=0) as sandbox, sandbox.session() as session:
+        session.run("import json\nx = list(range(1000))\nopen('f', 'w').close()").check()
+        held, descriptors = session._core.pids(), len(os.listdir("/proc/self/fd"))
+        for wave in range(1000 // 64 + 1):
+            branches = session.branch(64)
+            assert [branch.run(f"x.append({wave})\nlen(x)").value for branch in branches] == [1001] * 64
+            for branch in branches:
+                branch.close()
+            assert repr(sandbox).endswith("1 session>")
+        # The copy of the state may have been made anew meanwhile.
+        assert len(session._core.pids()) <= len(held) + 2
+        assert len(os.listdir("/proc/self/fd")) <= descriptors + 4
+        assert session.workspace is not None and os.listdir(os.path.dirname(session.workspace)) == ["w"]
