@@ -15,52 +15,97 @@ if TYPE_CHECKING:
     from safeexec.errors import (
         CheckpointError,
         ExpressionError,
-        PluginError,
         PolicyError,
         ProtectionError,
         ProtocolError,
+        RecordingError,
         SandboxBusy,
         SandboxClosed,
         SandboxError,
         SessionBusy,
         SessionClosed,
         StateFileError,
-        StepFailed,
         ToolError,
         WorkspaceError,
     )
     from safeexec.host.commands import CommandResult
     from safeexec.host.faces.aio import AsyncSandbox, AsyncSession, AsyncStream
     from safeexec.host.faces.blocking import Namespace, Sandbox, Session, Stream
-    from safeexec.host.plugins.plugin import AsyncPlugin, Plugin
+    from safeexec.host.plugins.aio import AsyncPlugin
+    from safeexec.host.plugins.handle import Handle
+    from safeexec.host.plugins.plugin import Plugin
+    from safeexec.host.plugins.source import Manifest, plugin_manifest
+    from safeexec.host.replay.policies import compare_policies
+    from safeexec.host.replay.replay import Replay, replay
     from safeexec.host.session.checkpoints import CheckpointInfo
+    from safeexec.host.session.template import TemplateInfo
     from safeexec.host.startup.confinement import describe as machine_protection
+    from safeexec.host.stats import SandboxStats, SessionCounts
     from safeexec.host.tools.approvals import Allow, Deny
+    from safeexec.host.tools.effects import tool
+    from safeexec.host.tools.toolbox import PendingCall
     from safeexec.inline import compile_expression, evaluate
     from safeexec.policy.model import Limits, Policy
     from safeexec.protocol.confinement import Mechanism
     from safeexec.protocol.values import Opaque
+    from safeexec.recordings.compare import Deviation
+    from safeexec.recordings.reader import Recording
+    from safeexec.recordings.tape import RecordOptions
+    from safeexec.recordings.timeline import Moment, Timeline
     from safeexec.remote.connect import async_connect, connect
-    from safeexec.results import Changes, Display, ErrorInfo, FileChange, Result, ToolCallRecord, Usage, Variable
+    from safeexec.results import (
+        Changes,
+        Display,
+        ErrorInfo,
+        FileChange,
+        PluginError,
+        Result,
+        StepFailed,
+        ToolCallRecord,
+        Usage,
+        Variable,
+    )
+    from safeexec.searching.jobs import SearchState
+    from safeexec.searching.plan import Budget, Proposal
+    from safeexec.searching.run import SearchResult, async_search, search
+    from safeexec.searching.tree import SearchNode, SearchTree
 
 _HOME = {
     "safeexec.errors": (
-        "CheckpointError ExpressionError PluginError PolicyError ProtectionError ProtocolError SandboxBusy "
-        "SandboxClosed "
-        "SandboxError SessionBusy SessionClosed StateFileError StepFailed ToolError WorkspaceError"
+        "CheckpointError ExpressionError PolicyError ProtectionError ProtocolError RecordingError SandboxBusy "
+        "SandboxClosed SandboxError SessionBusy SessionClosed StateFileError ToolError WorkspaceError"
     ),
     "safeexec.host.commands": "CommandResult",
     "safeexec.host.faces.aio": "AsyncSandbox AsyncSession AsyncStream",
     "safeexec.host.faces.blocking": "Namespace Sandbox Session Stream",
-    "safeexec.host.plugins.plugin": "AsyncPlugin Plugin",
+    "safeexec.host.plugins.handle": "Handle",
+    "safeexec.host.plugins.aio": "AsyncPlugin",
+    "safeexec.host.plugins.plugin": "Plugin",
+    "safeexec.host.plugins.source": "Manifest plugin_manifest",
+    "safeexec.host.replay.policies": "compare_policies",
+    "safeexec.host.replay.replay": "Replay replay",
     "safeexec.host.session.checkpoints": "CheckpointInfo",
+    "safeexec.host.session.template": "TemplateInfo",
+    "safeexec.host.stats": "SandboxStats SessionCounts",
     "safeexec.host.tools.approvals": "Allow Deny",
+    "safeexec.host.tools.effects": "tool",
+    "safeexec.host.tools.toolbox": "PendingCall",
     "safeexec.inline": "compile_expression evaluate",
     "safeexec.policy.model": "Limits Policy",
     "safeexec.protocol.confinement": "Mechanism",
     "safeexec.protocol.values": "Opaque",
+    "safeexec.recordings.compare": "Deviation",
+    "safeexec.recordings.reader": "Recording",
+    "safeexec.recordings.tape": "RecordOptions",
+    "safeexec.recordings.timeline": "Moment Timeline",
     "safeexec.remote.connect": "async_connect connect",
-    "safeexec.results": "Changes Display ErrorInfo FileChange Result ToolCallRecord Usage Variable",
+    "safeexec.results": (
+        "Changes Display ErrorInfo FileChange PluginError Result StepFailed ToolCallRecord Usage Variable"
+    ),
+    "safeexec.searching.plan": "Budget Proposal",
+    "safeexec.searching.jobs": "SearchState",
+    "safeexec.searching.run": "SearchResult async_search search",
+    "safeexec.searching.tree": "SearchNode SearchTree",
     "safeexec.servers.jupyter.ipython": "load_ipython_extension",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -72,46 +117,71 @@ __all__ = [
     "AsyncSandbox",
     "AsyncSession",
     "AsyncStream",
+    "Budget",
     "Changes",
     "CheckpointError",
     "CheckpointInfo",
     "CommandResult",
     "Deny",
+    "Deviation",
     "Display",
     "ErrorInfo",
     "ExpressionError",
     "FileChange",
+    "Handle",
     "Limits",
+    "Manifest",
     "Mechanism",
+    "Moment",
     "Namespace",
     "Opaque",
+    "PendingCall",
     "Plugin",
     "PluginError",
     "Policy",
     "PolicyError",
+    "Proposal",
     "ProtectionError",
     "ProtocolError",
+    "RecordOptions",
+    "Recording",
+    "RecordingError",
+    "Replay",
     "Result",
     "Sandbox",
     "SandboxBusy",
     "SandboxClosed",
     "SandboxError",
+    "SandboxStats",
+    "SearchNode",
+    "SearchResult",
+    "SearchState",
+    "SearchTree",
     "Session",
     "SessionBusy",
     "SessionClosed",
+    "SessionCounts",
     "StateFileError",
     "StepFailed",
     "Stream",
+    "TemplateInfo",
+    "Timeline",
     "ToolCallRecord",
     "ToolError",
     "Usage",
     "Variable",
     "WorkspaceError",
     "async_connect",
+    "async_search",
+    "compare_policies",
     "compile_expression",
     "connect",
     "evaluate",
     "machine_protection",
+    "plugin_manifest",
+    "replay",
+    "search",
+    "tool",
 ]
 __version__ = "0.1.0"
 

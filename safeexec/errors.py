@@ -13,17 +13,20 @@ What guest code does wrong is data (a `Result`); what the caller, the policy or 
     ├── CheckpointError        no such checkpoint, or no room for another one
     ├── WorkspaceError         a path leaves the workspace, or is not a regular file
     ├── StateFileError         a saved state is damaged, foreign or newer
+    ├── RecordingError         a recording is damaged or newer, or none can be made
     ├── ToolError              a host tool is declared wrongly, or failed
     ├── PluginError            a plugin failed to load or a call of it failed; carries the guest's traceback
     ├── ExpressionError        `evaluate` refused or failed; carries column and caret (also a ValueError)
     └── StepFailed             `Result.check()` on a result that is not ok; carries the result
+
+`PluginError` and `StepFailed` are in `safeexec.results`, beside the `Result` that they carry.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; type checkers know the name
+TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import
 if TYPE_CHECKING:
-    from safeexec.results import Result
+    from typing import Any
 
 
 class SandboxError(Exception):
@@ -32,6 +35,11 @@ class SandboxError(Exception):
 
 class PolicyError(SandboxError, ValueError):
     """A policy cannot be found, read or obeyed. The message names file, line and dotted path where there are any."""
+
+    mistakes: tuple[Any, ...] = ()
+    """All that is wrong with a policy file, one by one; `policy.mistakes` has their shape."""
+    draft: Any = None
+    """The policy without what is wrong."""
 
 
 class ProtectionError(SandboxError):
@@ -72,20 +80,12 @@ class StateFileError(SandboxError):
     """A saved state is damaged, signed by another host, or written by a newer version."""
 
 
+class RecordingError(SandboxError):
+    """A recording is damaged, or newer than this version, or cannot be made where it was asked for."""
+
+
 class ToolError(SandboxError):
     """A host tool is declared in a way that cannot cross the boundary, or failed with an exception of its own kind."""
-
-
-class PluginError(SandboxError):
-    """A plugin could not be loaded, or a call of one of its exports failed.
-
-    `traceback` is the guest's traceback as text (guest frames only), `result` the `Result` of the failed call or None.
-    """
-
-    def __init__(self, message: str, *, traceback: str = "", result: Result | None = None) -> None:
-        super().__init__(message)
-        self.traceback = traceback
-        self.result = result
 
 
 class ExpressionError(SandboxError, ValueError):
@@ -97,11 +97,3 @@ class ExpressionError(SandboxError, ValueError):
         super().__init__(message)
         self.column = column
         self.caret = caret
-
-
-class StepFailed(SandboxError):
-    """`Result.check()` was called on a result that is not ok; `result` holds it."""
-
-    def __init__(self, message: str, result: Result) -> None:
-        super().__init__(message)
-        self.result = result

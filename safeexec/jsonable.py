@@ -33,7 +33,7 @@ def jsonable(value: Any, depth: int = _DEPTH) -> Any:
     if kind is float and math.isfinite(value):
         return value
     if kind is Opaque:
-        return {"type": value.type, "repr": value.repr}
+        return {"type": value.type, "repr": value.repr} | ({"reason": value.reason} if value.reason else {})
     if depth and kind in (list, tuple, set, frozenset):
         return [jsonable(item, depth - 1) for item in value]
     if depth and kind is dict:

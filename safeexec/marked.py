@@ -34,7 +34,7 @@ def exact(value: Any, max_bytes: int) -> dict[str, str]:
 def unmarked(value: Any, depth: int = _DEPTH) -> Any:
     """A value of JSON, with what is marked in it as itself.
 
-    Raises ValueError for base64 that is none, and `ProtocolError` for a value that cannot be read.
+    Raises ValueError for invalid base64, and `ProtocolError` for a value that cannot be read.
     """
     if not depth:
         return value

@@ -17,8 +17,6 @@ from safeexec.untrusted.markup import escape, frame, picture, plain_tables
 from safeexec.untrusted.saving import is_picture
 
 if TYPE_CHECKING:
-    from safeexec.outcomes import StepData
-
     Bundle = dict[str, str]
 
 HTML_CHARACTERS = 4 << 20
@@ -58,18 +56,22 @@ def inert(markup: str) -> str:
     return f'<div class="tex2jax_ignore mathjax_ignore">{markup}</div>'
 
 
-def of_result(result: StepData, text: str) -> Bundle:
-    """A whole step: what it printed and showed, its value, and how it ended; `text` is the same as text."""
-    parts = [_block(text) for text in (result.stdout, result.stderr) if text]
-    parts += [_in_page(of_display(display)) for display in result.displays]
-    if result.text and not any(display.text == result.text for display in result.displays):
-        parts.append(_block(result.text))
-    if not result.ok or not parts:
-        parts.append(_block("\n".join(failure(result)) if not result.ok else "ok"))
-    return {"text/plain": text, "text/html": inert("".join(parts))}
+def of_step(
+    told: str, printed: Iterable[str], displays: Sequence[Mapping[str, str | bytes]], value: str, ended: Sequence[str]
+) -> Bundle:
+    """A whole step: what it printed and showed, its value, and why it ended where it should not; `told` is all that as
+    one text.
+    """
+    parts = [_block(text) for text in printed if text]
+    parts += [in_page(of_display(display)) for display in displays]
+    if value and not any(display.get("text/plain") == value for display in displays):
+        parts.append(_block(value))
+    if ended or not parts:
+        parts.append(_block("\n".join(ended or ("ok",))))
+    return {"text/plain": told, "text/html": inert("".join(parts))}
 
 
-def _in_page(data: Bundle) -> str:
+def in_page(data: Bundle) -> str:
     for mime in _PICTURES:
         if mime in data:
             return f'<img alt="Picture" src="data:{mime};base64,{data[mime]}">'
@@ -78,25 +80,6 @@ def _in_page(data: Bundle) -> str:
 
 def _block(text: str) -> str:
     return f"<pre>{escape(text)}</pre>"
-
-
-def failure(result: StepData) -> list[str]:
-    """Why a step did not end well, in lines: the place, what happened, the rule, the hint, the state."""
-    error = result.error
-    if error is None:
-        return []
-    lines: list[str] = []
-    for entry in error.diagnostics or (error,):
-        told = printable(entry.traceback).rstrip().split("\n") if entry.traceback.strip() else []
-        head = printable(f"{entry.type}: {entry.message}" if entry.message else entry.type)
-        if not told or not told[-1].endswith(head):
-            place = f"line {entry.line}: " if entry.line is not None else ""
-            told = [place + head, *told] if entry.rule else [*told, head]
-        lines += told
-        lines += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
-    if result.state == "restored":
-        lines.append("state: restored to what it was before this step")
-    return lines + [f"note: {printable(note)}" for note in result.notes]
 
 
 def of_rows(names: Sequence[str], rows: Iterable[Sequence[object]]) -> Bundle:

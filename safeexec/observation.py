@@ -160,7 +160,7 @@ def _display(display: Display, markdown: bool) -> tuple[str, bool]:
 
 
 def describe_picture(display: Display) -> str:
-    """``a picture (PNG, 640 x 480 pixels)``; empty where the display is none."""
+    """``a picture (PNG, 640 x 480 pixels)``; empty where the display is no picture."""
     for mime, name in (("image/png", "PNG"), ("image/jpeg", "JPEG"), ("image/svg+xml", "SVG")):
         data = display.get(mime)
         if data:
@@ -170,10 +170,14 @@ def describe_picture(display: Display) -> str:
 
 
 def png_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height from the header of a PNG; None where the data is none."""
+    """Width and height from the header of a PNG; None where the data is no PNG."""
     if len(data) < 24 or data[:8] != b"\x89PNG\r\n\x1a\n" or data[12:16] != b"IHDR":
         return None
     return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+
+
+_SYNTAX = ("SyntaxError: ", "IndentationError: ", "TabError: ")
+"""Their messages say the place once more, which the lines above them have said."""
 
 
 def _error(error: ErrorInfo, outcome: str) -> list[Section]:
@@ -184,7 +188,7 @@ def _error(error: ErrorInfo, outcome: str) -> list[Section]:
     traceback = _guest(error.traceback).rstrip()
     if not traceback:
         return [("Error", message, "\n" in message)]
-    if message not in traceback:
+    if message not in traceback and not traceback.rsplit("\n", 1)[-1].startswith(_SYNTAX):
         traceback = f"{traceback}\n{message}"
     return [("Error", traceback, True)]
 
@@ -344,3 +348,22 @@ _IMAGE_BLOCKS: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "anthropic": lambda mime, data: {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}},
     "mcp": lambda mime, data: {"type": "image", "data": data, "mimeType": mime},
 }
+
+
+def failure(result: StepData) -> list[str]:
+    """Why a step did not end well, in lines: the place, what happened, the rule, the hint, the state."""
+    error = result.error
+    if error is None:
+        return []
+    lines: list[str] = []
+    for entry in error.diagnostics or (error,):
+        told = printable(entry.traceback).rstrip().split("\n") if entry.traceback.strip() else []
+        head = printable(f"{entry.type}: {entry.message}" if entry.message else entry.type)
+        if not told or not told[-1].endswith(head):
+            place = f"line {entry.line}: " if entry.line is not None else ""
+            told = [place + head, *told] if entry.rule else [*told, head]
+        lines += told
+        lines += [f"{name}: {printable(text)}" for name, text in (("rule", entry.rule), ("hint", entry.hint)) if text]
+    if result.state == "restored":
+        lines.append("state: restored to what it was before this step")
+    return lines + [f"note: {printable(note)}" for note in result.notes]

@@ -28,7 +28,11 @@ class Usage(Struct, frozen=True):
 
 
 class ErrorInfo(Struct, frozen=True):
-    """Why a step did not end `ok`. Lines and columns count from 1; `traceback` holds guest frames only."""
+    """Why a step did not end `ok`. Lines and columns count from 1; `traceback` holds guest frames only.
+
+    `line` is in the step that ran; in a plugin, in the module that raised. `file` is that step or module as the
+    traceback names it: ``<step 3>``, ``<plugin shop:parts.sums>``.
+    """
 
     type: str
     message: str
@@ -42,6 +46,7 @@ class ErrorInfo(Struct, frozen=True):
     hint: str | None = None
     diagnostics: tuple[ErrorInfo, ...] = ()
     """All refusals of a rejected step, the first one included."""
+    file: str = ""
 
 
 class Changes(Struct, frozen=True):
@@ -160,6 +165,15 @@ class Variable(Struct, frozen=True):
     shape: str = ""
     size: int | None = None
     text: str = ""
+
+
+class Frame(Struct, frozen=True):
+    """A function of guest code that was running when a step raised, with its variables as they were."""
+
+    function: str
+    file: str
+    line: int
+    variables: tuple[Variable, ...] = ()
 
 
 Row = TypeVar("Row", bound=Struct)

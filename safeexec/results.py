@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, overload
 
-from safeexec.errors import StepFailed
+from safeexec.errors import SandboxError
 from safeexec.outcomes import (
     NEWEST_LEFT,
     STARTS_EMPTY,
@@ -33,9 +33,11 @@ __all__ = [
     "ErrorInfo",
     "FileChange",
     "Outcome",
+    "PluginError",
     "Result",
     "Rows",
     "State",
+    "StepFailed",
     "ToolCallRecord",
     "Usage",
     "Variable",
@@ -74,12 +76,34 @@ class Result(StepData, frozen=True):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The step as a notebook shows it; nothing of the guest's runs in the page."""
-        from safeexec.mimebundle import of_result
+        from safeexec.mimebundle import of_step
+        from safeexec.observation import failure
 
-        return of_result(self, str(self.observation()))
+        ended = [] if self.ok else failure(self)
+        return of_step(str(self.observation()), (self.stdout, self.stderr), self.displays, self.text, ended)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as what `json.dumps` takes, whatever the value is; pictures are base64."""
         from safeexec.jsonable import result_to_dict
 
         return result_to_dict(self)
+
+
+class StepFailed(SandboxError):
+    """`Result.check()` was called on a result that is not ok; `result` holds it."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class PluginError(SandboxError):
+    """A plugin could not be loaded, or a call of one of its exports failed.
+
+    `traceback` is the guest's traceback as text (guest frames only), `result` the `Result` of the failed call or None.
+    """
+
+    def __init__(self, message: str, *, traceback: str = "", result: Result | None = None) -> None:
+        super().__init__(message)
+        self.traceback = traceback
+        self.result = result

@@ -20,6 +20,11 @@ _ESCAPE_SEQUENCES = re.compile(
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+def as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
+    """The content of a file as it was given: bytes, or text, which is UTF-8 then. Raises TypeError."""
+    return data.encode() if isinstance(data, str) else bytes(memoryview(data))
+
+
 @cache
 def _visible() -> dict[int, str]:
     """What each control character is shown as. Made once, when one is met: a table is ten times as fast as a function

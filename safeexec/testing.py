@@ -1,0 +1,56 @@
+"""Fixtures of pytest for those who write plugins. In the plugin's ``conftest.py``:
+
+    pytest_plugins = ["safeexec.testing"]
+
+and a test, run with the policy that the manifest names, in a process as the host would have it:
+
+    def test_price(plugin):
+        assert plugin.price(10) == 12
+
+`plugin_source` and `plugin_options` may be overridden by fixtures of the same name: where the plugin is (default: the
+nearest directory with a manifest, from where pytest runs upwards), and the keywords of `Sandbox.plugin` (``settings``,
+``tools``, ``exports``, ``state``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safeexec import Plugin, Sandbox, plugin_manifest
+
+__all__ = ["plugin", "plugin_options", "plugin_sandbox", "plugin_source"]
+_MANIFESTS = ("plugin.yaml", "plugin.yml")
+
+
+@pytest.fixture(scope="session")
+def plugin_source(pytestconfig: pytest.Config) -> Path:
+    """The directory of the plugin: the nearest one with a manifest, from where pytest was started upwards."""
+    start = Path(pytestconfig.invocation_params.dir)
+    for place in (pytestconfig.rootpath, start, *start.parents):
+        if any((place / name).is_file() for name in _MANIFESTS):
+            return place
+    return pytestconfig.rootpath
+
+
+@pytest.fixture(scope="session")
+def plugin_options() -> dict[str, Any]:
+    """The keywords of `Sandbox.plugin`."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def plugin_sandbox(plugin_source: Path) -> Iterator[Sandbox]:
+    """One sandbox for all tests, under the policy that the manifest names, else ``plugin``."""
+    with Sandbox(plugin_manifest(plugin_source).policy or "plugin") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def plugin(plugin_sandbox: Sandbox, plugin_source: Path, plugin_options: dict[str, Any]) -> Iterator[Plugin]:
+    """The plugin, loaded anew for each test."""
+    with plugin_sandbox.plugin(plugin_source, **plugin_options) as loaded:
+        yield loaded
