@@ -15,7 +15,7 @@ import psutil
 
 from safeexec.host.waiting import Wait, wait
 
-DEADLINE_SECONDS = 10.0
+DEADLINE_SECONDS = 30.0
 """How long the kernel may take to end and reap what was killed."""
 
 

@@ -25,7 +25,8 @@ from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
 __all__ = ["Probe", "ProbeAnswer", "is_root", "probe", "run_probe"]
 
-TIMEOUT_SECONDS = 5.0
+TIMEOUT_SECONDS = 20.0
+"""How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
 
 
 class ProbeAnswer(NamedTuple):
@@ -209,6 +210,11 @@ def _act_seccomp() -> None:
 def _act_notify() -> None:
     """Have a process wait with its fork, see that it waits, and let it go on."""
     ours, theirs = socket.socketpair()
+    with ours, theirs:
+        _notified(ours, theirs)
+
+
+def _notified(ours: socket.socket, theirs: socket.socket) -> None:
     pid = os.fork()
     if pid == 0:
         try:
@@ -225,7 +231,7 @@ def _act_notify() -> None:
         finally:
             os._exit(0)
     theirs.close()
-    ours.settimeout(1.0)
+    ours.settimeout(TIMEOUT_SECONDS / 2)
     told, listeners, _, _ = socket.recv_fds(ours, 1000, 1)
     if not listeners:
         raise OSError(errno.ENOSYS, told.decode(errors="replace"))

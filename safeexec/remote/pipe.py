@@ -8,11 +8,13 @@ import select
 import subprocess
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from time import monotonic
 from typing import Any
 
 from safeexec.errors import ProtocolError, SandboxClosed
+from safeexec.host.waiting import Wait, wait
 from safeexec.remote.calls import Asked, parsed, raised
 from safeexec.servers.methods import MAX_MESSAGE
 from safeexec.untrusted.lines import Lines
@@ -36,15 +38,15 @@ class PipeWire:
         except OSError as error:
             raise SandboxClosed(f"{self._told} cannot be started: {error.strerror}") from None
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._input = self._process.stdin.fileno()
-        os.set_blocking(self._input, False)
+        os.set_blocking(self._process.stdin.fileno(), False)
         self._owner = os.getpid()
         self._numbers = count(1)
         self._writing = threading.Lock()
         self._calls = _Calls(self._told)
-        self._wake, self._stop = os.pipe()
-        reads = (self._process.stdout.fileno(), self._wake, self._calls)
-        self._thread = threading.Thread(target=_read, args=reads, name="safeexec-wire", daemon=True)
+        wake, self._stop = os.pipe()
+        self._thread = threading.Thread(
+            target=_serve, args=(self._process, self._writing, wake, self._calls), name="safeexec-wire", daemon=True
+        )
         self._thread.start()
 
     @property
@@ -68,14 +70,16 @@ class PipeWire:
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
         deadline = monotonic() + WRITE_SECONDS
+        pipe = self._process.stdin
+        assert pipe is not None
         with self._writing:
             while rest:
                 try:
-                    rest = rest[os.write(self._input, rest) :]
+                    rest = rest[os.write(pipe.fileno(), rest) :]
                 except BlockingIOError:
-                    if not select.select([], [self._input], [], max(0.0, deadline - monotonic()))[1]:
+                    if not wait(Wait((pipe.fileno(),), deadline, writable=True)):
                         raise SandboxClosed(f"{self._told} reads nothing for {WRITE_SECONDS:g} s") from None
-                except (BrokenPipeError, ValueError):
+                except (BrokenPipeError, ValueError):  # ValueError: closed here
                     raise SandboxClosed(f"{self._told} has ended; what it said is on standard error") from None
 
     def lose(self, error: Exception, asked: Asked | None = None) -> None:
@@ -83,26 +87,23 @@ class PipeWire:
 
     def close(self) -> None:
         """End the command, and wait until it has ended."""
-        self.lose(SandboxClosed("the connection is closed"))
-        if self._stop < 0:
-            return
-        stop, self._stop = self._stop, -1
-        process = self._process
+        self._tell_to_end()
         if os.getpid() == self._owner:
-            os.close(stop)
             self._thread.join()
-            process.stdin and process.stdin.close()
-            process.stdout and process.stdout.close()  # with both gone, a server stops what still runs
-            try:
-                process.wait(END_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            os.close(self._wake)
+
+    def _tell_to_end(self) -> None:
+        """By a byte: the end of the pipe would not be seen while a fork of this process has a copy of it."""
+        stop, self._stop = self._stop, -1
+        if stop >= 0:
+            with suppress(BrokenPipeError):
+                if os.getpid() == self._owner:
+                    os.write(stop, b".")
+            os.close(stop)
 
     def __del__(self) -> None:
+        """Takes no lock and waits for nothing: it may run in any thread, amid anything, the wire's own thread too."""
         if hasattr(self, "_stop"):
-            self.close()
+            self._tell_to_end()
 
 
 class _Calls:
@@ -157,20 +158,42 @@ class _Calls:
             call.fail(error)
 
 
-def _read(fd: int, wake: int, calls: _Calls) -> None:
-    """Take what the server says until it ends, says nonsense, or `wake` is closed at its other end."""
-    lines = Lines(MAX_MESSAGE)
-    poller = select.poll()
-    poller.register(fd, select.POLLIN)
-    poller.register(wake, 0)
+def _serve(process: subprocess.Popen[bytes], writing: threading.Lock, wake: int, calls: _Calls) -> None:
+    """The whole life of the thread: take what the server says, until it is told to end the command."""
+    assert process.stdin is not None and process.stdout is not None
     try:
-        while not any(ready == wake for ready, _ in poller.poll()):
-            data = os.read(fd, 1 << 20)
-            if not data:
-                raise SandboxClosed(f"{calls.told} has ended; what it said is on standard error")
-            for line in lines.feed(data):
-                calls.take(line)
-            if lines.too_long:
-                calls.take(None)
+        _read(process.stdout.fileno(), wake, calls)
     except Exception as error:
         calls.lose(error)
+        poller = select.poll()
+        poller.register(wake, select.POLLIN)
+        poller.poll()
+    calls.lose(SandboxClosed("the connection is closed"))
+    os.close(wake)
+    process.stdout.close()
+    if writing.acquire(timeout=END_SECONDS):
+        process.stdin.close()  # with both gone, a server stops what still runs
+        writing.release()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    with writing:
+        process.stdin.close()
+
+
+def _read(fd: int, wake: int, calls: _Calls) -> None:
+    """Take what the server says, until `wake` has something. Raises what is wrong with it, or that it has ended."""
+    lines = Lines(MAX_MESSAGE)
+    poller = select.poll()
+    for each in (fd, wake):
+        poller.register(each, select.POLLIN)
+    while not any(ready == wake for ready, _ in poller.poll()):
+        data = os.read(fd, 1 << 20)
+        if not data:
+            raise SandboxClosed(f"{calls.told} has ended; what it said is on standard error")
+        for line in lines.feed(data):
+            calls.take(line)
+        if lines.too_long:
+            calls.take(None)

@@ -155,34 +155,41 @@ def _restrict_files(plan: ZygoteConfinement) -> None:
 
 
 def _reap(plan: ZygoteConfinement, host: int, inner: int) -> NoReturn:
-    """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on."""
+    """The reaper's whole life. SIGTERM ends the sandbox, SIGKILL too as far as the kernel carries it on.
+
+    Signals are heard through a pipe: one that only interrupted the wait would be lost between Python's last look for
+    signals and the system call that waits.
+    """
     status = 1
     try:
-        signal.signal(signal.SIGCHLD, lambda *_: _reap_orphans(inner))
-        signal.signal(signal.SIGTERM, _stop)
-        _reap_orphans(inner)
+        heard, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        told_to_end: list[int] = []
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda number, _: told_to_end.append(number))
         zygote = processes.pidfd_open(inner)
-        processes.close_all_but(descriptor for descriptor in (host, zygote) if descriptor >= 0)
+        ends = [descriptor for descriptor in (host, zygote) if descriptor >= 0]
+        processes.close_all_but([*ends, heard, wake])
         _drop_rights(plan)
         processes.set_dumpable(False)
         poller = select.poll()
-        for descriptor in (host, zygote):
-            if descriptor >= 0:
-                poller.register(descriptor, select.POLLIN)
-        poller.poll()
-        status = _exit_status(inner) if processes.has_ended(zygote) else 0
+        for descriptor in (*ends, heard):
+            poller.register(descriptor, select.POLLIN)
+        ready: set[int] = set()
+        while not told_to_end and ready.isdisjoint(ends):
+            _reap_orphans(inner)
+            ready = {descriptor for descriptor, _ in poller.poll()}
+            if heard in ready:
+                os.read(heard, select.PIPE_BUF)
+        if not told_to_end:
+            status = _exit_status(inner) if processes.has_ended(zygote) else 0
     except BaseException:
         status = 1
     finally:
         try:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             _end_all(inner)
         finally:
             os._exit(status)
-
-
-def _stop(_number: int, _frame: object) -> NoReturn:
-    raise SystemExit
 
 
 def _reap_orphans(inner: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import pytest
 
 from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
 from safeexec.remote.calls import raised
+from safeexec.remote.pipe import PipeWire
 from tests.footprint import pause
 from tests.remote.doors import command
 from tests.servers.serving import needs_server, serving
@@ -157,6 +159,32 @@ def test_one_that_nobody_holds_any_more_ends() -> None:
     before = set(psutil.Process().children())
     connect(command=command()).run("1")
     assert not psutil.wait_procs(set(psutil.Process().children()) - before, timeout=60)[1]
+
+
+def test_it_may_be_collected_amid_a_call() -> None:
+    """The collector runs wherever something is allocated, in the thread that takes answers too."""
+    wire = PipeWire(["cat"])
+    process, calls = wire._process, wire._calls
+    with calls._lock:
+        del wire
+        gc.collect()
+    assert process.wait(timeout=60) == 0
+
+
+def test_a_fork_that_lives_on_does_not_keep_the_connection_from_closing() -> None:
+    wire = PipeWire(["cat"])
+    assert wire._process.stdin is not None
+    child = os.fork()
+    if not child:
+        wire._process.stdin.close()  # which `cat` ends by
+        while True:
+            signal.pause()
+    try:
+        wire.close()
+        assert wire._process.returncode == 0 and not wire.alive
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_program_that_ends_without_a_word_leaves_nothing() -> None:

@@ -12,10 +12,15 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import closing
 from contextvars import copy_context
 from typing import Any
 
-_lock = threading.Lock()
+END_SECONDS = 1.0
+"""How long the last owner waits for the thread to end."""
+
+_lock = threading.RLock()
+"""Taken again where it is held already: what is allocated there may have the garbage collector end a sandbox."""
 _loop: asyncio.AbstractEventLoop | None = None
 _thread: threading.Thread | None = None
 _owners: set[object] = set()
@@ -70,13 +75,21 @@ def _private_loop(owner: object) -> asyncio.AbstractEventLoop:
         _owners.add(owner)
         if _loop is None:
             _loop = asyncio.new_event_loop()
-            _thread = threading.Thread(target=_loop.run_forever, name="safeexec-async-tools", daemon=True)
+            _thread = threading.Thread(target=_run, args=(_loop,), name="safeexec-async-tools", daemon=True)
             _thread.start()
         return _loop
 
 
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    with closing(loop):
+        loop.run_forever()
+
+
 def release(owner: object) -> None:
-    """`owner` makes no more calls. With the last one the loop and its thread end."""
+    """`owner` makes no more calls. With the last one the loop and its thread end.
+
+    The wait for the thread is short: a finalizer may call this with a lock held that a tool in that thread wants.
+    """
     global _loop, _thread
     with _lock:
         _owners.discard(owner)
@@ -85,14 +98,13 @@ def release(owner: object) -> None:
         loop, thread = _loop, _thread
         _loop = _thread = None
     loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    thread.join(END_SECONDS)
 
 
 def _forget() -> None:
     """After a fork: the thread is gone, and its lock may be held for ever."""
     global _lock, _loop, _thread
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _loop = _thread = None
     _owners.clear()
 
