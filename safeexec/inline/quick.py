@@ -3,6 +3,8 @@
 It knows the plain nodes and runs every operator and call through its guard. Whatever it does not know, and whatever
 fails, ends in `Unfinished`: the expression is then compiled, evaluated again from its beginning, and reported on from
 there. So this walk has no errors of its own, and it calls no function of the caller's, which might have effects.
+What it would pass over, the other branch of a condition, the grammar judges too: that ends in `Unfinished` unless it is
+a name or a constant.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from safeexec.inline.subscripts import item
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     Walk = Callable[[Any, Mapping[str, Any], Fuel], Any]
@@ -63,30 +65,45 @@ def _unary(node: ast.UnaryOp, names: Mapping[str, Any], fuel: Fuel) -> Any:
     return not value if type(node.op) is ast.Not else GUARDS[type(node.op)](fuel, value)
 
 
+def _passed_over(nodes: Sequence[ast.expr], names: Mapping[str, Any]) -> None:
+    """What will not be evaluated: a refusal of it must not wait for the second evaluation."""
+    for node in nodes:
+        if (
+            not (type(node) is ast.Constant and type(node.value) in _CONSTANTS)
+            and getattr(node, "id", None) not in names
+        ):
+            raise Unfinished
+
+
 def _boolean(node: ast.BoolOp, names: Mapping[str, Any], fuel: Fuel) -> Any:
     until = type(node.op) is ast.Or
     value = None
-    for operand in node.values:
+    for place, operand in enumerate(node.values):
         value = _WALKS[type(operand)](operand, names, fuel)
         if bool(value) is until:
+            _passed_over(node.values[place + 1 :], names)
             break
     return value
 
 
 def _conditional(node: ast.IfExp, names: Mapping[str, Any], fuel: Fuel) -> Any:
-    chosen = node.body if _WALKS[type(node.test)](node.test, names, fuel) else node.orelse
+    chosen, other = node.body, node.orelse
+    if not _WALKS[type(node.test)](node.test, names, fuel):
+        chosen, other = other, chosen
+    _passed_over((other,), names)
     return _WALKS[type(chosen)](chosen, names, fuel)
 
 
 def _compare(node: ast.Compare, names: Mapping[str, Any], fuel: Fuel) -> Any:
     left = _WALKS[type(node.left)](node.left, names, fuel)
     result: Any = True
-    for operator, operand in zip(node.ops, node.comparators, strict=True):
+    for place, (operator, operand) in enumerate(zip(node.ops, node.comparators, strict=True), 1):
         right = _WALKS[type(operand)](operand, names, fuel)
         if type(operator) in _IDENTITY:
             raise Unfinished  # which operands it may have is for the grammar to say
         result = GUARDS[type(operator)](fuel, left, right)
         if not result:
+            _passed_over(node.comparators[place:], names)
             break
         left = right
     return result

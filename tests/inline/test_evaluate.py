@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from safeexec import ExpressionError, Policy, PolicyError, compile_expression, evaluate
 from safeexec.facades.access import allowed_names
+from safeexec.inline import forget
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 
 PYTHON: dict[str, Any] = {
@@ -152,6 +153,25 @@ def test_one_expression_over_numbers_of_all_sizes(expression: str, a: Any, b: An
     compiled = compile_expression(expression)
     for _ in range(2):
         assert _outcome(compiled, names) == _outcome(eval, expression, dict(names))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1 if x else nothing()",
+        "1 if x else x.y",
+        "1 if x else nothing",
+        "x or nothing",
+        "0 > x > nothing(1)",
+        "0 and b''",
+    ],
+)
+def test_what_is_not_evaluated_is_refused_the_first_time_too(expression: str) -> None:
+    """A refused branch that is not taken was passed over by the first evaluation, and refused by the second."""
+    forget()
+    for _ in range(3):
+        with pytest.raises(ExpressionError):
+            evaluate(expression, {"x": 1})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""What a target is, and how one is run: for a number of examples in the tests, for minutes by hand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+
+CORPUS = Path(__file__).parent / "corpus"
+SHORTENINGS = 400
+"""How often a finding is tried in a shorter form."""
+Holds = Callable[[Any], object]
+"""Is given one input; whatever it raises is a finding."""
+
+
+class Target(NamedTuple):
+    """One row of the table. Its inputs are Python literals, so that a finding is a line of its corpus."""
+
+    name: str
+    about: str
+    inputs: Callable[[], SearchStrategy[Any]]
+    opened: Callable[[], AbstractContextManager[Holds]]
+    """What must hold, with whatever it needs open: a sandbox, a server."""
+    examples: int = 100
+    """How many the tests run."""
+    modules: tuple[str, ...] = ()
+    """Without one of these libraries there is nothing to run."""
+
+    def missing(self) -> list[str]:
+        """The libraries that are not installed."""
+        return [name for name in self.modules if find_spec(name) is None]
+
+    def corpus(self) -> list[Any]:
+        """What was found before: a literal a line, below a comment that says what came of it."""
+        path = CORPUS / f"{self.name}.txt"
+        lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+        return [ast.literal_eval(line) for line in lines if line and not line.startswith("#")]
+
+
+class Finding(NamedTuple):
+    """The shortest input that was found for which a target does not hold."""
+
+    input: Any
+    error: BaseException
+
+
+def plain(holds: Holds) -> Callable[[], AbstractContextManager[Holds]]:
+    """For a target that needs nothing open."""
+
+    @contextmanager
+    def opened() -> Iterator[Holds]:
+        yield holds
+
+    return opened
+
+
+def run(target: Target, holds: Holds, examples: int, number: int | None = None) -> Finding | None:
+    """Give `holds` the corpus, then so many inputs, always the same ones for a `number` (and for None)."""
+    last: list[Any] = [None]
+
+    def tried(value: Any) -> None:
+        last[0] = value
+        holds(value)
+
+    wanted = settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=number is None,
+        report_multiple_bugs=False,
+        print_blob=False,
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    test = wanted(given(target.inputs())(tried))
+    if number is not None:
+        test = seed(number)(test)
+    try:
+        for value in target.corpus():
+            tried(value)
+        test()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return _shortest(Finding(last[0], error), holds)
+    return None
+
+
+def _shortest(found: Finding, holds: Holds) -> Finding:
+    """The finding with as much taken away as can be: half of what is left, a quarter, … one thing."""
+    if not isinstance(found.input, str | bytes | list):
+        return found
+    tries, size = 0, len(found.input) // 2
+    while size and tries < SHORTENINGS:
+        at = 0
+        while at < len(found.input) and tries < SHORTENINGS:
+            tries += 1
+            shorter = found.input[:at] + found.input[at + size :]
+            try:
+                holds(shorter)
+                at += size
+            except Exception as error:
+                if type(error) is type(found.error):
+                    found = Finding(shorter, error)
+                else:
+                    at += size
+        size //= 2
+    return found
+
+
+def run_for(target: Target, holds: Holds, seconds: float, number: int) -> tuple[int, Finding | None]:
+    """Rounds with the seeds from `number` on, until the time is over. How many inputs there were."""
+    started, tried = monotonic(), [0]
+
+    def counted(value: Any) -> None:
+        tried[0] += 1
+        holds(value)
+
+    while True:
+        finding = run(target, counted, target.examples, number)
+        if finding is not None or monotonic() - started > seconds:
+            return tried[0], finding
+        number += 1

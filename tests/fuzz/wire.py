@@ -1,0 +1,155 @@
+"""What crosses between processes: frames, messages, values. Damaged ones are read, or are one ProtocolError."""
+
+from __future__ import annotations
+
+import datetime
+import zoneinfo
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+
+from hypothesis import strategies as st
+
+from safeexec.errors import ProtocolError
+from safeexec.protocol import turns
+from safeexec.protocol.framing import FrameReader, frame
+from safeexec.protocol.values import decode, encode
+from tests.fuzz.mutation import mutated
+from tests.fuzz.target import Target, plain
+from tests.protocol.damage import INTERESTING, seeds_of_messages, seeds_of_values
+
+CAP = 1 << 16
+NAMES = {"datetime": datetime, "zoneinfo": zoneinfo, "Decimal": Decimal, "Fraction": Fraction, "UUID": UUID}
+STATES = ("STARTING", "IDLE", "RUNNING", "ANSWERING", "PARKING")
+FRAGMENTS = [
+    *(bytes((code,)) for code in INTERESTING),
+    *(b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f", b"\0\0\0\1", b"\xdd\x00\x10\x00\x00", b"\x91" * 300),
+]
+
+
+def heard(given: tuple[str, list[bytes], list[int]]) -> None:
+    """A stream of frames, in pieces of any size, after any state of the conversation."""
+    state, payloads, cuts = given
+    stream = b"".join(map(frame, payloads))
+    conversation = turns.Conversation(getattr(turns, state), CAP)
+    at = 0
+    try:
+        for cut in [*cuts, len(stream)]:
+            conversation.hear(stream[at : at + cut])
+            at += cut
+    except ProtocolError:
+        pass
+
+
+def streamed(given: tuple[list[bytes], bytes, list[int]]) -> None:
+    """What was framed comes back, and what follows it is frames or a refusal; never more than was sent."""
+    payloads, rest, cuts = given
+    stream = b"".join(map(frame, payloads)) + rest
+    reader, got, at = FrameReader(CAP), [], 0
+    try:
+        for cut in [*cuts, len(stream)]:
+            got += reader.feed(stream[at : at + cut])
+            at += cut
+    except ProtocolError:
+        return
+    assert got[: len(payloads)] == payloads
+    assert sum(map(len, got)) <= len(stream)
+
+
+def decoded(data: bytes) -> None:
+    """What can be read can be sent again, and then read as the same."""
+    for arrays in (False, True):
+        try:
+            value = decode(data, arrays=arrays)
+        except ProtocolError:
+            continue
+        again = encode(value, max_bytes=1 << 20, max_depth=200, arrays=arrays).data
+        third = encode(decode(again, arrays=arrays), max_bytes=1 << 20, max_depth=200, arrays=arrays).data
+        assert third == again
+
+
+def crossed(value: Any) -> None:
+    """An ordinary value comes over as itself: the same types, the same content."""
+    sent = encode(value, max_bytes=1 << 20, max_depth=200, arrays=True)
+    assert _shape(decode(sent.data, arrays=True)) == _shape(value)
+
+
+def _shape(value: Any) -> Any:
+    """With the types of all parts, and so that NaN is like itself."""
+    if isinstance(value, list | tuple):
+        return type(value).__name__, [_shape(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return type(value).__name__, sorted(repr(_shape(item)) for item in value)
+    if isinstance(value, dict):
+        return "dict", [(_shape(key), _shape(item)) for key, item in value.items()]
+    return type(value).__name__, repr(value)
+
+
+def written(text: str) -> None:
+    """The same, of the value of an expression."""
+    crossed(eval(text, NAMES))
+
+
+def _literals() -> st.SearchStrategy[Any]:
+    keys = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+    keys |= st.tuples(st.integers(), st.text(st.characters()))
+    leaves = keys | st.floats() | st.complex_numbers(allow_nan=False) | st.text(st.characters(exclude_categories=()))
+    return st.recursive(
+        leaves,
+        lambda inner: (
+            st.lists(inner, max_size=6)
+            | st.lists(inner, max_size=4).map(tuple)
+            | st.sets(keys, max_size=5)
+            | st.dictionaries(keys, inner, max_size=5)
+        ),
+        max_leaves=15,
+    )
+
+
+def _others() -> st.SearchStrategy[Any]:
+    one = st.decimals() | st.fractions() | st.dates() | st.datetimes() | st.times() | st.timedeltas() | st.uuids()
+    one |= st.builds(range, st.integers(), st.integers(), st.integers().filter(bool)) | st.frozensets(st.integers())
+    # Three parts are the most that a name of the database itself has.
+    one |= st.datetimes(timezones=st.timezones().filter(lambda zone: str(zone).count("/") < 3))
+    return (one | st.lists(one, max_size=4)).map(repr)
+
+
+def _cuts() -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, 60), max_size=6)
+
+
+def _damaged_messages() -> st.SearchStrategy[bytes]:
+    return mutated(seeds_of_messages(), FRAGMENTS) | st.binary(max_size=60)
+
+
+TARGETS = [
+    Target(
+        "messages",
+        "what a child says to the host, in any state of their conversation",
+        lambda: st.tuples(st.sampled_from(STATES), st.lists(_damaged_messages(), max_size=4), _cuts()),
+        plain(heard),
+        200,
+    ),
+    Target(
+        "frames",
+        "a stream in pieces of any size",
+        lambda: st.tuples(
+            st.lists(st.binary(max_size=40), max_size=4),
+            st.binary(max_size=12) | st.sampled_from(FRAGMENTS),
+            _cuts(),
+        ),
+        plain(streamed),
+        100,
+    ),
+    Target(
+        "decoder",
+        "bytes that are nearly a value",
+        lambda: mutated(seeds_of_values(), FRAGMENTS) | st.binary(max_size=60),
+        plain(decoded),
+        150,
+        ("numpy", "pandas"),
+    ),
+    Target("values", "values of the plain types", _literals, plain(crossed), 60),
+    Target("special-values", "numbers, dates and times of the standard library", _others, plain(written), 40),
+]
