@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import resource
+import statistics
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -280,14 +284,10 @@ def _bounded(expressions: list[str]) -> int:
 
 
 PYTHON: dict[str, Any] = {
-    name: value
-    for name, value in {**vars(__import__("builtins")), **globals()}.items()
-    if name in dir(__import__("builtins")) or name in ("Decimal", "Fraction", "date", "datetime", "time", "timedelta")
-}
-PYTHON |= {
-    "math": __import__("math"),
-    "statistics": __import__("statistics"),
-    "join": lambda sep, parts: sep.join(parts),
+    **{one.__name__: one for one in (Decimal, Fraction, date, datetime, time, timedelta)},
+    "math": math,
+    "statistics": statistics,
+    "join": lambda separator, parts: separator.join(parts),
 }
 
 

@@ -1,4 +1,4 @@
-"""Each target for a few inputs, the same ones each time, and all that was found before. More: ``python -m tests.fuzz``."""
+"""Each target for a few inputs, always the same, and all that was found before; ``python -m tests.fuzz``: more."""
 
 from __future__ import annotations
 
