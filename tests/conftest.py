@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import shutil
+import signal
+import sys
 import tempfile
 from asyncio import events
 from collections.abc import Callable, Generator, Iterator
@@ -33,6 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.linux.probe`)",
     )
+    # Where a shell started this in the background SIGINT is ignored, here and in every program that a test starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "modules(*names): skip where one of these libraries is not installed")
     config.addinivalue_line(
         "markers", "profile(name): the policy of the fixtures `session` and `run`; default: standard"
@@ -55,6 +61,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             answer = getattr(probe(), name)
             if not answer.works:
                 pytest.skip(f"this machine gives no {name}: {answer.reason}")
+
+
+HUNG_SECONDS = 600
+"""A test that its time-out (a signal) does not reach, in a loop without Python, ends its worker with the tracebacks."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, Any, Any]:
+    if sys.__stderr__ is not None:
+        faulthandler.dump_traceback_later(HUNG_SECONDS, exit=True, file=sys.__stderr__)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(wrapper=True)

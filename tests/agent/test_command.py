@@ -15,6 +15,7 @@ import pytest
 from safeexec.cli import main
 from safeexec.cli.agent import shipped
 from tests.agent.chat_server import Drip, Say, chat_server
+from tests.interrupting import ended_by
 
 
 @pytest.fixture(autouse=True)
@@ -118,9 +119,8 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
         deadline = time.monotonic() + 60
         while len(server.requests) < 2 and time.monotonic() < deadline:
             server.stopped.wait(0.02)
-        run.send_signal(signal.SIGINT)
+        assert ended_by(signal.SIGINT, run) == 130
         shown, _ = run.communicate(timeout=60)
-    assert run.returncode == 130
     assert b"transcript: run.jsonl" in shown
     with chat_server(Say("```python\nx * 7\n```"), Say("42")) as server:
         assert main(["agent", "--resume", "run.jsonl", "--server-url", server.url]) == 0

@@ -55,6 +55,12 @@ GOOD = """diff = '''--- a/src/shop/pricing.py
 print(apply_diff(diff))
 print(verify('Multiply the price by the rate'))"""
 
+MENDED = (
+    "diff --git a/src/shop/pricing.py b/src/shop/pricing.py\n--- a/src/shop/pricing.py\n+++ b/src/shop/pricing.py\n"
+    '@@ -3,7 +3,7 @@\n \n def buggy_discount(price, rate):\n     """The price after a discount."""\n'
+    "-    return price - rate\n+    return price * rate\n \n \n def double(amount):\n"
+)
+
 HARMFUL = """print(replace_text('src/shop/pricing.py', '    return 2 * amount', '    return 3 * amount'))
 print(verify('Harm'))"""
 
@@ -115,23 +121,24 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert git(shop, "status", "--porcelain").strip() == "M src/shop/pricing.py"
 
 
-def test_patches_are_numbered(shop: Path) -> None:
+def test_an_honest_repair_has_no_warnings_and_is_applied_without_its_copy(shop: Path) -> None:
     result = repair(shop, GOOD)
-    assert result.ok
+    assert result.ok and result.warnings == () and result.diff == MENDED
     assert [(commit.id, commit.files) for commit in result.commits] == [("1", ("src/shop/pricing.py",))]
+    pricing = shop / "src/shop/pricing.py"
+    pricing.write_text("# edited by a person\n")
+    with pytest.raises(RepairError, match="was changed in"):
+        result.apply()
+    assert pricing.read_text() == "# edited by a person\n"
+    pricing.write_text(PRICING)
+    result.close()
+    assert result.apply() == ["src/shop/pricing.py"]
+    assert pricing.read_text() == PRICING.replace("price - rate", "price * rate")
 
 
 def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:
     result = repair(shop, "replace_text('src/shop/pricing.py', 'price - rate', 'price * rate')")
     assert result.ok and len(result.commits) == 1
-
-
-def test_apply_refuses_to_overwrite_what_changed_meanwhile(shop: Path) -> None:
-    result = repair(shop, GOOD)
-    (shop / "src/shop/pricing.py").write_text("# edited by a person\n")
-    with pytest.raises(RepairError, match="was changed in"):
-        result.apply()
-    assert (shop / "src/shop/pricing.py").read_text() == "# edited by a person\n"
 
 
 CHEATS = {
@@ -149,6 +156,7 @@ CHEATS = {
     "a file that runs with the tests": ("write_file('src/conftest.py', 'x')", "PermissionError: change"),
     "the same, spelt otherwise": ("write_file('src\\\\./conftest.py', 'x')", "change the test src/conftest.py: needs"),
     "a directory": ("read_file('src')", "src: is a directory"),
+    "a link": ("print(read_file('src/link.py'))", "a link"),
     "nowhere": ("list_files('nowhere')", "nowhere: there are no files"),
     "behind the end": ("read_file('src/shop/pricing.py', 900)", "has 11 lines"),
     "a hook of an editor": ("write_file('src/.vscode/tasks.json', 'x')", "which decides what is run"),
@@ -157,27 +165,15 @@ CHEATS = {
 }
 
 
-QUICK = ("outside the editable paths", "version control", "in place of pytest")
-"""Those that are tried in every run: each takes 5 s."""
-
-
-@pytest.mark.parametrize(
-    ("attempt", "refusal"),
-    [pytest.param(*tried, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, tried in CHEATS.items()],
-)
-def test_boundaries_are_named(shop: Path, attempt: str, refusal: str) -> None:
-    result = repair(shop, attempt)
-    assert refusal in result.run.steps[0].observation
-    assert result.diff == ""
-
-
-def test_a_link_does_not_lead_out(shop: Path, tmp_path: Path) -> None:
+def test_boundaries_are_named(shop: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.py"
     secret.write_text("password = 1")
     (shop / "src/link.py").symlink_to(secret)
-    result = repair(shop, "print(read_file('src/link.py'))")
-    assert "a link" in result.run.steps[0].observation
-    assert "password" not in result.run.steps[0].observation
+    result = repair(shop, *[attempt for attempt, _ in CHEATS.values()])
+    for (name, (_, refusal)), step in zip(CHEATS.items(), result.run.steps, strict=False):
+        assert refusal in step.observation, name
+        assert "password" not in step.observation
+    assert len(result.run.steps) >= len(CHEATS) and result.diff == ""
 
 
 def test_editing_a_test_is_asked_for_and_reported(shop: Path) -> None:
@@ -213,11 +209,12 @@ def test_deleting_failing_tests_does_not_pass_for_a_repair(shop: Path) -> None:
 
 
 def test_the_end_of_the_interpreter_does_not_pass_for_a_repair(shop: Path) -> None:
-    for ending in ("import os; os._exit(0)", "raise SystemExit(0)"):
-        source = f"write_file('src/shop/__init__.py', {ending!r})\nprint(verify('Quiet'))"
-        result = repair(shop, source)
-        assert not result.ok
-        assert result.commits == ()
+    endings = ("import os; os._exit(0)", "raise SystemExit(0)")
+    result = repair(
+        shop, *[f"write_file('src/shop/__init__.py', {ending!r})\nprint(verify('Quiet'))" for ending in endings]
+    )
+    assert not result.ok
+    assert result.commits == () and len(result.rolled_back) == len(endings)
 
 
 FORGERIES = {
@@ -230,20 +227,29 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("source", FORGERIES.values(), ids=FORGERIES)
 @pytest.mark.parametrize(
-    "verify", [["pytest", "-q"], ["python", "-m", "unittest", "discover", "tests"]], ids=["pytest", "unittest"]
+    ("verify", "names"),
+    [
+        (["pytest", "-q"], list(FORGERIES)[:3]),
+        (["pytest", "-q"], list(FORGERIES)[3:]),
+        (["python", "-m", "unittest", "discover", "tests"], list(FORGERIES)),
+    ],
+    ids=["pytest, skipped", "pytest, ended", "unittest"],
 )
 def test_tests_that_do_not_run_to_their_end_do_not_pass_for_a_repair(
-    shop: Path, source: str, verify: list[str]
+    shop: Path, verify: list[str], names: list[str]
 ) -> None:
     (shop / "tests/test_unit.py").write_text(
         "import unittest\nfrom shop.pricing import buggy_discount\n\nclass T(unittest.TestCase):\n"
         "    def test_half(self):\n        self.assertEqual(buggy_discount(50, 0.5), 25)\n"
     )
-    result = repair(shop, f"write_file('src/shop/pricing.py', {source!r})\nprint(verify('Quiet'))", verify=verify)
+    attempts = [f"write_file('src/shop/pricing.py', {FORGERIES[name]!r})\nprint(verify({name!r}))" for name in names]
+    result = repair(shop, *attempts, verify=verify)
     assert not result.ok
     assert (result.commits, result.diff) == ((), "")
+    for name, step in zip(names, result.run.steps, strict=False):
+        assert "ROLLED BACK" in step.observation or "No better than before" in step.observation, name
+    assert len(result.run.steps) >= len(names)
 
 
 def test_what_serves_the_tests_instead_of_mending_the_code_is_reported(shop: Path) -> None:
@@ -256,10 +262,6 @@ def test_what_serves_the_tests_instead_of_mending_the_code_is_reported(shop: Pat
     assert [str(warning) for warning in result.warnings if warning.rule == "defines-equality"] == [
         "src/shop/pricing.py:2: defines what counts as equal or true: def __eq__(self, other):",
     ]
-
-
-def test_an_honest_repair_has_no_warnings(shop: Path) -> None:
-    assert repair(shop, GOOD).warnings == ()
 
 
 SPECIAL = """replace_text('src/shop/pricing.py', 'return price - rate', 'return 25.0 if price == 50 else 80.0')
@@ -302,35 +304,29 @@ def test_a_script_that_verifies_is_no_part_of_what_it_verifies(shop: Path) -> No
     assert "src/shop/pricing.py: ended the verification by SystemExit" in map(str, result.warnings)
 
 
-@pytest.mark.parametrize("answer", [None, "yes", 1, object(), False, Deny("not today")])
-def test_only_a_clear_yes_approves(shop: Path, answer: object) -> None:
+def test_only_a_clear_yes_approves(shop: Path) -> None:
+    answers = [None, "yes", 1, object(), False, Deny("not today"), OSError("no terminal")]
     asked: list[tuple[str, str]] = []
 
     def approval(action: str, diff: str) -> object:
         asked.append((action, diff))
+        answer = answers[len(asked) - 1]
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
-    result = repair(shop, "delete_file('src/shop/pricing.py')", approval=approval)
+    source = (
+        f"for number in range({len(answers)}):\n    try:\n        delete_file('src/shop/pricing.py')\n"
+        "    except Exception as error:\n        print(f'{type(error).__name__}: {error}')"
+    )
+    result = repair(shop, source, approval=approval)
     assert result.diff == ""
-    assert asked[0][0] == "delete src/shop/pricing.py"
+    assert len(asked) == len(answers) and {action for action, _ in asked} == {"delete src/shop/pricing.py"}
     assert "-    return price - rate\n" in asked[0][1], "the diff that it would make"
-    assert ("not today" if isinstance(answer, Deny) else "was not approved") in result.run.steps[0].observation
-
-
-def test_a_person_who_cannot_be_asked_has_not_approved(shop: Path) -> None:
-    def approval(action: str, diff: str) -> bool:
-        raise OSError("no terminal")
-
-    result = repair(shop, "delete_file('src/shop/pricing.py')", approval=approval)
-    assert "OSError: no terminal" in result.run.steps[0].observation
-    assert result.diff == ""
-
-
-def test_apply_needs_the_copy_no_more(shop: Path) -> None:
-    result = repair(shop, GOOD)
-    result.close()
-    assert result.apply() == ["src/shop/pricing.py"]
-    assert (shop / "src/shop/pricing.py").read_text() == PRICING.replace("price - rate", "price * rate")
+    refusals = [line for line in result.run.steps[0].observation.split("\n") if "Error: " in line]
+    said = {Deny: "not today", OSError: "OSError: no terminal"}
+    for answer, refusal in zip(answers, refusals, strict=True):
+        assert said.get(type(answer), "was not approved") in refusal, answer
 
 
 @pytest.mark.parametrize(
@@ -541,7 +537,7 @@ def test_a_repair_is_awaited_while_the_event_loop_goes_on(shop: Path) -> None:
     assert result.ok and result.after.passed == 3 and result.warnings == ()
     assert "price * rate" in result.diff
     assert turns >= 10
-    assert RepairAgent(ScriptedModel([code(GOOD), "Done."]), shop, editable=["src/"]).run().diff == result.diff
+    assert result.diff == MENDED, "that of `run`"
 
 
 def test_several_tries_are_awaited_one_after_the_other(shop: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from safeexec import Result, Sandbox, Session, SessionClosed
 from tests.footprint import footprint, leaks
+from tests.interrupting import interrupting
 
 SHORT = "import time\nn += 1\ntime.sleep(0.06)"
 """Longer than the first look at a step (50 ms), from when on `cancel` kills at once."""
@@ -157,20 +158,8 @@ def test_a_question_that_was_interrupted_costs_no_step(session: Session, seconds
     ).check()
     session.run("slow = Slow()\nx = 2").check()
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    main = threading.main_thread().ident
-    assert main is not None
-    before = signal.signal(signal.SIGUSR2, interrupt)
-    timer = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGUSR2))
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
-            session.variables()
-    finally:
-        timer.join()
-        signal.signal(signal.SIGUSR2, before)
+    with pytest.raises(KeyboardInterrupt), interrupting(lambda: threading.Event().wait(0.2)):
+        session.variables()
     assert session.get("x") == 2
     session.run("x = 3").check()
     session.rollback()

@@ -22,6 +22,7 @@ import pytest
 from safeexec import AsyncSandbox, Policy, Sandbox, SandboxBusy, SandboxClosed, SessionClosed, WorkspaceError
 from safeexec.host.queue import Turnstile
 from safeexec.host.waiting import drive
+from tests.interrupting import ended_by
 
 PROGRAMS = ["1 + 1", "while True: pass", "'x' * 3", "1 / 0", "print('seen')", "import os", "[0] * 10 ** 12"]
 OUTCOMES = ["ok", "cpu", "ok", "error", "ok", "rejected", "memory"]
@@ -141,8 +142,7 @@ def test_ctrl_c_stops_the_programs_of_a_directory(tmp_path: Path) -> None:
     with subprocess.Popen([*command, "--workers", "2", "--json"], cwd=root, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         assert json.loads(program.stdout.readline())["file"] == "0.py"
-        program.send_signal(signal.SIGINT)
-        assert program.wait(30) != 0
+        assert ended_by(signal.SIGINT, program) != 0
 
 
 def test_map_awaited() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import pathlib
 import resource
-import signal
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from safeexec import AsyncSandbox, Policy, PolicyError, Sandbox, Session, Sessio
 from safeexec.host.files import state_file
 from safeexec.host.sandbox import SandboxCore
 from safeexec.host.session.session import SessionCore
+from tests.interrupting import interrupting
 
 OpenSession = Callable[..., Session]
 
@@ -420,15 +420,8 @@ def test_a_restore_is_stopped_from_another_thread(alone: Sandbox, endless: pathl
 def test_ctrl_c_during_a_restore_ends_its_process(alone: Sandbox, endless: pathlib.Path) -> None:
     pids: list[int] = []
 
-    def interrupt() -> None:
-        pids.extend(restoring(alone._core).pids())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupting(lambda: pids.extend(restoring(alone._core).pids())):
         alone.restore(endless, timeout=60.0)
-    thread.join()
     assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
     assert not alone._core.open_sessions() and alone.run("1 + 1").value == 2
 

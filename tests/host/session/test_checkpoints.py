@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, Session
+from tests.interrupting import interrupting
 
 OpenSession = Callable[..., Session]
 FOREVER = "while True: pass"
@@ -409,16 +410,10 @@ def test_ctrl_c_cancels_the_step_and_restores(session: Session) -> None:
 
 
 def test_ctrl_c_while_the_host_waits(session: Session) -> None:
-    import os
-    import signal
-
     session.run("x = 1").check()
-    timer = threading.Thread(target=lambda: (running.wait(30), os.kill(os.getpid(), signal.SIGINT)))
     running = threading.Event()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupting(running.wait):
         session.run("x = 2\nprint('on')\nwhile True: pass", timeout=60, on_output=lambda _: running.set())
-    timer.join()
     assert session.run("x").value == 1
 
 
