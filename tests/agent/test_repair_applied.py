@@ -137,6 +137,13 @@ def linked(root: Path) -> None:
     elsewhere(root, "true")
 
 
+def linked_objects(root: Path) -> None:
+    """Git would read them, and all else that is there."""
+    objects = root / ".git/objects"
+    objects.rename(root / "elsewhere")
+    objects.symlink_to(root / "elsewhere")
+
+
 def broken(root: Path) -> None:
     (root / ".git/refs/heads/main").write_text("0" * 40)
 
@@ -152,6 +159,7 @@ def symbolic(root: Path) -> None:
         (detached, "no branch of a plain name"),
         (locked, "index.lock is there"),
         (linked, "linked worktree"),
+        (linked_objects, "Not a directory"),
         (broken, "git read-tree"),
         (symbolic, "no branch of a plain name"),
     ],

@@ -72,7 +72,7 @@ def commit(
             if branch is not None and _resolve(top, reference) is not None:
                 raise RepairError(f"branch: there is a branch {branch!r} already")
             index = read_file(top, ".git/index", max_bytes=_MAX_INDEX) if branch is None else None
-            with _session(repository) as session:
+            with _session(top, repository) as session:
                 _check_unchanged(session, parent, changes)
                 tree, objects = _tree(session, changes)
                 staged = _staged(session, index, changes) if index is not None else None
@@ -100,7 +100,7 @@ def take_back(repository: Path, done: GitCommit) -> None:
                 remove_file(top, f".git/{done.reference}")
                 return
             index = read_file(top, ".git/index", max_bytes=_MAX_INDEX)
-            with _session(repository) as session:
+            with _session(top, repository) as session:
                 staged = _staged(session, index, {path: (b, a, mode) for path, (a, b, mode) in done.changes.items()})
             _move(top, done.reference, done.id, done.parent)
             _put_index(top, index, staged)
@@ -217,9 +217,13 @@ def _commit_object(tree: str, parent: str, message: str, author: str) -> bytes:
 
 
 @contextmanager
-def _session(repository: Path) -> Iterator[Session]:
-    """A session with an empty repository that reads the objects of the original, and git as its only program."""
-    objects = repository / ".git" / "objects"
+def _session(top: int, repository: Path) -> Iterator[Session]:
+    """A session with an empty repository that reads the objects of the original, and git as its only program.
+
+    OSError where the objects are a link: git would read where it leads.
+    """
+    with directory_below(top, ".git/objects"):
+        objects = repository / ".git" / "objects"
     policy = Policy.load("confined-python").replace(
         checkpoints="off",
         danger_allow_commands=["git"],
