@@ -4,7 +4,7 @@
 minutes are closed, at most 100 are open, and who comes then waits for one. Requests of one user take turns. Put your
 own log-in in place of the header.
 
-Needs: starlette, httpx
+Needs: fastapi, httpx
 
 Prints:
 
@@ -20,12 +20,11 @@ Prints:
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated, Any
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
-from starlette.testclient import TestClient
+from fastapi import FastAPI, Header, HTTPException
+from fastapi.testclient import TestClient
+from pydantic import BaseModel
 
 from safeexec import AsyncSandbox
 
@@ -33,29 +32,36 @@ sandbox = AsyncSandbox("calculator", max_sessions=100, idle_seconds=600)
 outcomes: Counter[str] = Counter()
 
 
-async def run(request: Request) -> JSONResponse:
-    """One step in the session of the user who asks."""
-    user = request.headers.get("x-user")
-    if not user:
-        return JSONResponse({"error": "who are you?"}, 401)
-    source = (await request.json())["source"]
-    session = await sandbox.session_for(user)
-    result = await session.run(source, timeout=2, wait=10)
-    outcomes[result.outcome] += 1
-    return JSONResponse(result.to_dict())
-
-
-async def metrics(request: Request) -> JSONResponse:
-    return JSONResponse(dict(outcomes))
-
-
 @asynccontextmanager
-async def lifespan(app: Starlette) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with sandbox:
         yield
 
 
-app = Starlette(routes=[Route("/run", run, methods=["POST"]), Route("/metrics", metrics)], lifespan=lifespan)
+app = FastAPI(lifespan=lifespan)
+
+
+class Step(BaseModel):
+    """What a user sends."""
+
+    source: str
+
+
+@app.post("/run")
+async def run(step: Step, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
+    """One step in the session of the user who asks."""
+    if not x_user:
+        raise HTTPException(401, "who are you?")
+    session = await sandbox.session_for(x_user)
+    result = await session.run(step.source, timeout=2, wait=10)
+    outcomes[result.outcome] += 1
+    return result.to_dict()
+
+
+@app.get("/metrics")
+async def metrics() -> dict[str, int]:
+    return dict(outcomes)
+
 
 REQUESTS = [
     ("alice", "total = 1\ntotal"),

@@ -318,9 +318,10 @@ def failed(what: str, result: Result) -> PluginError:
     """The exception for a result that is not ok."""
     error = result.error
     told = result.outcome if error is None else f"{error.type}: {error.message}"
-    if error is not None and error.line is not None and "line " not in error.message[:20]:
-        module = error.file.partition(":")[2].rstrip(">")
-        told += f" ({module + ', ' if module else ''}line {error.line})"
+    if error is not None and error.line is not None:
+        module = "" if error.file in error.message else error.file.partition(":")[2].rstrip(">")
+        line = "" if f"line {error.line}" in error.message else f"line {error.line}"
+        told += f" ({', '.join(filter(None, (module, line)))})" if module or line else ""
     return PluginError(f"{what}: {printable(told)}", traceback="" if error is None else error.traceback, result=result)
 
 
