@@ -41,19 +41,19 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 app = FastAPI(lifespan=lifespan)
 
 
-class Step(BaseModel):
+class UserCode(BaseModel):
     """What a user sends."""
 
     source: str
 
 
 @app.post("/run")
-async def run(step: Step, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
+async def run(code: UserCode, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
     """One step in the session of the user who asks."""
     if not x_user:
         raise HTTPException(401, "who are you?")
     session = await sandbox.session_for(x_user)
-    result = await session.run(step.source, timeout=2, wait=10)
+    result = await session.run(code.source, timeout=5, wait=10)
     outcomes[result.outcome] += 1
     return result.to_dict()
 
