@@ -76,7 +76,9 @@ def explain(findings: Sequence[Finding], source: str, rules: Rules, trees: Seque
 
 
 def hint_of(kind: str, name: str, rules: Rules) -> str | None:
-    """What to do instead: the policy's own hint, or the table's."""
+    """What to do instead: rename the program's own file, the policy's own hint, or the table's."""
+    if kind == "module" and rules.shadowed is not None and (hint := rules.shadowed(name)):
+        return hint
     from safeexec.hints.refusals import hint_for
 
     return hint_for(kind, name, rules.plan)

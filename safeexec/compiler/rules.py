@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from safeexec.compiler import names
@@ -37,11 +38,13 @@ class Rules:
         "constructs",
         "decorators",
         "denied_builtins",
+        "may_have",
         "open_modules",
         "plain",
         "plan",
         "refused",
         "refused_members",
+        "shadowed",
         "star_imports",
         "watched",
     )
@@ -60,6 +63,10 @@ class Rules:
         }
         """Refused node kind → the construct it is."""
         self.decorators = "decorator" not in plan.refused_constructs
+        self.may_have: Callable[[str], bool] | None = None
+        """Asked whether a module that no library has may be one of the program's own; see `is_own`."""
+        self.shadowed: Callable[[str], str | None] | None = None
+        """The hint for a library's module whose name a file of the program has, too."""
         self.star_imports = "star-import" not in plan.refused_constructs
         self.refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.watched = _watched(plan)
@@ -99,12 +106,18 @@ class Rules:
         return True
 
     def importable(self, module: str) -> bool:
-        """Tell whether an import statement may name `module` (dotted): in the policy, or covered by an entry of it."""
-        return module in self.open_modules or module_access(module, self.plan).allowed
+        """Tell whether an import statement may name `module` (dotted): in the policy, or covered by an entry of it; or
+        written by the program itself.
+        """
+        return module in self.open_modules or module_access(module, self.plan).allowed or self.is_own(module)
+
+    def is_own(self, module: str) -> bool:
+        """Tell whether `module` may be a file of the workspace. Whether it is one turns out when it is imported."""
+        return self.may_have is not None and self.may_have(module)
 
     def is_open(self, module: str) -> bool:
         """Tell whether an import from `module` needs no look at the names."""
-        if module in self.open_modules:
+        if module in self.open_modules or self.is_own(module):
             return True
         chosen = any(self.plan.imports[name].names is not None for name in _covering(module, self.plan))
         if chosen or not self.importable(module):

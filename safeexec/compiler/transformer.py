@@ -291,7 +291,10 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         for alias in node.names:
             self._check_module(alias, alias.name, node)
             top = alias.name.partition(".")[0]
-            self._aliases[alias.asname or top] = alias.name if alias.asname else top
+            if self.rules.is_own(top):
+                self._imported.add(alias.asname or top)
+            else:
+                self._aliases[alias.asname or top] = alias.name if alias.asname else top
         return self.check_import_names(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
@@ -304,6 +307,9 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.check_import_names(node)
 
     def _import_names(self, node: ast.ImportFrom, module: str) -> None:
+        if self.rules.is_own(module):
+            self._imported.update(alias.asname or alias.name for alias in node.names)
+            return
         for alias in node.names:
             name = alias.name
             dotted = f"{module}.{name}"

@@ -64,8 +64,85 @@ class Facade:
         raise TypeError("cannot pickle 'module' object")
 
 
-MODULES: Final = (ModuleType, Facade)
+class OwnModule:
+    """What all modules that guest code has written are instances of. It has no state; see `own_module`."""
+
+    __slots__ = ()
+    __name__: str
+
+    def __new__(cls, *args: object, **kwargs: object) -> OwnModule:
+        """Refused: an import statement makes modules."""
+        raise TypeError("cannot create 'module' instances")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("cannot pickle 'module' object")
+
+
+MODULES: Final = (ModuleType, Facade, OwnModule)
 """The types of what guest code takes for a module: facades, and modules that are its own."""
+
+
+def own_module(
+    name: str,
+    namespace: dict[str, Any],
+    shown: dict[str, Any],
+    *,
+    is_hidden: Callable[[str], bool],
+    absence: Callable[[str], str],
+    computed: Mapping[str, Callable[[], Any]] | None = None,
+) -> OwnModule:
+    """Make the object that stands for a module of guest code, whose code runs in `namespace`.
+
+    A real module has that very dict as its ``__dict__``, where any library looks: ``functools.update_wrapper`` hands it
+    to whoever asks. The guards are looked up in it by name, and its builtins are there. Here `shown` is the
+    ``__dict__``, which hides both and writes through. `absence` words what an AttributeError says; `computed` are names
+    that are asked for anew each time.
+    """
+    last = dict(computed or {})
+
+    def __getattr__(self: Any, attribute: str) -> Any:
+        attribute = str.__str__(attribute)
+        if not is_hidden(attribute):
+            try:
+                return namespace[attribute]
+            except KeyError:
+                hook = namespace.get("__getattr__")
+            if hook is not None:
+                return hook(attribute)
+            if attribute in last:
+                return last[attribute]()
+        raise AttributeError(absence(attribute), name=attribute, obj=self)
+
+    def __setattr__(self: Any, attribute: str, value: object) -> None:
+        attribute = str.__str__(attribute)
+        if is_hidden(attribute):
+            raise AttributeError(f"assignment to '{name}.{attribute}' is refused: it is the interpreter's own")
+        shown[attribute] = value
+
+    def __delattr__(self: Any, attribute: str) -> None:
+        attribute = str.__str__(attribute)
+        if is_hidden(attribute) or attribute not in namespace:
+            raise AttributeError(absence(attribute), name=attribute, obj=self)
+        del shown[attribute]
+
+    def __dir__(self: Any) -> list[str]:
+        return sorted(shown)
+
+    def __repr__(self: Any) -> str:
+        file = namespace.get("__file__")
+        return f"<module {name!r} from {file!r}>" if type(file) is str else f"<module {name!r}>"
+
+    body = {
+        "__slots__": (),
+        "__module__": "builtins",
+        "__name__": property(lambda self: name),
+        "__doc__": property(lambda self: namespace.get("__doc__")),
+        "__dict__": property(lambda self: shown),
+        **{hook.__name__: hook for hook in (__getattr__, __setattr__, __delattr__, __dir__, __repr__)},
+    }
+    made: OwnModule = object.__new__(type("module", (OwnModule,), body))
+    _seal(type(made))
+    return made
 
 
 def sealed(
@@ -104,8 +181,10 @@ def sealed(
     return made
 
 
-def names_of(facade: Facade) -> dict[str, Any]:
-    """The names that a facade holds now, with their values, read past its ``__getattr__``."""
+def names_of(facade: Facade | OwnModule) -> dict[str, Any]:
+    """The names that a facade holds now, with their values, read past its ``__getattr__``; of an own module all."""
+    if issubclass(type(facade), OwnModule):
+        return dict(_dict_of(type(facade))["__dict__"].fget(facade))
     found = {}
     for name, member in _dict_of(type(facade)).items():
         if type(member) is MemberDescriptorType:
@@ -148,3 +227,4 @@ def _fill(facade: Facade, name: str, value: Any) -> None:
 
 
 _seal(Facade, base=True)
+_seal(OwnModule, base=True)

@@ -10,7 +10,7 @@ import sys
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from safeexec.facades.sealed import MODULES, Facade, names_of
+from safeexec.facades.sealed import MODULES, names_of
 
 MISSING: Any = object()
 MAX_NAMES = 3000
@@ -112,7 +112,7 @@ def public_names(obj: Any) -> list[str]:
 
 def names_of_module(module: Any) -> dict[str, Any]:
     """The names of a facade or of a module, none of which is asked anything."""
-    found: dict[str, Any] = names_of(module) if issubclass(type(module), Facade) else _dict_of_module(module)
+    found: dict[str, Any] = _dict_of_module(module) if issubclass(type(module), ModuleType) else names_of(module)
     return found
 
 

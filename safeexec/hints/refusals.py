@@ -75,11 +75,15 @@ def _module(name: str, plan: LanguagePlan) -> str:
         or _misspelt_module(name, plan)
         or (_below(name, last, plan) if head in plan.imports else None)
         or (
-            f"Nothing can be installed; these modules can be imported: {_available(plan)}."
+            f"Nothing can be installed; these modules can be imported: {_available(plan)}{_written(plan)}."
             if plan.imports and "import" not in plan.refused_constructs
             else "Nothing can be imported here; use the builtins."
         )
     )
+
+
+def _written(plan: LanguagePlan) -> str:
+    return "; and files of the workspace, `helper.py` by `import helper`" if plan.workspace != "none" else ""
 
 
 def _of_table(name: str, plan: LanguagePlan) -> str | None:

@@ -21,6 +21,7 @@ from safeexec.compiler.diagnostics import Rejection
 from safeexec.compiler.rules import REFUSED, Rules
 from safeexec.compiler.step import compile_text
 from safeexec.facades.replacements.guards import set_guards
+from safeexec.identity import identity
 
 HIDDEN: Final = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Names of the guest's namespace that `globals()` does not show."""
@@ -38,15 +39,29 @@ _REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameEr
 """What a refusal within a text that `eval` or `exec` was given is raised as, by its kind."""
 
 
-def make_builtins(rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., Any]) -> dict[str, Any]:
-    """The dict that is `__builtins__` of guest code with `guest_globals`. Guest code has no name for it."""
-    guards = attribute_guards(rules, guest_globals)
+class Program:
+    """What the modules of one program share: their namespaces, and the code that `compile` has made for them."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.spaces: list[dict[str, Any]] = [namespace]
+        self.compiled: WeakKeyDictionary[Compiled, CodeType] = WeakKeyDictionary()
+
+
+def make_builtins(
+    rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., Any], program: Program | None = None
+) -> dict[str, Any]:
+    """The dict that is `__builtins__` of guest code with `guest_globals`. Guest code has no name for it.
+
+    `program` is what it is a module of, if there are several.
+    """
+    program = program or Program(guest_globals)
+    guards = attribute_guards(rules, program.spaces)
     set_guards(getattr=guards["getattr"], setattr=guards["setattr"])  # what operator.attrgetter and its kind read with
     table: dict[str, Any] = {
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
     }
     replaced = guards | _namespace_guards(rules, guest_globals, guards.pop("<vars>")) | {"exit": leave, "quit": leave}
-    replaced |= text_guards(rules, guest_globals, table)
+    replaced |= text_guards(rules, guest_globals, table, program)
     for name, guard in replaced.items():
         guard.__qualname__ = guard.__name__ = name  # as its errors name it
         if name in names.GUARD_NAMES:
@@ -70,11 +85,9 @@ class NamespaceView(dict[str, Any]):
     entries. It is looked at again for each question, and writing to the view reaches it.
     """
 
-    __slots__ = ("_remove", "_see", "_write", "of_module")
+    __slots__ = ("_of", "_remove", "_see", "_write")
 
-    def __init__(self, namespace: MutableMapping[str, Any], *, of_module: bool = False) -> None:
-        self.of_module = of_module
-
+    def __init__(self, namespace: MutableMapping[str, Any]) -> None:
         def see() -> None:
             dict.clear(self)
             dict.update(self, without_own(namespace))
@@ -89,7 +102,7 @@ class NamespaceView(dict[str, Any]):
             del namespace[name]
             dict.pop(self, name, None)
 
-        self._see, self._write, self._remove = see, write, remove
+        self._see, self._write, self._remove, self._of = see, write, remove, identity(namespace)
         see()
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -156,8 +169,13 @@ NamespaceView.__module__ = "builtins"
 
 
 def _check_key(name: Any) -> None:
-    if type(name) is not str or name in HIDDEN or names.is_internal(name):
+    if type(name) is not str or is_hidden(name):
         raise KeyError(name)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a name of a guest's namespace is the interpreter's own, or stands for a guard."""
+    return name in HIDDEN or names.is_internal(name)
 
 
 def without_own(namespace: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +186,7 @@ def without_own(namespace: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in namespace.items()
-        if type(name) is str and name not in HIDDEN and not names.is_internal(name)
+        if type(name) is str and not is_hidden(name)
     }
 
 
@@ -181,10 +199,10 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
         found: Any = frame.f_locals
         if frame.f_code.co_flags & _OF_FUNCTION:
             return without_own(found)
-        return NamespaceView(found, of_module=found is guest_globals)
+        return NamespaceView(found)
 
     def globals() -> dict[str, Any]:
-        return NamespaceView(guest_globals, of_module=True)
+        return NamespaceView(guest_globals)
 
     def locals() -> dict[str, Any]:
         return visible(frame_of(1))
@@ -278,13 +296,25 @@ Compiled.__name__ = Compiled.__qualname__ = "code"
 Compiled.__module__ = "builtins"
 
 
-def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> dict[str, Any]:
+def text_guards(
+    rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any], program: Program | None = None
+) -> dict[str, Any]:
     """`eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
     run = builtins.exec
     evaluate = builtins.eval
     spaces = Spaces(table)
-    compiled: WeakKeyDictionary[Compiled, CodeType] = WeakKeyDictionary()
+    program = program or Program(guest_globals)
+    compiled = program.compiled
+
+    def stands_for(given: Any) -> Any:
+        """The namespace of a module that the guest holds a view of; what it holds otherwise."""
+        if type(given) is not NamespaceView:
+            return given
+        number = given._of  # the guest may write to it: a number is all that it gets to choose, among its own modules
+        if type(number) is not int:
+            return given
+        return next((space for space in program.spaces if identity(space) == number), given)
 
     def code(source: Any, mode: str, function: str) -> CodeType:
         if type(source) is Compiled:
@@ -306,12 +336,12 @@ def text_guards(rules: Rules, guest_globals: dict[str, Any], table: dict[str, An
             raise TypeError("globals must be a dict")
         if not (locals is None or isinstance(locals, dict)):
             raise TypeError("locals must be a dict")
-        if isinstance(globals, NamespaceView) and globals.of_module:
-            globals = guest_globals
-        if locals is globals or (globals is guest_globals and isinstance(locals, NamespaceView) and locals.of_module):
+        globals, locals = stands_for(globals), stands_for(locals)
+        of_module = any(globals is space for space in program.spaces)
+        if locals is globals:
             locals = None
         with contextlib.ExitStack() as stack:
-            namespace = globals if globals is guest_globals else stack.enter_context(spaces.globals(globals))
+            namespace = globals if of_module else stack.enter_context(spaces.globals(globals))
             if locals is None:
                 return function(code, namespace)
             return function(code, namespace, stack.enter_context(spaces.locals(locals)))

@@ -28,10 +28,12 @@ from safeexec.compiler import names
 from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
-from safeexec.facades.sealed import MODULES
+from safeexec.facades.sealed import MODULES, OwnModule
 from safeexec.identity import identity
 
 Guard = Callable[..., Any]
+Spaces = list[dict[str, Any]]
+"""The namespaces of a program: that of its steps, and of each module that it has written and imported."""
 
 _KNOWN_TEMPLATES: Final = 4096
 _KNOWN_NAMES: Final = 4096
@@ -64,10 +66,10 @@ def refusal(rules: Rules, kind: str, name: str, error: type[Any]) -> Any:
     return found
 
 
-def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, Guard]:
+def attribute_guards(rules: Rules, own: Spaces) -> dict[str, Guard]:
     """`getattr` and its relatives with computed names, and the guard for names that depend on the object.
 
-    `guest_globals` is the namespace of the guest: functions with other globals are the library's.
+    `own` are the namespaces of the program's modules: functions with other globals are the library's.
     """
     known: dict[str, str] = {}
     """Plain names read before → themselves."""
@@ -89,26 +91,26 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
         if name in ("format", "format_map"):
             return formatter(found)
         if name in names.OWN_ONLY:
-            if _defines(value, name, guest_globals):
+            if _defines(value, name, own):
                 return found
             raise refuse(name)
         if name == "obj":
-            if issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, guest_globals):
+            if issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, own):
                 raise refuse("obj")
             return found
         if name == "__dict__":
-            return _readable_dict(value, found, rules, guest_globals, refuse)
+            return _readable_dict(value, found, rules, own, refuse)
         if name in _BY_NAME:
             return _by_name(found, name, rules, refuse, assignable, judged)
         if name == "__subclasses__":
-            return _own_subclasses(value, found, guest_globals, refuse)
+            return _own_subclasses(value, found, own, refuse)
         if name in _OWN:
-            if _is_own(value, guest_globals):
+            if _is_own(value, own):
                 return found
         elif name == "__wrapped__":
-            if issubclass(_type(found), type) or _is_own(found, guest_globals):
+            if issubclass(_type(found), type) or _is_own(found, own):
                 return found
-        elif _is_own(_getattr(value, "__func__", value), guest_globals):  # __self__ and __func__ of the guest's methods
+        elif _is_own(_getattr(value, "__func__", value), own):  # __self__ and __func__ of the guest's methods
             return found
         raise refuse(name)
 
@@ -174,9 +176,9 @@ def attribute_guards(rules: Rules, guest_globals: dict[str, Any]) -> dict[str, G
 
     def writable(target: Any, name: str, /) -> Any:
         """`target` if it may be assigned to: anything but a module or a class of a library."""
-        if issubclass(_type(target), MODULES):
+        if issubclass(_type(target), MODULES) and not issubclass(_type(target), OwnModule):
             raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
-        if issubclass(_type(target), type) and not _is_own_class(target, guest_globals):
+        if issubclass(_type(target), type) and not _is_own_class(target, own):
             raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
         return target
 
@@ -327,17 +329,19 @@ def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
 
 
 def _readable_dict(
-    value: Any, found: Any, rules: Rules, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
+    value: Any, found: Any, rules: Rules, own: Spaces, refuse: Callable[[str], AttributeError]
 ) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
+    if issubclass(_type(value), OwnModule):
+        return found
     if issubclass(_type(value), MODULES) or _type(found) is GetSetDescriptorType:
         raise refuse("__dict__")  # the descriptor of `type`, by super(), would open any class
     if _type(found) is MappingProxyType:
-        shown = {"__dict__"} if issubclass(_type(value), type) and _is_own_class(value, guest_globals) else set()
+        shown = {"__dict__"} if issubclass(_type(value), type) and _is_own_class(value, own) else set()
         return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
     if _type(found) is not dict:
         return found
-    hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, guest_globals)}
+    hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, own)}
     if not _CARRIERS.isdisjoint(map(_type, found.values())):
         hidden |= {name for name, item in found.items() if leads_away(item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
@@ -382,10 +386,10 @@ def _by_name(
 
 
 def _own_subclasses(
-    value: Any, found: Any, guest_globals: dict[str, Any], refuse: Callable[[str], AttributeError]
+    value: Any, found: Any, own: Spaces, refuse: Callable[[str], AttributeError]
 ) -> Callable[[], list[type]]:
     """`cls.__subclasses__` of a class of the guest; `type.__subclasses__` and those of library classes are refused."""
-    if not issubclass(_type(value), type) or not _is_own_class(value, guest_globals):
+    if not issubclass(_type(value), type) or not _is_own_class(value, own):
         if issubclass(_type(value), type):
             raise refuse("__subclasses__")
         if _type(found) in (MethodDescriptorType, BuiltinMethodType):
@@ -394,29 +398,34 @@ def _own_subclasses(
 
     def subclasses() -> list[type]:
         found: list[type] = type.__subclasses__(value)
-        return [cls for cls in found if _is_own_class(cls, guest_globals)]
+        return [cls for cls in found if _is_own_class(cls, own)]
 
     return subclasses
 
 
-def _is_own_class(cls: type, guest_globals: dict[str, Any]) -> bool:
+def _is_own_class(cls: type, own: Spaces) -> bool:
     """Tell whether guest code defined the class. It may claim so of another one; what it gains is its own session's."""
-    return bool(_dict_of_class(cls).get("__module__") == guest_globals.get("__name__"))
+    return _is_name_of(_dict_of_class(cls).get("__module__"), own)
 
 
-def _defines(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
+def _is_name_of(module: Any, own: Spaces) -> bool:
+    """Tell whether a module of the program calls itself so."""
+    return any(module == space.get("__name__") for space in own)
+
+
+def _defines(value: Any, name: str, own: Spaces) -> bool:
     """Tell whether a class of the guest, and not of a library, gives `value` this attribute."""
     cls = value if issubclass(_type(value), type) else _type(value)
     for wanted in (name, "__getattr__"):
         for klass in _mro_of_class(cls):
             if wanted in _dict_of_class(klass):
-                return _is_own_class(klass, guest_globals)
+                return _is_own_class(klass, own)
         if name in _instance_dict(value):
             break
-    return _is_own_class(cls, guest_globals)
+    return _is_own_class(cls, own)
 
 
-def _is_forwarded(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
+def _is_forwarded(value: Any, name: str, own: Spaces) -> bool:
     """Tell whether a library's proxy answers with what another object has: it says nothing about that object's type.
 
     A column of a DataFrame is the DataFrame's own.
@@ -426,7 +435,7 @@ def _is_forwarded(value: Any, name: str, guest_globals: dict[str, Any]) -> bool:
     for klass in _mro_of_class(_type(value)):
         if "__getattr__" in _dict_of_class(klass):
             module = _dict_of_class(klass).get("__module__")
-            return not (module == guest_globals.get("__name__") or _str(module).partition(".")[0] == "pandas")
+            return not (_is_name_of(module, own) or _str(module).partition(".")[0] == "pandas")
     return True
 
 
@@ -458,11 +467,11 @@ def _keys(value: Any) -> Container[str]:
     return value if _type(value) is dict else ()
 
 
-def _is_own(value: Any, guest_globals: dict[str, Any]) -> bool:
+def _is_own(value: Any, own: Spaces) -> bool:
     """Tell whether `value` is a function or method that guest code defined."""
     if _type(value) is MethodType:
         value = value.__func__
-    return _type(value) is FunctionType and value.__globals__ is guest_globals
+    return _type(value) is FunctionType and any(value.__globals__ is space for space in own)
 
 
 __all__ = ["attribute_guards", "exact", "group_guard", "leads_away", "refusal"]

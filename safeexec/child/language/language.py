@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from safeexec.child.language.builtins import leave, make_builtins
+from safeexec.child.language.builtins import Program, leave, make_builtins
 from safeexec.child.language.library_reads import guard_reads
+from safeexec.child.language.modules import Modules, importlib_of
+from safeexec.child.language.workspace import Workspace
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.build import importer, set_loader
@@ -36,22 +39,29 @@ class Language:
     ) -> None:
         self.plan = plan
         self._with_input: LanguagePlan | None = None
-        self._modules: Rewritten | None = None
+        self._rewrites: Rewritten | None = None
         self._pickle: ModuleType | None = None
         self.builtins: dict[str, Any] = vars(builtins)
+        self.modules: Modules | None = None
+        """The modules of the workspace; None where there are none, or they are imported as Python does."""
+        self.remember: Callable[[str, str], None] = _forget
+        """Keeps the source of a module for tracebacks, under the name of its file."""
+        self._workspace: Workspace | None = None
         self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
+        self.program = Program(self._namespace)
 
     def install(self, namespace: dict[str, Any]) -> None:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
         self._namespace = namespace
+        self.program = Program(namespace)
         namespace.setdefault("__name__", "__main__")
         if self.plan.mode == "python":
             # The zygote runs without `site`, which gives programs these two.
             self.builtins.update(exit=leave, quit=leave)
         else:
             rules = rules_of(self.plan)
-            self.builtins = make_builtins(rules, namespace, importer(self.plan))
+            self.builtins = make_builtins(rules, namespace, self._importer(), self.program)
             guard_reads(rules)
             set_loader(self._rewritten)
             if not _WITH_DOORS.isdisjoint(self.plan.imports):
@@ -60,25 +70,54 @@ class Language:
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
 
+    def shadowed(self, name: str) -> str | None:
+        """The hint for a library's module whose name a file of the workspace has, too."""
+        return None if self._workspace is None else self._workspace.shadowed(name)
+
+    def _importer(self) -> Callable[..., Any]:
+        """What an import statement asks: for modules of the workspace, and of libraries."""
+        if self.plan.workspace == "none":
+            return importer(self.plan)
+        workspace = self._workspace = Workspace(self.plan, self._source_bytes)
+        rules = rules_of(self.plan)
+        rules.may_have, rules.shadowed = workspace.may_have, workspace.shadowed
+        self.modules = Modules(
+            self.plan,
+            self.program,
+            workspace.find,
+            importer(self.plan),
+            knows=workspace.knows,
+            remember=lambda file, source: self.remember(file, source),
+            source_bytes=self._source_bytes,
+        )
+        self.modules.add_folder, self.modules.shadowed = workspace.add_folder, workspace.shadowed
+        return self.modules.import_
+
     def _rewritten(self, name: str) -> ModuleType | None:
-        """The module of this name, if it runs as guest code or, as `pickle`, has a version of ours."""
+        """The module of this name, if it runs as guest code or, as `pickle` and `importlib`, has a version of ours."""
         if name == "pickle":
             if self._pickle is None:
                 from safeexec.child.language import pickles  # for programs that import pickle
 
                 self._pickle = pickles.make(self.plan, self._namespace)
             return self._pickle
+        if name == "importlib":
+            if self.modules is None:
+                raise ImportError("importlib is for modules of the workspace, and there is none", name=name)
+            return importlib_of(self.modules)
         if name.partition(".")[0] not in REWRITTEN:
             return None
-        if self._modules is None:
+        if self._rewrites is None:
             from safeexec.child.language.rewritten import Rewritten  # with the transformer, which comes late
 
-            self._modules = Rewritten(self.plan, self._namespace, self.builtins)
-        return self._modules.module(name)
+            self._rewrites = Rewritten(self.plan, self._namespace, self.builtins, self.modules)
+        return self._rewrites.module(name)
 
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_step` does."""
         plan = self.plan if not stdin else self._reading_input()
+        if self._workspace is not None:
+            self._workspace.source = source
         return compile_step(
             source, plan, filename=filename, known_names=self._namespace, source_bytes=self._source_bytes
         )
@@ -88,4 +127,9 @@ class Language:
         if self._with_input is None:
             plan = self.plan
             self._with_input = msgspec.structs.replace(plan, builtins=plan.builtins | _READ_INPUT, stdin=True)
+            rules, usual = rules_of(self._with_input), rules_of(plan)
+            rules.may_have, rules.shadowed = usual.may_have, usual.shadowed
         return self._with_input
+
+
+def _forget(file: str, source: str) -> None: ...

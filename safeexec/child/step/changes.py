@@ -26,7 +26,7 @@ from typing import Any
 from zlib import crc32
 
 from safeexec.compiler.names import is_internal
-from safeexec.facades.sealed import MODULES, Facade
+from safeexec.facades.sealed import MODULES
 from safeexec.identity import identity
 from safeexec.protocol.messages import MANY, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
@@ -199,7 +199,7 @@ def fingerprint(value: Any, levels: int = _LEVELS) -> Any:
         return (size, sum(map(identity, value))) if size <= _ITEMS else (size, *map(identity, islice(value, _SPREAD)))
     if kind is bytearray:
         return (len(value), crc32(value if len(value) <= _BYTES else value[:: len(value) // _ELEMENTS]))
-    if kind in (FunctionType, ModuleType, type) or issubclass(kind, Facade):
+    if kind in (FunctionType, type) or issubclass(kind, MODULES):
         return None
     return _of_object(value, kind, levels)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from safeexec.child.step import tracebacks
 from safeexec.child.step.violations import explain, is_out_of_memory, rule_of
+from safeexec.facades.build import facade_name
 from safeexec.protocol.messages import ErrorReport
 from safeexec.syscalls.table import group_of
 
@@ -30,13 +31,15 @@ def report(
     plan: LanguagePlan,
     lost_names: Container[str] = (),
     workspace_files: Callable[[], list[str]] | None = None,
+    shadowed: Callable[[str], str | None] | None = None,
 ) -> ErrorReport:
     """Describe what ended a step.
 
     `sources` maps the file name of every step (``<step 3>``) to its source: frames of those files are the guest's.
     `line` and the columns are those of the innermost frame in the step that was running, which is the outermost guest
     frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names that a restore took
-    away, `workspace_files` lists the relative paths there are. Never raises: what cannot be told is left empty. The
+    away, `workspace_files` lists the relative paths there are, `shadowed` has a hint for a library's module whose name a
+    file has. Never raises: what cannot be told is left empty. The
     local variables of the frames in the traceback are dropped.
     """
     lines = tracebacks.SourceLines(sources)
@@ -44,7 +47,7 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
-    hint = _refusal(exc, "hint") or _text_or_empty(
+    hint = _refusal(exc, "hint") or _text_or_empty(lambda: _shadowed(exc, shadowed)) or _text_or_empty(
         lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
     )
     kind, rule = tracebacks.type_name(type(exc)), _refusal(exc, "rule")
@@ -81,6 +84,14 @@ def _refusal(exc: BaseException, name: str) -> str | None:
     return found if type(found) is str else None
 
 
+def _shadowed(exc: BaseException, shadowed: Callable[[str], str | None] | None) -> str:
+    """The hint for a name that a library's module does not have, and perhaps the file of that name."""
+    if shadowed is None or type(exc) is not AttributeError:
+        return ""
+    module = facade_name(exc.obj)
+    return (shadowed(module) or "") if module is not None else ""
+
+
 def _place(
     exc: BaseException,
     frames: list[tracebacks.GuestFrame],
@@ -110,7 +121,8 @@ def _hint(
     lost_names: Container[str],
     workspace_files: Callable[[], list[str]] | None,
 ) -> str:
-    if not frames and (where := tracebacks.syntax_position(exc, sources)) is not None:
+    where = tracebacks.syntax_position(exc, sources)
+    if where is not None and (not frames or where[0] != frames[-1].filename):
         from safeexec.hints.syntax import syntax_hint
 
         return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]

@@ -87,6 +87,7 @@ class Guest:
         self.namespace: dict[str, Any] = self.module.__dict__
         sys.modules["__main__"] = self.module
         language.install(self.namespace)
+        language.remember = self.remember
         self.namespace.update((name, tool) for name, tool in tools.items() if not is_internal(name))
         language.builtins.setdefault("display", displays.display)
         if language.plan.has_sql:
@@ -289,6 +290,7 @@ class Guest:
                 plan=self.language.plan,
                 lost_names=self.lost,
                 workspace_files=_workspace_files if self.language.plan.workspace != "none" else None,
+                shadowed=self.language.shadowed,
             )
         self.streams.end()
         return m.StepDone(
@@ -321,6 +323,7 @@ class Guest:
 
     def remember(self, filename: str, source: str) -> None:
         """Keep a source for tracebacks."""
+        self._source_bytes -= len(self.sources.pop(filename, ""))
         self.sources[filename] = source
         self._source_bytes += len(source)
         while self._source_bytes > KEPT_SOURCE_BYTES and len(self.sources) > 1:

@@ -1,7 +1,6 @@
-"""Plugins in the child: modules that import one another, exports that the host calls, generators that it continues.
+"""Plugins in the child: exports that the host calls, generators that it continues.
 
-The main module is the session's own namespace. Every other module has a namespace and builtins of its own, and runs
-when it is first imported.
+The main module is the session's own namespace. The others are `child.language.modules`.
 """
 
 from __future__ import annotations
@@ -9,13 +8,11 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Iterator
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.language.builtins import make_builtins
-from safeexec.child.language.imports import make_import
+from safeexec.child.language.modules import Modules, Source, parents
 from safeexec.compiler.rules import rules_of
-from safeexec.compiler.step import compile_step
 from safeexec.facades.build import importer
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
@@ -32,172 +29,33 @@ _PUBLIC = 100
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
-class Modules:
-    """The modules of one plugin by name, and the ``import`` statement that knows them.
+def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
+    """The modules of one plugin; the main one, whose namespace is the session's own, is the first of `sources`."""
+    language = guest.language
+    main = next(iter(sources))
+    packages = {part for module in sources for part in parents(module)}
 
-    IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, and a module's ``__name__`` is guest code's
-    to write. So ``from x import y`` gets an object of ours that has the item, and a dotted import sets every part
-    again.
-    """
+    def find(name: str) -> Source | None:
+        if name not in sources:
+            return Source("", "", is_package=True) if name in packages else None
+        file = f"<plugin {label}>" if name == main else f"<plugin {label}:{name}>"
+        return Source(file, sources[name], is_package=name in packages)
 
-    def __init__(self, guest: Guest, name: str, sources: dict[str, str]) -> None:
-        self._guest = guest
-        self._label = name
-        self._sources = sources
-        self._loaded: dict[str, ModuleType] = {}
-        self._packages = {part for module in sources for part in _parents(module)}
-        self._library: Callable[..., Any] = _library_import(guest)
-        self.import_ = make_import(self._import)
-        self._main = next(iter(sources))
-        self.compiling = self._main
-        """The module that was compiled last: a refusal is about its source."""
-        self._loaded[self._main] = guest.module
-        self.given: dict[str, Any] = {}
-        """What every module finds in its namespace: the settings."""
-
-    def file(self, module: str) -> str:
-        """The name under which the source of a module shows up in tracebacks."""
-        return f"<plugin {self._label}>" if module == self._main else f"<plugin {self._label}:{module}>"
-
-    def open(self) -> None:
-        """Let import statements name the plugin's modules."""
-        if self._guest.language.plan.mode != "python":
-            rules_of(self._guest.language.plan).open_modules |= self._packages | self._sources.keys()
-
-    def known(self, name: str) -> bool:
-        return name in self._sources or name in self._packages
-
-    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        if type(name) is not str:
-            raise TypeError("module name must be a str")
-        if level:
-            name = _absolute(name, globals, level)
-            if not name:
-                return self._at_top(fromlist)
-            if not self.known(name):
-                raise ModuleNotFoundError(
-                    f"No module named {name!r} in the plugin (it has {', '.join(self._sources)})", name=name
-                )
-        top = name.partition(".")[0]
-        if not self.known(top):
-            return self._library(name, globals, locals, fromlist, 0)
-        leaf = self._walk(name)
-        if not fromlist:
-            if type(self._loaded[top]) is not ModuleType:  # IMPORT_FROM would ask its class, and then sys.modules
-                raise ImportError(f"cannot import name {name!r} (the class of module {top!r} was replaced)", name=name)
-            return self._loaded[top]
-        return self._picked(name, leaf, fromlist)
-
-    def _at_top(self, fromlist: Any) -> ModuleType:
-        """What ``from . import …`` in a module of the plugin's own directory asks for."""
-        picked = ModuleType("plugin")
-        for item in fromlist:
-            if not self.known(item):
-                raise ImportError(f"cannot import name {item!r}: the plugin has {', '.join(self._sources)}", name=item)
-            vars(picked)[item] = self._walk(item)
-        return picked
-
-    def _walk(self, name: str) -> ModuleType:
-        """Load a dotted module and each package above it."""
-        parent: ModuleType | None = None
-        for part in (*_parents(name), name):
-            module = self._load(part)
-            if parent is not None:
-                vars(parent)[part.rpartition(".")[2]] = module
-            parent = module
-        assert parent is not None
-        return parent
-
-    def _picked(self, name: str, leaf: ModuleType, fromlist: Any) -> ModuleType:
-        """An object that holds what ``from name import …`` asks for."""
-        found = vars(leaf)
-        picked = ModuleType(name)
-        target = vars(picked)
-        for item in fromlist:
-            if item == "*":
-                names = _starred(found)
-                target["__all__"] = names
-                target.update((key, found[key]) for key in names)
-            elif self.known(f"{name}.{item}"):
-                target[item] = self._walk(f"{name}.{item}")
-            elif item in found:
-                target[item] = found[item]
-            else:
-                raise ImportError(f"cannot import name {item!r} from {name!r} (module {name} of the plugin)", name=name)
-        return picked
-
-    def _load(self, name: str) -> ModuleType:
-        found = self._loaded.get(name)
-        if found is not None:
-            return found
-        if name not in self._sources:
-            if name not in self._packages:
-                raise ModuleNotFoundError(
-                    f"No module named {name!r} (the plugin has {', '.join(self._sources)})", name=name
-                )
-            module = self._loaded[name] = ModuleType(name)
-            return module
-        module = ModuleType(name)
-        namespace = vars(module)
-        namespace.update(self.given)
-        namespace["__package__"] = name if name in self._packages else name.rpartition(".")[0]
-        namespace["__builtins__"] = self.builtins_for(namespace)
-        self._loaded[name] = module
-        try:
-            self.run(name, namespace)
-        except BaseException:
-            del self._loaded[name]
-            raise
-        return module
-
-    def builtins_for(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """The builtins of one module."""
-        plan = self._guest.language.plan
-        if plan.mode == "python":
-            return vars(builtins) | {"__import__": self.import_}
-        return make_builtins(rules_of(plan), namespace, self._import)
-
-    def run(self, name: str, namespace: dict[str, Any]) -> None:
-        """Compile and run the source of one module in its namespace."""
-        file, source = self.file(name), self._sources[name]
-        self._guest.remember(file, source)
-        self.compiling = name
-        compiled = compile_step(source, self._guest.language.plan, filename=file, known_names=namespace)
-        if compiled.body is not None:
-            exec(compiled.body, namespace)
-        if compiled.tail is not None:
-            eval(compiled.tail, namespace)
-
-
-def _starred(namespace: dict[str, Any]) -> list[str]:
-    """The names that ``from module import *`` binds."""
-    listed = namespace.get("__all__")
-    if type(listed) is list or type(listed) is tuple:
-        return [name for name in listed if type(name) is str and name in namespace]
-    return [name for name in namespace if type(name) is str and name[:1] != "_"]
-
-
-def _library_import(guest: Guest) -> Callable[..., Any]:
-    if guest.language.plan.mode == "python":
-        return builtins.__import__
-    return importer(guest.language.plan)
-
-
-def _parents(name: str) -> list[str]:
-    """The packages above a dotted module, the outermost first."""
-    parts = name.split(".")
-    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
-
-
-def _absolute(name: str, globals: Any, level: int) -> str:
-    """The module that a relative import names, "" for the plugin's own directory, which is a package to its modules."""
-    package = globals.get("__package__") if type(globals) is dict else None
-    if type(package) is not str:
-        raise ImportError("attempted relative import with no known parent package")
-    parts = package.split(".") if package else []
-    if level > len(parts) + 1:
-        raise ImportError("attempted relative import beyond the plugin's directory")
-    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
+    tops = {name.partition(".")[0] for name in sources}
+    restricted = language.plan.mode != "python"
+    if restricted:
+        rules_of(language.plan).open_modules |= packages | sources.keys()
+    modules = Modules(
+        language.plan,
+        language.program,
+        find,
+        importer(language.plan) if restricted else builtins.__import__,
+        knows=tops.__contains__,
+        remember=guest.remember,
+        place=f"the plugin (it has {', '.join(sources)})",
+    )
+    modules.adopt(main, guest.module)
+    return modules
 
 
 class LoadedPlugin:
@@ -205,7 +63,6 @@ class LoadedPlugin:
 
     def __init__(self, guest: Guest) -> None:
         self._guest = guest
-        self._modules: Modules | None = None
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
         self._by_fields = False
@@ -233,8 +90,8 @@ class LoadedPlugin:
         guest = self._guest
         sources = {name: source.decode("utf-8", "surrogatepass") for name, source in request.modules}
         main = next(iter(sources))
-        modules = self._modules = Modules(guest, request.name, sources)
-        modules.open()
+        modules = modules_of(guest, request.name, sources)
+        source = modules.source(main)
         taken = next((name for name in sources if name != main and _is_a_library(name.partition(".")[0])), None)
         guest.streams.begin()
         try:
@@ -244,20 +101,21 @@ class LoadedPlugin:
             if request.settings:
                 modules.given["settings"] = decode(request.settings)
                 namespace.update(modules.given)
-            namespace["__package__"] = main if main in modules._packages else main.rpartition(".")[0]
+            namespace["__package__"] = main if source.is_package else main.rpartition(".")[0]
             if guest.language.plan.mode == "python":
                 namespace["__builtins__"] = modules.builtins_for(namespace)
             else:
                 guest.language.builtins["__import__"] = modules.import_
-            modules.run(main, namespace)
+            modules.run(main, source, namespace)
             names = request.exports if request.exports is not None else self._public()
             done = self._done([self._describe(name) for name in names])
             self._exports = names
         except BaseException as error:
-            module = modules.compiling
-            done = guest.refused(error, modules.file(module), sources[module])
+            module = modules.compiling or main
+            file = modules.source(module).file
+            done = guest.refused(modules.as_refused(error), file, sources.get(module, ""))
             if done.error is not None and done.outcome == "rejected":
-                done.error.file = modules.file(module)
+                done.error.file = file
                 if module != main:
                     done.error.message = f"module {module}: ".encode() + done.error.message
         return done

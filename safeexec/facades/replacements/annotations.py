@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from safeexec.facades import program
 from safeexec.facades.replacements.guards import checked_getattr
 from safeexec.facades.sealed import MODULES
 
@@ -60,9 +61,10 @@ def _names_of(obj: Any, globalns: Mapping[str, Any] | None, localns: Mapping[str
     if globalns is None:
         found = getattr(obj, "__globals__", None)
         if not isinstance(found, dict):
-            module = sys.modules.get(getattr(obj, "__module__", None) or "")
+            name = getattr(obj, "__module__", None) or ""
+            module = program.own(name) or sys.modules.get(name)
             found = {} if module is None else vars(module)
-        globalns = _guest_names(found) if _is_guests(found) else _library_names()
+        globalns = _guest_names(found) if program.is_of_program(found) else _library_names()
     names = dict(globalns)
     if isinstance(obj, type):
         names |= {name: value for name, value in vars(obj).items() if not str(name).startswith("__")}
@@ -70,12 +72,6 @@ def _names_of(obj: Any, globalns: Mapping[str, Any] | None, localns: Mapping[str
         names[parameter.__name__] = parameter
     names |= localns or {}
     return names
-
-
-def _is_guests(namespace: dict[str, Any]) -> bool:
-    """Is this a namespace of guest code, its module's or one that it runs text in? They share the policy's builtins."""
-    main = sys.modules.get("__main__")
-    return main is not None and namespace.get("__builtins__") is vars(main).get("__builtins__")
 
 
 def _guest_names(namespace: dict[str, Any]) -> dict[str, Any]:

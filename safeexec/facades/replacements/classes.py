@@ -18,6 +18,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from safeexec.facades import program
 from safeexec.facades.replacements.guards import checked_getattr
 from safeexec.facades.sealed import MODULES, Facade
 
@@ -37,6 +38,7 @@ def _function(wanted: str) -> Any:
         )
         _checked.update(getattr=_field_value, exec=_run_methods, copy=_copy_module())
         _checked["_is_type"] = _is_type
+        _checked["sys"] = types.SimpleNamespace(**{**vars(sys), "modules": program.Lookup()})
         _checked["_dataclass_setstate"] = dataclasses._dataclass_setstate  # type: ignore[attr-defined]
         for method in (_replace, _dataclass_getstate):  # a class that has them is pickled with their names
             name = method.__name__
@@ -51,7 +53,7 @@ def _is_type(annotation: str, cls: type, a_module: Any, a_type: Any, is_type_pre
     The module that it is named through is a facade in the namespace of guest code.
     """
     found = _ANNOTATION.match(annotation)
-    space = vars(sys.modules.get(cls.__module__) or types.SimpleNamespace())
+    space = vars(program.Lookup().get(cls.__module__) or types.SimpleNamespace())
     if found is None:
         return False
     if found[1]:
@@ -202,8 +204,7 @@ def coroutine(func: Any) -> Any:
     """`types.coroutine` of the program's own functions."""
     if type(func) is not types.FunctionType:
         raise TypeError("types.coroutine() expects a function of the program")
-    space = vars(sys.modules.get("__main__") or types.SimpleNamespace())
-    if func.__globals__.get("__builtins__") is not space.get("__builtins__", func):
+    if not program.is_of_program(func.__globals__):
         raise TypeError("types.coroutine() expects a function of the program")
     return types.coroutine(func)
 
@@ -212,13 +213,14 @@ def global_enum(cls: Any, update_str: bool = False) -> Any:
     """`enum.global_enum` of a class of the program: its members become names of the program."""
     members = dict(cls.__members__)
     _check_names(members)
-    if type(cls).__module__ != "enum" or cls.__module__ != "__main__" or any(name[:1] == "_" for name in members):
+    module = program.own(cls.__module__)
+    if type(cls).__module__ != "enum" or module is None or any(name[:1] == "_" for name in members):
         raise TypeError("global_enum is for an enum that the program itself defines")
     real = vars(enum)
     cls.__repr__ = real["global_flag_repr"] if issubclass(cls, enum.Flag) else real["global_enum_repr"]
     if not issubclass(cls, enum.ReprEnum) or update_str:
         cls.__str__ = real["global_str"]
-    vars(sys.modules["__main__"]).update(members)
+    vars(module).update(members)
     return cls
 
 

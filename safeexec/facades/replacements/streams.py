@@ -12,6 +12,8 @@ from types import SimpleNamespace, TracebackType
 from typing import Any, NamedTuple, TextIO
 from weakref import WeakKeyDictionary
 
+from safeexec.facades import program
+
 _UNSET: Any = object()
 
 MAX_RECURSION = 20_000
@@ -322,7 +324,7 @@ class FrameSummary(NamedTuple):
 
 
 def _of_guest(filename: str) -> bool:
-    return filename.startswith("<") and not filename.startswith("<frozen ")
+    return program.has_file(filename) or (filename.startswith("<") and not filename.startswith("<frozen "))
 
 
 def _guest_frames(summary: traceback.TracebackException, seen: set[int]) -> traceback.TracebackException:

@@ -23,7 +23,7 @@ GROUPS = {
         "itertools functools operator collections heapq bisect array copy graphlib queue sched contextvars weakref "
         "reprlib"
     ),
-    "language": "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword __future__",
+    "language": "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword importlib __future__",
     "text": "string re textwrap difflib unicodedata stringprep pprint fnmatch shlex html codecs",
     "data": (
         "json csv io base64 binascii hashlib hmac zlib struct gzip bz2 lzma zipfile configparser tomllib ipaddress "
@@ -52,7 +52,7 @@ GROUPS = {
 
 REWRITTEN = frozenset({"doctest", "timeit", "token", "tokenize", "unittest", "unittest.mock"})
 """Modules of the standard library that run as guest code: their source is compiled under the same rules."""
-OF_SESSIONS = REWRITTEN | {"pickle"}
+OF_SESSIONS = REWRITTEN | {"importlib", "pickle"}
 """Modules that guest code has a version of its own of, which only a child can make (`child.language`)."""
 
 
@@ -69,7 +69,8 @@ REFUSED_MODULES = _spread(
         "asynchat requests httpx aiohttp urllib3 websockets paramiko webbrowser email boto3": NETWORK,
         "_pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
         "ctypes _ctypes mmap cffi numpy.ctypeslib": MEMORY,
-        "importlib imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip venv": IMPORTS,
+        "importlib.abc importlib.machinery importlib.metadata importlib.readers importlib.resources importlib.simple "
+        "importlib.util imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip venv": IMPORTS,
         "code codeop pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
         "numpy.f2py numpy.distutils cython": EVALUATES,
         "gc dis opcode symtable tracemalloc linecache": FRAMES,

@@ -15,6 +15,14 @@ TABLES = {
             "the replacements look at the text and read under the rules."
         ),
     ),
+    "importlib": Table(
+        "import_module invalidate_caches reload",
+        refuse={"find_loader": IMPORTS},
+        note=(
+            "it is a version of ours (safeexec.child.language.modules): what an import statement gives, and modules of the "
+            "program itself are loaded again."
+        ),
+    ),
     "enum": Table(
         """
             auto CONFORM CONTINUOUS DynamicClassAttribute EJECT Enum EnumCheck EnumMeta EnumType Flag FlagBoundary

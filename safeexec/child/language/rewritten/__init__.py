@@ -16,18 +16,22 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.machinery import PathFinder
 from types import FunctionType, ModuleType, SimpleNamespace, TracebackType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from safeexec.child.language.builtins import NamespaceView
+from safeexec.child.language.builtins import NamespaceView, is_hidden
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
 from safeexec.compiler.transformer import StepTransformer
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.streams import format_exception
+from safeexec.facades.sealed import OwnModule, own_module
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
+
+if TYPE_CHECKING:
+    from safeexec.child.language.modules import Modules
 
 __all__ = ["Rewrite", "Rewritten"]
 
@@ -67,7 +71,9 @@ def rewrite_of(name: str) -> Rewrite | None:
 class Rewritten:
     """The rewritten modules of one session."""
 
-    def __init__(self, plan: LanguagePlan, namespace: dict[str, Any], table: Mapping[str, Any]) -> None:
+    def __init__(
+        self, plan: LanguagePlan, namespace: dict[str, Any], table: Mapping[str, Any], written: Modules | None = None
+    ) -> None:
         opened = {name: ImportPlan() for name in _OPEN.split()}
         self._plan = replace(plan, imports=opened | plan.imports)
         self._builtins = dict(table)
@@ -76,8 +82,8 @@ class Rewritten:
         for name in ("setattr", "delattr"):
             self._builtins[name] = self._of_own_classes(name, plan)
         self._modules: dict[str, ModuleType] = {}
-        self._main = _Main(namespace)
-        self._helpers = _helpers(self._main, namespace, table["__import__"])
+        self._main = _main(namespace)
+        self._helpers = _helpers(self._main, namespace, table["__import__"], written)
 
     def module(self, name: str) -> ModuleType | None:
         """The module of this dotted name, loaded at its first use; None if it is not among them."""
@@ -252,47 +258,16 @@ def _put(tree: ast.Module | ast.ClassDef, new: ast.Module | ast.ClassDef) -> Non
     tree.body[start:start] = added
 
 
-class _Main:
-    # The program's own module, for those that look for tests in it: what it has bound, and nothing else.
-
-    __slots__ = ("_names",)
-    __name__ = "__main__"
-
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        object.__setattr__(self, "_names", NamespaceView(namespace, of_module=True))
-
-    @property
-    def __doc__(self) -> Any:  # type: ignore[override]
-        return self._names.get("__doc__")
-
-    @property
-    def __file__(self) -> str:
-        return _last_step()
-
-    @property
-    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        view: dict[str, Any] = self._names
-        return view
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._names:
-            return self._names[name]
-        raise AttributeError(f"module '__main__' has no attribute {name!r}")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._names[name] = value
-
-    def __delattr__(self, name: str) -> None:
-        del self._names[name]
-
-    def __dir__(self) -> list[str]:
-        return sorted(self._names)
-
-    def __repr__(self) -> str:
-        return "<module '__main__'>"
-
-
-_Main.__name__ = _Main.__qualname__ = "module"
+def _main(namespace: dict[str, Any]) -> OwnModule:
+    """The program's own module, for those that look for tests in it: what it has bound, and nothing else."""
+    return own_module(
+        "__main__",
+        namespace,
+        NamespaceView(namespace),
+        is_hidden=is_hidden,
+        absence=lambda name: f"module '__main__' has no attribute {name!r}",
+        computed={"__file__": _last_step},
+    )
 
 
 class _Traceback:
@@ -303,14 +278,22 @@ class _Traceback:
         self.format = lambda **_colours: iter(lines)
 
 
-def _helpers(main: _Main, namespace: dict[str, Any], importer: Callable[..., Any]) -> dict[str, Any]:
-    """The names that rewritten modules have besides their own: each tells no more than a text, a number, yes or no."""
+def _helpers(
+    main: OwnModule, namespace: dict[str, Any], importer: Callable[..., Any], written: Modules | None
+) -> dict[str, Any]:
+    """The names that rewritten modules have besides their own: each tells no more than a text, a number, yes or no, or
+    gives a module that the program could import.
+    """
+    known = _known(main, written)
 
     def is_library(trace: Any) -> bool:
         return isinstance(trace, TracebackType) and "__unittest" in trace.tb_frame.f_globals
 
     def is_of_program(function: Any) -> bool:
-        return isinstance(function, FunctionType) and function.__globals__ is namespace
+        if not isinstance(function, FunctionType):
+            return False
+        space = function.__globals__
+        return space is namespace or (written is not None and any(space is own for _, own in written.spaces()))
 
     def first_line(function: Any) -> int | None:
         return function.__code__.co_firstlineno - 1 if is_of_program(function) else None
@@ -319,11 +302,25 @@ def _helpers(main: _Main, namespace: dict[str, Any], importer: Callable[..., Any
         import linecache
 
         code = thing.__code__ if is_of_program(thing) else None
-        name = code.co_filename if code is not None else _last_step()
+        name = code.co_filename if code is not None else file_of(thing)
         return linecache.cache[name][2] if name in linecache.cache else None  # type: ignore[misc]
 
+    def file_of(thing: Any) -> str:
+        module = thing if isinstance(thing, OwnModule) else known.get(getattr(thing, "__module__", None), main)
+        file = module.__file__  # type: ignore[attr-defined]
+        return file if type(file) is str else ""
+
     def import_by_name(name: Any) -> Any:
-        return main if name == "__main__" else importer(name, None, None, ("*",), 0)
+        if name == "__main__":
+            return main
+        if written is not None and type(name) is str and written.knows(name):
+            written.by_name(name)
+            return written.loaded(name.partition(".")[0])
+        return importer(name, None, None, ("*",), 0)
+
+    def add_folder(path: str) -> None:
+        if written is not None:
+            written.add_folder(path)
 
     return {
         "_is_library": is_library,
@@ -331,12 +328,37 @@ def _helpers(main: _Main, namespace: dict[str, Any], importer: Callable[..., Any
         "_first_line": first_line,
         "_source_lines": source_lines,
         "_import_by_name": import_by_name,
+        "_add_folder": add_folder,
         "_program": main,
-        "_modules": {"__main__": main},
+        "_modules": known,
         "_coroutine_mark": _coroutine_mark,
         "_Traceback": _Traceback,
         "<stand-ins>": _stand_ins(),
     }
+
+
+def _known(main: OwnModule, written: Modules | None) -> Any:
+    """In place of `sys.modules`: the program's own."""
+
+    class Known:
+        __slots__ = ()
+
+        def get(self, name: Any, default: Any = None) -> Any:
+            if name == "__main__":
+                return main
+            found = written.loaded(name) if written is not None else None
+            return default if found is None else found
+
+        def __contains__(self, name: Any) -> bool:
+            return self.get(name) is not None
+
+        def __getitem__(self, name: Any) -> Any:
+            found = self.get(name)
+            if found is None:
+                raise KeyError(name)
+            return found
+
+    return Known()
 
 
 def _last_step() -> str:

@@ -30,7 +30,7 @@ def _module_of(obj):
     name = getattr(obj, '__module__', None)
     if name is None:
         return None
-    return _program if name == '__main__' else _others.setdefault(name, _Other(name))
+    return _modules.get(name) or _others.setdefault(name, _Other(name))
 
 
 class _Other:

@@ -1,4 +1,6 @@
-"""`unittest`: no discovery in files, no signals, no import of what a text names but for the program's own module."""
+"""`unittest`: discovery in the workspace alone, no signals; a text names the program's own modules and those that it may
+import.
+"""
 
 from __future__ import annotations
 
@@ -31,24 +33,76 @@ class _AssertWarnsContext:
     ),
     "unittest.loader": Rewrite(
         drop="""
-            os TestLoader.discover TestLoader._get_directory_containing_module TestLoader._get_name_from_path
+            TestLoader._get_directory_containing_module TestLoader._get_name_from_path
             TestLoader._get_module_from_name TestLoader._match_path TestLoader._find_tests
             TestLoader._find_test_path
         """,
         swap={"__import__(": "_import_by_name("},
+        put="""
+class TestLoader:
+    def discover(self, start_dir, pattern='test*.py', top_level_dir=None):
+        if top_level_dir is None:
+            top_level_dir = start_dir
+        if '/' not in start_dir and not os.path.isdir(start_dir):
+            start_dir = start_dir.replace('.', '/') or '.'
+        start, top = os.path.normpath(start_dir), os.path.normpath(top_level_dir)
+        if os.path.isabs(start):
+            start = os.path.relpath(start)
+        if os.path.isabs(top):
+            top = os.path.relpath(top)
+        if not os.path.isdir(start):
+            raise ImportError('Start directory is not importable: %r' % start_dir)
+        if start.startswith('..') or top.startswith('..'):
+            raise ImportError('Start directory is not in the workspace: %r' % start_dir)
+        if top != '.' and start != top and not start.startswith(top + '/'):
+            raise ImportError('Start directory is not below the top level: %r' % start_dir)
+        if start != top and not os.path.isfile(os.path.join(start, '__init__.py')):
+            raise ImportError('Start directory is not importable: %r' % start_dir)
+        _add_folder(top)
+        return self.suiteClass(list(self._discovered(start, top, pattern)))
+
+    def _discovered(self, folder, top, pattern):
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            dotted = os.path.relpath(os.path.splitext(path)[0], top).replace('/', '.')
+            if os.path.isfile(path):
+                if not VALID_MODULE_NAME.match(name) or not fnmatch(name, pattern):
+                    continue
+                module = self._imported(dotted)
+                if module[1] is not None:
+                    yield module[1]
+                else:
+                    yield self.loadTestsFromModule(module[0], pattern=pattern)
+            elif os.path.isdir(path) and os.path.isfile(os.path.join(path, '__init__.py')):
+                module = self._imported(dotted)
+                if module[1] is not None:
+                    yield module[1]
+                    continue
+                load_tests = getattr(module[0], 'load_tests', None)
+                if load_tests is not None or fnmatch(name, pattern):
+                    yield self.loadTestsFromModule(module[0], pattern=pattern)
+                if load_tests is None:
+                    yield from self._discovered(path, top, pattern)
+
+    def _imported(self, name):
+        try:
+            _import_by_name(name)
+        except case.SkipTest as skipped:
+            return None, _make_skipped_test(name, skipped, self.suiteClass)
+        except Exception:
+            test, error = _make_failed_import_test(name, self.suiteClass)
+            self.errors.append(error)
+            return None, test
+        return _modules.get(name), None
+""",
     ),
     "unittest.main": Rewrite(
         drop="os _convert_name",
-        swap={"__import__(": "_import_by_name(", "os.path.basename(argv[0])": "argv[0].rpartition('/')[2]"},
         put="""
 def _convert_name(name):
-    return name
-
-
-class TestProgram:
-    def _do_discovery(self, argv, Loader=None):
-        raise PermissionError("test discovery in files is refused: give the tests to unittest.main() or to a suite")
+    return name[:-3].replace('/', '.') if name.endswith('.py') else name
 """,
+        swap={"__import__(": "_import_by_name(", "os.path.basename(argv[0])": "argv[0].rpartition('/')[2]"},
     ),
     "unittest.signals": Rewrite(
         drop="""
@@ -80,13 +134,17 @@ _builtins = set()
 
 
 def _named(target):
-    if target == '__main__' or target.startswith('__main__.'):
-        found = _program
-        for part in target.split('.')[1:]:
+    parts = target.split('.')
+    found = _modules.get(parts[0])
+    if found is not None:
+        for depth, part in enumerate(parts[1:], 2):
+            if not hasattr(found, part) and _modules.get('.'.join(parts[:depth - 1])) is not None:
+                _import_by_name('.'.join(parts[:depth]))
             found = getattr(found, part)
         return found
     raise PermissionError(
-        f"patch of {target!r} by a dotted name is refused: use patch.object(thing, 'name', ...), or patch.dict(mapping)"
+        f"patch of {target!r} by a dotted name is refused where the program has not imported a module of its own by that"
+        " name: use patch.object(thing, 'name', ...), or patch.dict(mapping)"
     )
 
 

@@ -1,0 +1,371 @@
+"""Modules that guest code has written: those of a plugin, and files of the workspace. Each has a namespace and builtins
+of its own, is compiled by the same rules as a step, and runs when it is first imported.
+
+What guest code holds of one is no real module but what `facades.sealed.own_module` makes. And what an import statement
+is answered is exact: IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, where the real modules
+are, and guest code can call its modules as it likes. So ``from x import y`` and ``import x.y as z`` get an object that
+nobody else has, which holds what is asked for.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import opcode
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from safeexec.child.language.builtins import NamespaceView, Program, is_hidden, make_builtins
+from safeexec.child.language.guards import exact
+from safeexec.child.language.imports import make_import
+from safeexec.child.language.native import builtin
+from safeexec.compiler.diagnostics import Rejection
+from safeexec.compiler.rules import rules_of
+from safeexec.compiler.step import compile_step
+from safeexec.facades import program
+from safeexec.facades.sealed import own_module
+from safeexec.protocol.plan import LanguagePlan
+
+_EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
+_FROM: Final = opcode.opmap["IMPORT_FROM"]
+_MISSING: Final = object()
+
+
+class Source(NamedTuple):
+    """Where a module comes from. `file` is its name in tracebacks; a package may be a mere folder, without a text."""
+
+    file: str
+    text: str
+    is_package: bool = False
+    path: str = ""
+    """What its ``__file__`` says, if it is a file."""
+
+
+Find = Callable[[str], "Source | None"]
+"""The source of a module (a dotted name) if it is one of the program's. May raise ImportError."""
+
+
+class Modules:
+    """The modules of one program by name, and the ``import`` statement that knows them."""
+
+    def __init__(
+        self,
+        plan: LanguagePlan,
+        shared: Program,
+        find: Find,
+        library: Callable[..., Any],
+        *,
+        knows: Callable[[str], bool],
+        remember: Callable[[str, str], None],
+        place: str = "",
+        source_bytes: int | None = None,
+    ) -> None:
+        self._plan = plan
+        self._shared = shared
+        self._find = find
+        self._library = library
+        self._knows = knows
+        """Whether the topmost name is one of the program's modules, and not of a library."""
+        self._remember = remember
+        self._place = place
+        """Where modules are that are not there, for errors. A program with a place is a package to its modules."""
+        self._source_bytes = source_bytes
+        self._loaded: dict[str, Any] = {}
+        self._spaces: dict[str, dict[str, Any]] = {}
+        self._loading: set[str] = set()
+        self.import_ = make_import(self._import)
+        self.given: dict[str, Any] = {}
+        """What every module finds in its namespace."""
+        self.add_folder: Callable[[str], None] = _nowhere
+        """Looks for modules in a folder, too, before anywhere else."""
+        self.shadowed: Callable[[str], str | None] = _no_hint
+        """A sentence for a library's module whose name a file of the program has, too."""
+        self.compiling = ""
+        """The module that was compiled last."""
+        self.refusals: list[tuple[ImportError, Rejection]] = []
+        """The refusal of a module's source that was last raised, and what it was made of."""
+
+    def adopt(self, name: str, module: ModuleType) -> None:
+        """Let this be the module of this name: the program's main one, which runs elsewhere."""
+        self._spaces[name] = vars(module)
+        self._loaded[name] = module if self._plan.mode == "python" else self._shown(name, vars(module))
+
+    def loaded(self, name: Any) -> Any:
+        """The module of this dotted name if it has been imported, else None."""
+        return self._loaded.get(name) if type(name) is str else None
+
+    def spaces(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each module that has been imported, and its namespace."""
+        yield from list(self._spaces.items())
+
+    def by_name(self, name: str) -> Any:
+        """Import a module by its dotted name and return it, as `importlib.import_module` does."""
+        if not self.knows(name):
+            return self._library(name, None, None, ("*",), 0)
+        return self._walk(name)
+
+    def reload(self, module: Any) -> Any:
+        """Run the source of a module again, as it is now, in the same namespace. TypeError for what is no module."""
+        name = next((name for name, found in self._loaded.items() if found is module), None)
+        if name is None or name not in self._spaces:
+            raise TypeError("reload() argument must be a module that the program has written: libraries do not change")
+        self._run(name, self.source(name), self._spaces[name])
+        return self._loaded[name]
+
+    def source(self, name: str) -> Source:
+        """The source of a module. Raises ModuleNotFoundError."""
+        found = self._find(name)
+        if found is None:
+            raise self._absent(name)
+        return found
+
+    def as_refused(self, error: BaseException) -> BaseException:
+        """The refusal of a module's source that this error was made of; the error itself if it was made of none."""
+        return next((rejection for made, rejection in self.refusals if made is error), error)
+
+    def knows(self, name: str) -> bool:
+        """Whether the topmost package of a module is one of the program's."""
+        top = name.partition(".")[0]
+        return top in self._loaded or self._knows(top)
+
+    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        if type(name) is not str:
+            raise TypeError("module name must be a str")
+        if level:
+            name = self._absolute(name, globals, level)
+            if not name:
+                return self._at_top(fromlist)
+        elif not self.knows(name):
+            return self._of_library(name, globals, locals, fromlist)
+        leaf = self._walk(name)
+        if fromlist:
+            return self._picked(name, leaf, fromlist)
+        if "." in name and _takes_the_last(sys._getframe(2)):
+            return _chain(name, leaf)
+        return self._loaded[name.partition(".")[0]]
+
+    def _of_library(self, name: str, globals: Any, locals: Any, fromlist: Any) -> Any:
+        try:
+            return self._library(name, globals, locals, fromlist, 0)
+        except ImportError as error:
+            if hint := self.shadowed(name):
+                error.hint = hint  # type: ignore[attr-defined]
+            raise
+
+    def _absolute(self, name: str, globals: Any, level: int) -> str:
+        """The module that a relative import names; "" for the plugin's own directory."""
+        package = globals.get("__package__") if type(globals) is dict else None
+        if type(package) is not str or not (package or self._place):
+            raise ImportError("attempted relative import with no known parent package")
+        parts = package.split(".") if package else []
+        if level > len(parts) + bool(self._place):
+            raise ImportError("attempted relative import beyond top-level package")
+        return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
+
+    def _at_top(self, fromlist: Iterable[str]) -> ModuleType:
+        """What ``from . import …`` in a module of the plugin's own directory asks for."""
+        return _holding("plugin", {item: self._walk(item) for item in fromlist})
+
+    def _walk(self, name: str) -> Any:
+        """Load a dotted module and each package above it."""
+        parent = ""
+        for part in (*parents(name), name):
+            if part not in self._loaded:
+                self._load(part)
+                if parent:
+                    self._spaces[parent][part.rpartition(".")[2]] = self._loaded[part]
+            parent = part
+        return self._loaded[name]
+
+    def _picked(self, name: str, leaf: Any, fromlist: Iterable[str]) -> ModuleType:
+        """An object that holds what ``from name import …`` asks for."""
+        found: dict[str, Any] = {}
+        for item in fromlist:
+            if item == "*":
+                found |= self._starred(name, leaf)
+            else:
+                found[item] = self._item(name, leaf, item)
+        return _holding(name, found)
+
+    def _starred(self, name: str, leaf: Any) -> dict[str, Any]:
+        """What ``from name import *`` binds, and ``__all__``, which says so."""
+        names = _public(self._spaces[name])
+        found = {}
+        for item in names:
+            try:
+                found[item] = self._item(name, leaf, item)
+            except ImportError as error:
+                if error.name != name:
+                    raise
+                raise AttributeError(f"module {name!r} has no attribute {item!r}") from None
+        return found | {"__all__": names}
+
+    def _item(self, name: str, leaf: Any, item: str) -> Any:
+        if not is_hidden(item):
+            if (found := self._spaces[name].get(item, _MISSING)) is not _MISSING:
+                return found
+            below = f"{name}.{item}"
+            if below in self._loaded or self._find(below) is not None:
+                return self._walk(below)
+            if "__getattr__" in self._spaces[name]:
+                try:
+                    return getattr(leaf, item)
+                except AttributeError:
+                    pass
+        part, hint = ("partially initialized module ", _CIRCULAR) if name in self._loading else ("", "")
+        where = self._spaces[name].get("__file__") or f"module {name}"
+        raise ImportError(f"cannot import name {item!r} from {part}{name!r}{hint} ({where})", name=name)
+
+    def _load(self, name: str) -> None:
+        source = self.source(name)
+        module = ModuleType(name)
+        space = vars(module)
+        space.update(self.given)
+        for own in ("__loader__", "__spec__"):
+            del space[own]
+        space["__package__"] = name if source.is_package else name.rpartition(".")[0]
+        if source.path:
+            space["__file__"] = source.path
+        self._shared.spaces.append(space)
+        space["__builtins__"] = self.builtins_for(space)
+        self._loaded[name] = module if self._plan.mode == "python" else self._shown(name, space)
+        self._spaces[name] = space
+        program.add(name, module, source.file)
+        try:
+            self._run(name, source, space)
+        except BaseException:
+            self._loaded.pop(name, None)
+            self._spaces.pop(name, None)
+            program.remove(name)
+            self._shared.spaces[:] = [known for known in self._shared.spaces if known is not space]
+            raise
+
+    def _shown(self, name: str, space: dict[str, Any]) -> Any:
+        def absence(attribute: str) -> str:
+            if name in self._loading:
+                return f"partially initialized module {name!r} has no attribute {attribute!r}{_CIRCULAR}"
+            return f"module {name!r} has no attribute {attribute!r}"
+
+        return own_module(name, space, NamespaceView(space), is_hidden=is_hidden, absence=absence)
+
+    def builtins_for(self, space: dict[str, Any]) -> dict[str, Any]:
+        """The builtins of one module."""
+        if self._plan.mode == "python":
+            return vars(builtins) | {"__import__": self.import_}
+        return make_builtins(rules_of(self._plan), space, self._import, self._shared)
+
+    def _run(self, name: str, source: Source, space: dict[str, Any]) -> None:
+        self._loading.add(name)
+        try:
+            self.run(name, source, space)
+        except Rejection as rejection:
+            refused = _refused(name, source.file, rejection)
+            self.refusals[:] = [(refused, rejection)]
+            raise refused from None
+        finally:
+            self._loading.discard(name)
+
+    def run(self, name: str, source: Source, space: dict[str, Any]) -> None:
+        """Compile and run the source of one module in its namespace."""
+        self._remember(source.file, source.text)
+        self.compiling = name
+        compiled = compile_step(
+            source.text, self._plan, filename=source.file, known_names=space, source_bytes=self._source_bytes
+        )
+        if compiled.body is not None:
+            exec(compiled.body, space)
+        if compiled.tail is not None:
+            eval(compiled.tail, space)
+
+    def _absent(self, name: str) -> ModuleNotFoundError:
+        parent = name.rpartition(".")[0]
+        space = self._spaces.get(parent)
+        why = f" in {self._place}" if self._place else ""
+        if not why and space is not None and space.get("__package__") != parent:
+            why = f"; {parent!r} is not a package"
+        return ModuleNotFoundError(f"No module named {name!r}{why}", name=name)
+
+
+def importlib_of(modules: Modules) -> ModuleType:
+    """The `importlib` that guest code gets: import by a name that is computed, under the rules of the statement."""
+
+    def import_module(name: str, package: str | None = None) -> Any:
+        name = exact(name)
+        if type(name) is not str:
+            raise TypeError("the name of a module must be a str")
+        if name.startswith("."):
+            level = len(name) - len(name.lstrip("."))
+            above = exact(package).split(".") if isinstance(package, str) else []
+            if level > len(above):
+                raise TypeError(f"the 'package' argument is required to import {name!r}, and long enough for its dots")
+            name = ".".join([*above[: len(above) - level + 1], *([name[level:]] if name[level:] else [])])
+        return modules.by_name(name)
+
+    def reload(module: Any) -> Any:
+        return modules.reload(module)
+
+    def invalidate_caches() -> None: ...
+
+    made = ModuleType("importlib", importlib.__doc__)
+    for function in (import_module, reload, invalidate_caches):
+        vars(made)[function.__name__] = builtin(function, function.__name__)
+    return made
+
+
+def _nowhere(path: str) -> None: ...
+
+
+def _no_hint(name: str) -> str | None:
+    return None
+
+
+_CIRCULAR: Final = " (most likely due to a circular import)"
+
+
+def _refused(name: str, file: str, rejection: Rejection) -> ImportError:
+    """What an import statement raises for a module that the policy refuses; its `rule` and `hint` are for the report."""
+    first, *others = rejection.diagnostics
+    more = f" (and {len(others)} more)" if others else ""
+    refused: Any = ImportError(
+        f"import of {name} is refused: {file}, line {first.line}: {first.message}{more}", name=name, path=file
+    )
+    refused.rule, refused.hint = first.rule, first.hint
+    return refused  # type: ignore[no-any-return]
+
+
+def _public(namespace: dict[str, Any]) -> list[str]:
+    """The names that ``from module import *`` binds."""
+    listed = namespace.get("__all__")
+    if type(listed) is list or type(listed) is tuple:
+        return [name for name in listed if type(name) is str]
+    return [name for name in namespace if type(name) is str and name[:1] not in ("_", "<")]
+
+
+def parents(name: str) -> list[str]:
+    """The packages above a dotted module, the outermost first."""
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _holding(name: str, found: dict[str, Any]) -> ModuleType:
+    module = ModuleType(name)
+    vars(module).update(found)
+    return module
+
+
+def _chain(name: str, leaf: Any) -> Any:
+    """What ``import a.b.c as m`` walks down, attribute by attribute, to `leaf`."""
+    _, *below = name.split(".")
+    for part in reversed(below):
+        leaf = _holding("package", {part: leaf})
+    return leaf
+
+
+def _takes_the_last(frame: FrameType) -> bool:
+    """Tell whether the import statement that runs in `frame` is an ``import a.b as m``: IMPORT_FROM comes next."""
+    code, at = frame.f_code.co_code, frame.f_lasti + 2
+    while at < len(code) and code[at] == _EXTENDED:
+        at += 2
+    return at < len(code) and code[at] == _FROM
