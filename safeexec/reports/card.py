@@ -169,6 +169,8 @@ def _files(policy: PolicyData) -> str:
         text = "in the current directory, read only, by relative name"
     else:
         text = f"in the current directory, by relative name, at most {limits.workspace_mb} MB"
+    if access != "none" and policy.language.mode == "restricted":
+        text += "; `import helper` loads helper.py"
     if access != "none" and lacks_open(policy):
         text += f"; `open` is refused: the policy lacks `{OPEN_LINE}`"
     return text + "".join(f"; {path} (read only)" for path in policy.filesystem.read)

@@ -317,6 +317,8 @@ class Judge:
         near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
         meant = f"; did you mean {near[0]}?" if near else ""
         reason = f"Python has no module or builtin of this name{meant}; a program may use it as its own"
+        if self.plan.mode == "restricted" and self.plan.workspace != "none" and name.isidentifier():
+            reason += f", or import {name}.py of its workspace"
         answer = self._program(name, "name", name)
         return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
 

@@ -11,9 +11,8 @@ import sys
 from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
 from types import CodeType, FrameType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
-from safeexec.child.language.guards import attribute_guards
+from safeexec.child.language.guards import Program, attribute_guards
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler import names
@@ -39,14 +38,6 @@ _REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameEr
 """What a refusal within a text that `eval` or `exec` was given is raised as, by its kind."""
 
 
-class Program:
-    """What the modules of one program share: their namespaces, and the code that `compile` has made for them."""
-
-    def __init__(self, namespace: dict[str, Any]) -> None:
-        self.spaces: list[dict[str, Any]] = [namespace]
-        self.compiled: WeakKeyDictionary[Compiled, CodeType] = WeakKeyDictionary()
-
-
 def make_builtins(
     rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., Any], program: Program | None = None
 ) -> dict[str, Any]:
@@ -54,8 +45,8 @@ def make_builtins(
 
     `program` is what it is a module of, if there are several.
     """
-    program = program or Program(guest_globals)
-    guards = attribute_guards(rules, program.spaces)
+    program = program or Program("__main__", guest_globals)
+    guards = attribute_guards(rules, program)
     set_guards(getattr=guards["getattr"], setattr=guards["setattr"])  # what operator.attrgetter and its kind read with
     table: dict[str, Any] = {
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
@@ -183,11 +174,7 @@ def without_own(namespace: Mapping[str, Any]) -> dict[str, Any]:
 
     Keys are exact `str`: an object that compares as it likes could be any name later.
     """
-    return {
-        name: value
-        for name, value in namespace.items()
-        if type(name) is str and not is_hidden(name)
-    }
+    return {name: value for name, value in namespace.items() if type(name) is str and not is_hidden(name)}
 
 
 def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Callable[[Any], Any]) -> dict[str, Any]:
@@ -304,7 +291,7 @@ def text_guards(
     run = builtins.exec
     evaluate = builtins.eval
     spaces = Spaces(table)
-    program = program or Program(guest_globals)
+    program = program or Program("__main__", guest_globals)
     compiled = program.compiled
 
     def stands_for(given: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from safeexec.child.language.builtins import Program, leave, make_builtins
+from safeexec.child.language.builtins import leave, make_builtins
+from safeexec.child.language.guards import Program
 from safeexec.child.language.library_reads import guard_reads
 from safeexec.child.language.modules import Modules, importlib_of
 from safeexec.child.language.workspace import Workspace
@@ -49,12 +50,12 @@ class Language:
         self._workspace: Workspace | None = None
         self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
-        self.program = Program(self._namespace)
+        self.program = Program("__main__", self._namespace)
 
     def install(self, namespace: dict[str, Any]) -> None:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
         self._namespace = namespace
-        self.program = Program(namespace)
+        self.program = Program("__main__", namespace)
         namespace.setdefault("__name__", "__main__")
         if self.plan.mode == "python":
             # The zygote runs without `site`, which gives programs these two.
@@ -91,7 +92,7 @@ class Language:
             source_bytes=self._source_bytes,
         )
         self.modules.add_folder, self.modules.shadowed = workspace.add_folder, workspace.shadowed
-        return self.modules.import_
+        return self.modules.statement
 
     def _rewritten(self, name: str) -> ModuleType | None:
         """The module of this name, if it runs as guest code or, as `pickle` and `importlib`, has a version of ours."""

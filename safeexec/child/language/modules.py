@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from safeexec.child.language.builtins import NamespaceView, Program, is_hidden, make_builtins
-from safeexec.child.language.guards import exact
+from safeexec.child.language.builtins import NamespaceView, is_hidden, make_builtins
+from safeexec.child.language.guards import Program, exact
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler.diagnostics import Rejection
+from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import compile_step
 from safeexec.facades import program
@@ -29,6 +30,7 @@ from safeexec.facades.sealed import own_module
 from safeexec.protocol.plan import LanguagePlan
 
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
+_IMPORT: Final = opcode.opmap["IMPORT_NAME"]
 _FROM: Final = opcode.opmap["IMPORT_FROM"]
 _MISSING: Final = object()
 
@@ -75,7 +77,7 @@ class Modules:
         self._loaded: dict[str, Any] = {}
         self._spaces: dict[str, dict[str, Any]] = {}
         self._loading: set[str] = set()
-        self.import_ = make_import(self._import)
+        self.import_ = make_import(self.statement)
         self.given: dict[str, Any] = {}
         """What every module finds in its namespace."""
         self.add_folder: Callable[[str], None] = _nowhere
@@ -130,7 +132,8 @@ class Modules:
         top = name.partition(".")[0]
         return top in self._loaded or self._knows(top)
 
-    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+    def statement(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        """What an import statement asks."""
         if type(name) is not str:
             raise TypeError("module name must be a str")
         if level:
@@ -142,7 +145,7 @@ class Modules:
         leaf = self._walk(name)
         if fromlist:
             return self._picked(name, leaf, fromlist)
-        if "." in name and _takes_the_last(sys._getframe(2)):
+        if "." in name and _takes_the_last():
             return _chain(name, leaf)
         return self._loaded[name.partition(".")[0]]
 
@@ -170,6 +173,10 @@ class Modules:
 
     def _walk(self, name: str) -> Any:
         """Load a dotted module and each package above it."""
+        if not RESERVED.isdisjoint(name.split(".")):
+            raise ImportError(
+                f"import of {name} is refused: a part of it is a name of the interpreter's own", name=name
+            )
         parent = ""
         for part in (*parents(name), name):
             if part not in self._loaded:
@@ -228,7 +235,7 @@ class Modules:
         space["__package__"] = name if source.is_package else name.rpartition(".")[0]
         if source.path:
             space["__file__"] = source.path
-        self._shared.spaces.append(space)
+        self._shared.add(name, space)
         space["__builtins__"] = self.builtins_for(space)
         self._loaded[name] = module if self._plan.mode == "python" else self._shown(name, space)
         self._spaces[name] = space
@@ -239,7 +246,7 @@ class Modules:
             self._loaded.pop(name, None)
             self._spaces.pop(name, None)
             program.remove(name)
-            self._shared.spaces[:] = [known for known in self._shared.spaces if known is not space]
+            self._shared.remove(name, space)
             raise
 
     def _shown(self, name: str, space: dict[str, Any]) -> Any:
@@ -254,7 +261,7 @@ class Modules:
         """The builtins of one module."""
         if self._plan.mode == "python":
             return vars(builtins) | {"__import__": self.import_}
-        return make_builtins(rules_of(self._plan), space, self._import, self._shared)
+        return make_builtins(rules_of(self._plan), space, self.statement, self._shared)
 
     def _run(self, name: str, source: Source, space: dict[str, Any]) -> None:
         self._loading.add(name)
@@ -268,7 +275,9 @@ class Modules:
             self._loading.discard(name)
 
     def run(self, name: str, source: Source, space: dict[str, Any]) -> None:
-        """Compile and run the source of one module in its namespace."""
+        """Compile and run the source of one module in its namespace; a mere folder has none."""
+        if source.is_package and not source.path and not source.text:
+            return
         self._remember(source.file, source.text)
         self.compiling = name
         compiled = compile_step(
@@ -325,7 +334,7 @@ _CIRCULAR: Final = " (most likely due to a circular import)"
 
 
 def _refused(name: str, file: str, rejection: Rejection) -> ImportError:
-    """What an import statement raises for a module that the policy refuses; its `rule` and `hint` are for the report."""
+    """What an import statement raises for a module that the policy refuses, with `rule` and `hint` for the report."""
     first, *others = rejection.diagnostics
     more = f" (and {len(others)} more)" if others else ""
     refused: Any = ImportError(
@@ -363,9 +372,15 @@ def _chain(name: str, leaf: Any) -> Any:
     return leaf
 
 
-def _takes_the_last(frame: FrameType) -> bool:
-    """Tell whether the import statement that runs in `frame` is an ``import a.b as m``: IMPORT_FROM comes next."""
-    code, at = frame.f_code.co_code, frame.f_lasti + 2
-    while at < len(code) and code[at] == _EXTENDED:
-        at += 2
-    return at < len(code) and code[at] == _FROM
+def _takes_the_last() -> bool:
+    """Tell whether the import statement that asks is an ``import a.b as m``: IMPORT_FROM comes next."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code, at = frame.f_code.co_code, frame.f_lasti
+        if code[at] == _IMPORT:
+            at += 2
+            while code[at] == _EXTENDED:
+                at += 2
+            return code[at] == _FROM
+        frame = frame.f_back
+    return True

@@ -75,7 +75,10 @@ class Workspace:
         file = next((file for file in (f"{top}.py", f"{top}/__init__.py") if _exists(file)), None)
         if file is None or not self.is_library(top):
             return None
-        return f"`{file}` of the workspace is not imported, because a library is called `{top}`: rename the file, and import it by its new name."
+        return (
+            f"`{file}` of the workspace is not imported, because a library is called `{top}`: "
+            "rename the file, and import it by its new name."
+        )
 
     def is_library(self, top: str) -> bool:
         """Whether this name is a library's: it may be imported, is refused, or belongs to Python itself."""

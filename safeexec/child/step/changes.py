@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
-from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType
+from types import CodeType, FunctionType, GetSetDescriptorType
 from typing import Any
 from zlib import crc32
 

@@ -38,8 +38,8 @@ def report(
     `sources` maps the file name of every step (``<step 3>``) to its source: frames of those files are the guest's.
     `line` and the columns are those of the innermost frame in the step that was running, which is the outermost guest
     frame's. A refusal by the kernel is told as what it is, with its rule. `lost_names` are names that a restore took
-    away, `workspace_files` lists the relative paths there are, `shadowed` has a hint for a library's module whose name a
-    file has. Never raises: what cannot be told is left empty. The
+    away, `workspace_files` lists the relative paths there are, `shadowed` hints at a library's module whose name
+    a file has. Never raises: what cannot be told is left empty. The
     local variables of the frames in the traceback are dropped.
     """
     lines = tracebacks.SourceLines(sources)
@@ -47,8 +47,12 @@ def report(
     filename, position = _place(exc, frames, lines, sources)
     message = tracebacks.message_of(exc)
     text = _text_or_empty(lambda: tracebacks.TracebackFormatter(sources).format(exc))
-    hint = _refusal(exc, "hint") or _text_or_empty(lambda: _shadowed(exc, shadowed)) or _text_or_empty(
-        lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
+    hint = (
+        _refusal(exc, "hint")
+        or _text_or_empty(lambda: _shadowed(exc, shadowed))
+        or _text_or_empty(
+            lambda: _hint(exc, message, frames, lines, sources, namespace, plan, lost_names, workspace_files)
+        )
     )
     kind, rule = tracebacks.type_name(type(exc)), _refusal(exc, "rule")
     if (refusal := explain(exc)) is not None:

@@ -23,7 +23,9 @@ GROUPS = {
         "itertools functools operator collections heapq bisect array copy graphlib queue sched contextvars weakref "
         "reprlib"
     ),
-    "language": "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword importlib __future__",
+    "language": (
+        "dataclasses enum typing typing_extensions types abc contextlib inspect ast keyword importlib __future__"
+    ),
     "text": "string re textwrap difflib unicodedata stringprep pprint fnmatch shlex html codecs",
     "data": (
         "json csv io base64 binascii hashlib hmac zlib struct gzip bz2 lzma zipfile configparser tomllib ipaddress "
@@ -70,7 +72,8 @@ REFUSED_MODULES = _spread(
         "_pickle shelve marshal copyreg dbm cloudpickle dill joblib joblib.externals": PICKLE,
         "ctypes _ctypes mmap cffi numpy.ctypeslib": MEMORY,
         "importlib.abc importlib.machinery importlib.metadata importlib.readers importlib.resources importlib.simple "
-        "importlib.util imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip venv": IMPORTS,
+        "importlib.util imp pkgutil runpy zipimport modulefinder site pip setuptools pkg_resources ensurepip "
+        "venv": IMPORTS,
         "code codeop pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
         "numpy.f2py numpy.distutils cython": EVALUATES,
         "gc dis opcode symtable tracemalloc linecache": FRAMES,

@@ -19,8 +19,8 @@ TABLES = {
         "import_module invalidate_caches reload",
         refuse={"find_loader": IMPORTS},
         note=(
-            "it is a version of ours (safeexec.child.language.modules): what an import statement gives, and modules of the "
-            "program itself are loaded again."
+            "a version of ours (safeexec.child.language.modules): what an import statement gives, and the "
+            "program's own modules loaded again."
         ),
     ),
     "enum": Table(

@@ -43,7 +43,7 @@ WAYS = {
     "a mock with the spec of a function": (
         "from unittest.mock import create_autospec\ndef f(): pass\nprint(create_autospec(f).__globals__)"
     ),
-    "tests found in files": "import unittest\nprint(unittest.TestLoader().discover)",
+    "tests found in files": "import unittest\nprint(unittest.TestLoader().discover('/etc'))",
     "a suite of another module": "import unittest\nunittest.main(module='os', argv=['x'])",
 }
 REASONS = {
@@ -55,7 +55,7 @@ REASONS = {
     "a patch of a library's class": "immutable type 'JSONDecoder'",
     "a patch of a module": "modules are read-only",
     "a mock with the spec of a function": "attribute '__globals__' is refused",
-    "tests found in files": "no attribute 'discover'",
+    "tests found in files": "is refused",
     "a suite of another module": "import of os is refused",
 }
 

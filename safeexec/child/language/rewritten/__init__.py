@@ -307,7 +307,7 @@ def _helpers(
 
     def file_of(thing: Any) -> str:
         module = thing if isinstance(thing, OwnModule) else known.get(getattr(thing, "__module__", None), main)
-        file = module.__file__  # type: ignore[attr-defined]
+        file = getattr(module, "__file__", "")
         return file if type(file) is str else ""
 
     def import_by_name(name: Any) -> Any:

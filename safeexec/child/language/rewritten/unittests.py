@@ -1,6 +1,4 @@
-"""`unittest`: discovery in the workspace alone, no signals; a text names the program's own modules and those that it may
-import.
-"""
+"""`unittest`: discovery in the workspace alone, no signals; a text names modules that the program may import."""
 
 from __future__ import annotations
 
@@ -143,8 +141,8 @@ def _named(target):
             found = getattr(found, part)
         return found
     raise PermissionError(
-        f"patch of {target!r} by a dotted name is refused where the program has not imported a module of its own by that"
-        " name: use patch.object(thing, 'name', ...), or patch.dict(mapping)"
+        f"patch of {target!r} by a dotted name is refused but for modules of the program itself: "
+        "use patch.object(thing, 'name', ...), or patch.dict(mapping)"
     )
 
 
