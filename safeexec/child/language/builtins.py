@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, MutableMappi
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from safeexec.child.language.guards import Program, attribute_guards
+from safeexec.child.language.guards import GuestProgram, attribute_guards
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler import names
@@ -39,13 +39,13 @@ _REFUSED_TEXT: Final[dict[str, Any]] = {"module": ImportError, "builtin": NameEr
 
 
 def make_builtins(
-    rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., Any], program: Program | None = None
+    rules: Rules, guest_globals: dict[str, Any], facade_import: Callable[..., Any], program: GuestProgram | None = None
 ) -> dict[str, Any]:
     """The dict that is `__builtins__` of guest code with `guest_globals`. Guest code has no name for it.
 
     `program` is what it is a module of, if there are several.
     """
-    program = program or Program("__main__", guest_globals)
+    program = program or GuestProgram("__main__", guest_globals)
     guards = attribute_guards(rules, program)
     set_guards(getattr=guards["getattr"], setattr=guards["setattr"])  # what operator.attrgetter and its kind read with
     table: dict[str, Any] = {
@@ -284,14 +284,14 @@ Compiled.__module__ = "builtins"
 
 
 def text_guards(
-    rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any], program: Program | None = None
+    rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any], program: GuestProgram | None = None
 ) -> dict[str, Any]:
     """`eval`, `exec` and `compile` of text: compiled under the same rules, run with the same builtins."""
     frame_of = sys._getframe
     run = builtins.exec
     evaluate = builtins.eval
     spaces = Spaces(table)
-    program = program or Program("__main__", guest_globals)
+    program = program or GuestProgram("__main__", guest_globals)
     compiled = program.compiled
 
     def stands_for(given: Any) -> Any:

@@ -35,7 +35,7 @@ from safeexec.identity import identity
 Guard = Callable[..., Any]
 
 
-class Program:
+class GuestProgram:
     """What the modules of one program share: their namespaces, their names, and the code that `compile` made for them.
 
     The names are those that they were imported by. What a module says in its ``__name__`` is the program's to write:
@@ -91,7 +91,7 @@ def refusal(rules: Rules, kind: str, name: str, error: type[Any]) -> Any:
     return found
 
 
-def attribute_guards(rules: Rules, own: Program) -> dict[str, Guard]:
+def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
     """`getattr` and its relatives with computed names, and the guard for names that depend on the object.
 
     `own` are the program's modules: functions with other globals are the library's.
@@ -353,7 +353,9 @@ def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
     return Meta(_name_of_class(cls), bases, {"__slots__": (), **names})
 
 
-def _readable_dict(value: Any, found: Any, rules: Rules, own: Program, refuse: Callable[[str], AttributeError]) -> Any:
+def _readable_dict(
+    value: Any, found: Any, rules: Rules, own: GuestProgram, refuse: Callable[[str], AttributeError]
+) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
     if issubclass(_type(value), OwnModule):
         return found
@@ -409,7 +411,7 @@ def _by_name(
 
 
 def _own_subclasses(
-    value: Any, found: Any, own: Program, refuse: Callable[[str], AttributeError]
+    value: Any, found: Any, own: GuestProgram, refuse: Callable[[str], AttributeError]
 ) -> Callable[[], list[type]]:
     """`cls.__subclasses__` of a class of the guest; `type.__subclasses__` and those of library classes are refused."""
     if not issubclass(_type(value), type) or not _is_own_class(value, own):
@@ -426,17 +428,17 @@ def _own_subclasses(
     return subclasses
 
 
-def _is_own_class(cls: type, own: Program) -> bool:
+def _is_own_class(cls: type, own: GuestProgram) -> bool:
     """Tell whether guest code defined the class. It may claim so of another one; what it gains is its own session's."""
     return _is_name_of(_dict_of_class(cls).get("__module__"), own)
 
 
-def _is_name_of(module: Any, own: Program) -> bool:
+def _is_name_of(module: Any, own: GuestProgram) -> bool:
     """Tell whether a module of the program has this name."""
     return _type(module) is _str and module in own.names
 
 
-def _defines(value: Any, name: str, own: Program) -> bool:
+def _defines(value: Any, name: str, own: GuestProgram) -> bool:
     """Tell whether a class of the guest, and not of a library, gives `value` this attribute."""
     cls = value if issubclass(_type(value), type) else _type(value)
     for wanted in (name, "__getattr__"):
@@ -448,7 +450,7 @@ def _defines(value: Any, name: str, own: Program) -> bool:
     return _is_own_class(cls, own)
 
 
-def _is_forwarded(value: Any, name: str, own: Program) -> bool:
+def _is_forwarded(value: Any, name: str, own: GuestProgram) -> bool:
     """Tell whether a library's proxy answers with what another object has: it says nothing about that object's type.
 
     A column of a DataFrame is the DataFrame's own.
@@ -490,11 +492,11 @@ def _keys(value: Any) -> Container[str]:
     return value if _type(value) is dict else ()
 
 
-def _is_own(value: Any, own: Program) -> bool:
+def _is_own(value: Any, own: GuestProgram) -> bool:
     """Tell whether `value` is a function or method that guest code defined."""
     if _type(value) is MethodType:
         value = value.__func__
     return _type(value) is FunctionType and any(value.__globals__ is space for space in own.spaces)
 
 
-__all__ = ["Program", "attribute_guards", "exact", "group_guard", "leads_away", "refusal"]
+__all__ = ["GuestProgram", "attribute_guards", "exact", "group_guard", "leads_away", "refusal"]

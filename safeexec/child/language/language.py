@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from safeexec.child.language.builtins import leave, make_builtins
-from safeexec.child.language.guards import Program
+from safeexec.child.language.guards import GuestProgram
 from safeexec.child.language.library_reads import guard_reads
 from safeexec.child.language.modules import Modules, importlib_of
-from safeexec.child.language.workspace import Workspace
+from safeexec.child.language.workspace import WorkspaceModules
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.build import importer, set_loader
@@ -47,15 +47,15 @@ class Language:
         """The modules of the workspace; None where there are none, or they are imported as Python does."""
         self.remember: Callable[[str, str], None] = _forget
         """Keeps the source of a module for tracebacks, under the name of its file."""
-        self._workspace: Workspace | None = None
+        self._workspace: WorkspaceModules | None = None
         self._source_bytes = source_bytes
         self._namespace: dict[str, Any] = {}
-        self.program = Program("__main__", self._namespace)
+        self.program = GuestProgram("__main__", self._namespace)
 
     def install(self, namespace: dict[str, Any]) -> None:
         """Make `namespace` (the dict of the guest's `__main__`) the one that this language runs in."""
         self._namespace = namespace
-        self.program = Program("__main__", namespace)
+        self.program = GuestProgram("__main__", namespace)
         namespace.setdefault("__name__", "__main__")
         if self.plan.mode == "python":
             # The zygote runs without `site`, which gives programs these two.
@@ -79,7 +79,7 @@ class Language:
         """What an import statement asks: for modules of the workspace, and of libraries."""
         if self.plan.workspace == "none":
             return importer(self.plan)
-        workspace = self._workspace = Workspace(self.plan, self._source_bytes)
+        workspace = self._workspace = WorkspaceModules(self.plan, self._source_bytes)
         rules = rules_of(self.plan)
         rules.may_have, rules.shadowed = workspace.may_have, workspace.shadowed
         self.modules = Modules(

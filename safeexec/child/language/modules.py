@@ -18,7 +18,7 @@ from types import FrameType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from safeexec.child.language.builtins import NamespaceView, is_hidden, make_builtins
-from safeexec.child.language.guards import Program, exact
+from safeexec.child.language.guards import GuestProgram, exact
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler.diagnostics import Rejection
@@ -35,7 +35,7 @@ _FROM: Final = opcode.opmap["IMPORT_FROM"]
 _MISSING: Final = object()
 
 
-class Source(NamedTuple):
+class ModuleSource(NamedTuple):
     """Where a module comes from. `file` is its name in tracebacks; a package may be a mere folder, without a text."""
 
     file: str
@@ -45,7 +45,7 @@ class Source(NamedTuple):
     """What its ``__file__`` says, if it is a file."""
 
 
-Find = Callable[[str], "Source | None"]
+Find = Callable[[str], "ModuleSource | None"]
 """The source of a module (a dotted name) if it is one of the program's. May raise ImportError."""
 
 
@@ -55,7 +55,7 @@ class Modules:
     def __init__(
         self,
         plan: LanguagePlan,
-        shared: Program,
+        shared: GuestProgram,
         find: Find,
         library: Callable[..., Any],
         *,
@@ -116,7 +116,7 @@ class Modules:
         self._run(name, self.source(name), self._spaces[name])
         return self._loaded[name]
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> ModuleSource:
         """The source of a module. Raises ModuleNotFoundError."""
         found = self._find(name)
         if found is None:
@@ -263,7 +263,7 @@ class Modules:
             return vars(builtins) | {"__import__": self.import_}
         return make_builtins(rules_of(self._plan), space, self.statement, self._shared)
 
-    def _run(self, name: str, source: Source, space: dict[str, Any]) -> None:
+    def _run(self, name: str, source: ModuleSource, space: dict[str, Any]) -> None:
         self._loading.add(name)
         try:
             self.run(name, source, space)
@@ -274,7 +274,7 @@ class Modules:
         finally:
             self._loading.discard(name)
 
-    def run(self, name: str, source: Source, space: dict[str, Any]) -> None:
+    def run(self, name: str, source: ModuleSource, space: dict[str, Any]) -> None:
         """Compile and run the source of one module in its namespace; a mere folder has none."""
         if source.is_package and not source.path and not source.text:
             return

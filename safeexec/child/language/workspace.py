@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 
-from safeexec.child.language.modules import Source
+from safeexec.child.language.modules import ModuleSource
 from safeexec.facades import tables
 from safeexec.facades.access import module_access
 from safeexec.protocol.plan import LanguagePlan
@@ -23,7 +23,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Workspace:
+class WorkspaceModules:
     """The modules of the current directory, which is the session's workspace, and of folders that are added."""
 
     def __init__(self, plan: LanguagePlan, max_bytes: int | None) -> None:
@@ -35,7 +35,7 @@ class Workspace:
         self.source = ""
         """The step that is compiled now."""
 
-    def find(self, name: str) -> Source | None:
+    def find(self, name: str) -> ModuleSource | None:
         """The source of a module, or None. Raises ImportError for a file that cannot be one."""
         parts = name.split(".")
         if not all(part.isidentifier() for part in parts) or self.is_library(parts[0]):
@@ -45,9 +45,9 @@ class Workspace:
             for file, is_package in (((*above, leaf), "__init__.py"), True), ((above, f"{leaf}.py"), False):
                 path = "/".join((*file[0], file[1]))
                 if (text := self._read(name, file[0], file[1], path)) is not None:
-                    return Source(path, text, is_package, path)
+                    return ModuleSource(path, text, is_package, path)
             if self._is_folder((*above, leaf)):
-                return Source("/".join((*above, leaf)), "", is_package=True)
+                return ModuleSource("/".join((*above, leaf)), "", is_package=True)
         return None
 
     def may_have(self, name: str) -> bool:

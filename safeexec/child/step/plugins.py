@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from safeexec.child.language.modules import Modules, Source, parents
+from safeexec.child.language.modules import Modules, ModuleSource, parents
 from safeexec.compiler.rules import rules_of
 from safeexec.facades.build import importer
 from safeexec.protocol import messages as m
@@ -35,11 +35,11 @@ def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
     main = next(iter(sources))
     packages = {part for module in sources for part in parents(module)}
 
-    def find(name: str) -> Source | None:
+    def find(name: str) -> ModuleSource | None:
         if name not in sources:
-            return Source("", "", is_package=True) if name in packages else None
+            return ModuleSource("", "", is_package=True) if name in packages else None
         file = f"<plugin {label}>" if name == main else f"<plugin {label}:{name}>"
-        return Source(file, sources[name], is_package=name in packages)
+        return ModuleSource(file, sources[name], is_package=name in packages)
 
     tops = {name.partition(".")[0] for name in sources}
     restricted = language.plan.mode != "python"

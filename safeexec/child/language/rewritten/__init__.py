@@ -340,7 +340,7 @@ def _helpers(
 def _known(main: OwnModule, written: Modules | None) -> Any:
     """In place of `sys.modules`: the program's own."""
 
-    class Known:
+    class OwnByName:
         __slots__ = ()
 
         def get(self, name: Any, default: Any = None) -> Any:
@@ -358,7 +358,7 @@ def _known(main: OwnModule, written: Modules | None) -> Any:
                 raise KeyError(name)
             return found
 
-    return Known()
+    return OwnByName()
 
 
 def _last_step() -> str:
