@@ -183,7 +183,7 @@ __all__ = [
     "search",
     "tool",
 ]
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 
 
 def __getattr__(name: str) -> Any:

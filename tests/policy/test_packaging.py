@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -23,6 +24,41 @@ def test_every_package_is_listed():
     listed = set(setup["options"]["packages"].split())
     found = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "safeexec").rglob("*.py")}
     assert found | {"safeexec.policies"} == listed
+
+
+def test_the_release_uses_commits_not_tags():
+    """A tag of an action can be moved to other code; a commit can not."""
+    text = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    uses = re.findall(r"uses: (.*)", text)
+    assert len(uses) >= 8
+    assert not [line for line in uses if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", line)]
+
+
+@pytest.mark.slow
+def test_the_wheel_is_built_to_the_same_bytes(tree, tmp_path, monkeypatch):
+    """Whenever it is built, from files of whatever date."""
+    pytest.importorskip("build")
+    pytest.importorskip("wheel")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    wheels = []
+    for name, date in (("one", 1_600_000_000), ("two", 1_650_000_000)):
+        copy(tree, tmp_path / name)
+        for path in (tmp_path / name).rglob("*"):
+            os.utime(path, (date, date))
+        command = [
+            sys.executable,
+            "-m",
+            "build",
+            "--no-isolation",
+            "--wheel",
+            "--outdir",
+            str(tmp_path / f"{name}-dist"),
+        ]
+        done = subprocess.run([*command, str(tmp_path / name)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        (wheel,) = (tmp_path / f"{name}-dist").glob("*.whl")
+        wheels.append(wheel.read_bytes())
+    assert wheels[0] == wheels[1]
 
 
 @pytest.fixture(scope="module")
