@@ -43,27 +43,24 @@ class Link:
         """Descriptors that came with the last messages and nobody has taken yet."""
 
     def send(self, message: msgspec.Struct) -> None:
-        self.socket.sendall(packed(message))
+        self.socket.sendall(frame(_encode(message)))
 
     def receive(self) -> Any:
         """The next message. The end of the socket ends this process: the host is gone, or wants it gone."""
         while not self._queue:
-            self._read()
+            try:
+                data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
+            except ConnectionResetError:
+                # The host closed its end before it had read everything: a control socket whose checkpoint nobody
+                # needed.
+                os._exit(0)
+            if not data:
+                os._exit(0)
+            for level, kind, payload in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    self._keep(payload)
+            self._queue = self._reader.feed(data)
         return self._decoder.decode(self._queue.pop(0))
-
-    def _read(self) -> None:
-        """Take in what comes, and the descriptors with it."""
-        try:
-            data, ancillary, _, _ = self.socket.recvmsg(CHUNK, _ANCILLARY)
-        except ConnectionResetError:
-            # The host closed its end before it had read everything: a control socket whose checkpoint nobody needed.
-            os._exit(0)
-        if not data:
-            os._exit(0)
-        for level, kind, payload in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                self._keep(payload)
-        self._queue = self._reader.feed(data)
 
     def _keep(self, descriptors: bytes) -> None:
         for at in range(0, len(descriptors) - INT_BYTES + 1, INT_BYTES):
@@ -71,7 +68,7 @@ class Link:
 
     def pretend_to_receive(self, request: msgspec.Struct) -> Any:
         """Do what receiving `request` does, short of its arrival: it touches the same memory."""
-        for function in (Link.receive, Link._read, self.socket.recvmsg):
+        for function in (Link.receive, self.socket.recvmsg):
             getattr(function, "__code__", None)  # a look counts a reference, as a call does
         self._keep(_NO_FD)
         self.fds.pop()

@@ -54,6 +54,8 @@ class Server:
         """The standard input of the step that begins."""
         self._step = 0
         self._busy = False
+        self._pid = os.getpid()
+        """This process. What guest code forks goes on in here, too: as a copy that answers nothing."""
         self._thread = _thread.get_ident()
         guest.progress.emit = self._progress
         self._acts: dict[type, Callable[[Any], msgspec.Struct]] = {
@@ -76,7 +78,7 @@ class Server:
 
     def serve(self, spawn: m.Spawn) -> NoReturn:
         """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
-        self._idle = spawn.idle
+        self._idle, self._pid = spawn.idle, os.getpid()
         self.checkpoints.workspace = spawn.workspace
         self.link.send(m.Ready())
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
@@ -101,17 +103,17 @@ class Server:
             self._step = request.step
             if kind is m.Execute and request.stdin:
                 self._stdin = self.link.take_fd()
-            self._grant()
+            if self.link.fds:
+                self._grant()
         elif kind is m.Assign or kind is m.Remove or kind is m.Load:
             # The state moves on without a step: the checkpoint of this step will be one that has the change.
             self._grant()
-        pid = os.getpid()
         self._busy = kind in _STEPS
         answer = self._acts[kind](request)
         if self._busy and isinstance(answer, m.StepDone):
             answer.step = self._step
         self._busy = False
-        if os.getpid() != pid:
+        if os.getpid() != self._pid:
             _end_copy(answer)
         return answer
 
@@ -202,6 +204,7 @@ class Server:
 
     def _wake(self, thawed: Thawed) -> None:
         """This process is a runner again: take the new sockets, and say so."""
+        self._pid = os.getpid()
         self.link = thawed.link
         self.tools.link = thawed.link
         if thawed.request.branch:

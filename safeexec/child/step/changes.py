@@ -45,6 +45,8 @@ _mro = type.__dict__["__mro__"].__get__
 _class_dict = type.__dict__["__dict__"].__get__
 
 _NUMBERS = (int, float, bool, complex)
+_LONG = 10**39
+"""A whole number that a description does not hold."""
 _SEQUENCES = (list, tuple)
 
 
@@ -95,8 +97,9 @@ class Tracker:
     @staticmethod
     def bound(namespace: dict[str, Any], name: str, value: Any) -> ChangesReport:
         """What it will have done to bind `name` to `value`."""
-        created, changed = ([], [name]) if name in namespace else ([name], [])
-        return ChangesReport(_plain_names(created), _plain_names(changed), [], {_plain(name): describe(value)})
+        plain = _plain(name)
+        created, changed = ([], [plain]) if name in namespace else ([plain], [])
+        return ChangesReport(created, changed, [], {plain: describe(value)})
 
     def after(self, namespace: dict[str, Any], before: Before) -> ChangesReport | None:
         """What is different now, or None where nothing is."""
@@ -120,10 +123,6 @@ class Tracker:
         for name, found in before.fingerprints.items():
             if name in namespace and name not in changed and fingerprint(namespace[name]) != found:
                 changed.append(name)
-        created, changed, deleted = (
-            [name for name in group if type(name) is str and not is_internal(name)] if group else group
-            for group in (created, changed, deleted)
-        )
         return _report(namespace, created, changed, deleted) if created or changed or deleted else None
 
 
@@ -161,15 +160,21 @@ def _watched(namespace: dict[str, Any], before: Before) -> tuple[list[str], list
     return names, [identity(namespace[name]) for name in names]
 
 
-def _report(namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]) -> ChangesReport:
-    report = ChangesReport(_plain_names(created), _plain_names(changed), _plain_names(deleted))
-    for name in islice((*created, *changed), _DESCRIBED):
-        report.descriptions[_plain(name)] = describe(namespace[name])
-    return report
-
-
-def _plain_names(names: list[str]) -> list[str]:
-    return list(map(_plain, names[:MANY]))
+def _report(
+    namespace: dict[str, Any], created: list[str], changed: list[str], deleted: list[str]
+) -> ChangesReport | None:
+    """The names that a program could have bound, the living ones with a description; None where there are none."""
+    report = ChangesReport()
+    descriptions, gone = report.descriptions, report.deleted
+    for names, told in ((created, report.created), (changed, report.changed), (deleted, gone)):
+        for name in names:
+            if type(name) is not str or is_internal(name) or len(told) >= MANY:
+                continue
+            plain = name if name.isascii() else _plain(name)
+            told.append(plain)
+            if told is not gone and len(descriptions) < _DESCRIBED:
+                descriptions[plain] = describe(namespace[name])
+    return report if report.created or report.changed or gone else None
 
 
 def _plain(name: str) -> str:
@@ -311,6 +316,8 @@ def _of_extension(data: Any) -> Any:
 def describe(value: Any) -> str:
     """A value in a few words: ``DataFrame 891x12``, ``list of 3``, ``int 42``, ``function area(width, height)``."""
     kind = type(value)
+    if kind is float or kind is bool or (kind is int and -_LONG < value < _LONG):
+        return f"{kind.__name__} {value!r}"
     if kind in _NUMBERS or value is None:
         return f"{kind.__name__} {short_repr(value, 40)}" if value is not None else "None"
     if kind is str:

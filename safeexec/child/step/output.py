@@ -89,13 +89,6 @@ class Log:
             text = mark(0) + self._map[: self._map.tell()]
             self._map[: len(text)] = text
 
-    def pause(self) -> None:
-        """Nobody reads what is printed between steps; where the last one ended it would stand, after a run of NULs,
-        in the middle of what the next one prints.
-        """
-        if self.put is not _write:
-            self.put = _drop
-
     def direct(self) -> None:
         """From now on every text is a system call on descriptor 1."""
         self.memory, self.watched, self.put = b"\0", 0, _write
@@ -169,10 +162,6 @@ class _Outlet(io.BufferedIOBase):
     def fileno(self) -> int:
         return 1
 
-    def flush(self) -> None:
-        if self.closed:
-            raise ValueError("flush of closed file")
-
 
 class Streams:
     """The guest's stdout and stderr, installed as `sys.stdout` and `sys.stderr`, and its `print`."""
@@ -231,16 +220,20 @@ class Streams:
 
     def end(self) -> None:
         """After a step: everything it printed is in the files."""
+        log = self._log
         try:
             self.stdout.flush()
             _flush_c(_c_stdout)
-            self._log.finish()
+            log.finish()
             self.stderr.flush()
         except Exception:
             # Past RLIMIT_FSIZE (EFBIG), or closed by the guest: what did not fit is lost, the step is not.
             self._open()
             self.install()
-        self._log.pause()
+        if log.put is not _write:
+            # Nobody reads what is printed between steps; where the last one ended it would stand, after a run of NULs,
+            # in the middle of what the next one prints.
+            log.put = _drop
 
     def _make_print(self) -> Callable[..., None]:
         """`print` for guest code: as the builtin, which it falls back on for all but what is common."""

@@ -17,9 +17,9 @@ def events(code: str) -> tuple[list[Any], str, str]:
     """The events of `code` in a process of its own, and what it wrote to stdout and stderr."""
     start = """
         import json, os, sys
-        from safeexec.child.step.progress import Progress
+        from safeexec.child.step.progress import ProgressBars
         told = []
-        Progress(lambda *event: told.append(event)).prepare()
+        ProgressBars(lambda *event: told.append(event)).prepare()
         assert "tqdm" not in sys.modules
     """
     source = textwrap.dedent(start) + textwrap.dedent(code) + "\nprint('\\n' + json.dumps(told))"
