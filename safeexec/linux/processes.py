@@ -146,8 +146,12 @@ def pid_of(descriptor: int) -> int | None:
     return info.pid if info and info.pid else None
 
 
-def cpu_seconds(pid: int) -> float | None:
-    """CPU time of process `pid` (all its threads), in seconds, None if it is gone. Needs no permission on it."""
+def cpu_seconds(pid: int | None) -> float | None:
+    """CPU time of process `pid` (all its threads), in seconds, None if it is gone or was never there. Needs no
+    permission on it.
+    """
+    if pid is None:
+        return None
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:

@@ -35,7 +35,7 @@ class Gone(Exception):
 class Channel:
     """The host's end of one process. Not thread-safe: the session's lock is."""
 
-    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "pid", "pidfd", "socket")
+    __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
         ours.setblocking(False)
@@ -49,6 +49,8 @@ class Channel:
         """Whether bytes have been taken from the socket that may not have been heard yet."""
         self._poller = select.poll()
         self._poller.register(ours, READ)
+        self._wait = Wait((ours.fileno(),), 0.0, poller=self._poller)
+        """What `receive` waits for: one object, as there is one reader."""
 
     @classmethod
     def pair(cls, state: str = STARTING) -> tuple[Channel, socket.socket]:
@@ -109,8 +111,8 @@ class Channel:
     def receive(self, deadline: float) -> Core[m.FromChild | None]:
         """The next message, or None at the deadline. Raises `Gone` or `ProtocolError`."""
         while not self._inbox:
-            fds = (self.socket.fileno(),) if self.pidfd < 0 else (self.socket.fileno(), self.pidfd)
-            if not (yield Wait(fds, deadline, poller=self._poller)):
+            self._wait.deadline = deadline
+            if not (yield self._wait):
                 return None
             self._read()
             if not self._inbox and monotonic() >= deadline:
@@ -145,6 +147,7 @@ class Channel:
                 raise Gone("the process ended") from None
             processes.pass_identity(self.socket, False)
             self._poller.register(self.pidfd, READ)
+            self._wait.fds = (self.socket.fileno(), self.pidfd)
         return data
 
     def read_if_ready(self) -> None:

@@ -132,7 +132,7 @@ def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
         text=text(done.text, MESSAGE_BYTES * 4) if done.text else "",
         stdout=printed.text,
         stderr=warned.text,
-        error=_error(done, limits),
+        error=None if done.error is None else _error(done.error, done.outcome, limits),
         changes=_NO_CHANGES if changes is None else told_changes(changes),
         usage=Usage(wall * 1e3, cpu * 1e3, done.peak_kb / 1024, printed.size + warned.size),
         step=number,
@@ -145,11 +145,9 @@ def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
     )
 
 
-def _error(done: m.StepDone, limits: Limits) -> ErrorInfo | None:
-    if done.error is None:
-        return None
-    error = error_info(done.error)
-    if done.outcome != "memory":
+def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
+    error = error_info(report)
+    if outcome != "memory":
         return error
     from safeexec.hints.limits import limit_hint
 

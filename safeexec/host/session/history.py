@@ -67,21 +67,21 @@ class History(Generic[C]):
     def begin(self, step: int, copy: C | None = None) -> None:
         """Step `step` begins; `copy` will be made of the state after it."""
         current = self.current
-        self._promise(State(step, object(), None, current, current), copy)
+        self.next = State(step, object(), None, current, current)
+        if copy is not None:
+            self._copies[copy] = self.next
 
     def begin_change(self, copy: C | None = None) -> None:
         """The host changes variables: another version of the same state."""
         current = self.current
-        changed = State(current.step, object(), current.files, current.before, current, current.tool_calls)
-        self._promise(changed, copy)
-
-    def _promise(self, state: State, copy: C | None) -> None:
-        self.next = state
+        self.next = State(current.step, object(), current.files, current.before, current, current.tool_calls)
         if copy is not None:
-            self._copies[copy] = state
+            self._copies[copy] = self.next
 
     def promised(self) -> list[C]:
         """The copies that have not been seen to park, but for that of the running step."""
+        if not self._copies:
+            return []
         certain, coming = self._certain, self.next
         return [copy for copy, state in self._copies.items() if copy not in certain and state is not coming]
 

@@ -17,29 +17,29 @@ SOURCE_CHARACTERS = 4 << 20
 class ToolLog:
     """The tool calls of one session. It counts all of them, and keeps the newest `RECORDS`."""
 
-    __slots__ = ("_kept", "_total")
+    __slots__ = ("_kept", "total")
 
     def __init__(self) -> None:
         self._kept: deque[ToolCallRecord] = deque(maxlen=RECORDS)
-        self._total = 0
+        self.total = 0
+        """How many calls there have been: a mark for `since`."""
 
     def append(self, record: ToolCallRecord) -> None:
         self._kept.append(record)
-        self._total += 1
+        self.total += 1
 
     def __len__(self) -> int:
-        """How many calls there have been: a mark for `since`."""
-        return self._total
+        return self.total
 
     def since(self, mark: int) -> tuple[ToolCallRecord, ...]:
         """The calls after the first `mark` ones, as far as they are kept."""
-        if mark == self._total:
+        if mark == self.total:
             return ()
-        return tuple(islice(self._kept, max(0, mark - (self._total - len(self._kept))), None))
+        return tuple(islice(self._kept, max(0, mark - (self.total - len(self._kept))), None))
 
     def copy(self) -> Self:
         copied = type(self)()
-        copied._kept, copied._total = self._kept.copy(), self._total
+        copied._kept, copied.total = self._kept.copy(), self.total
         return copied
 
 

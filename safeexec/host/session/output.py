@@ -52,7 +52,7 @@ class OutputFile:
 
     def begin(self) -> None:
         """A step begins: what is in the file belongs to earlier ones."""
-        size = self._end()
+        size = os.lseek(self.fd, 0, os.SEEK_END)
         if size > RESET_BYTES:
             os.ftruncate(self.fd, 0)
             size = 0
@@ -69,8 +69,8 @@ class OutputFile:
 
     def _extents(self) -> list[Extent]:
         """Where this step's text lies in the file, in its order."""
-        size = self.size()
-        return [(self._start, size)] if size else []
+        size = os.lseek(self.fd, 0, os.SEEK_END) - self._start
+        return [(self._start, size)] if size > 0 else []
 
     def text(self, cap: int) -> Printed:
         """What this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies between."""
@@ -154,7 +154,7 @@ class PrintedFile(OutputFile):
 
     def begin(self) -> None:
         """A step begins, and finds the file empty."""
-        if self._raw() or os.pread(self.fd, len(_EMPTY), 0) != _EMPTY:
+        if os.lseek(self.fd, 0, os.SEEK_CUR) > PYTHON_BYTES or os.pread(self.fd, EMPTY_BYTES, 0) != _EMPTY:
             os.ftruncate(self.fd, 0)
             os.ftruncate(self.fd, FILE_BYTES)
             os.lseek(self.fd, PYTHON_BYTES, os.SEEK_SET)
@@ -184,10 +184,9 @@ class PrintedFile(OutputFile):
         return self._python + self._raw()
 
     def _extents(self) -> list[Extent]:
-        raw = self._raw()
-        if not raw and os.pread(self.fd, len(_EMPTY), 0) == _EMPTY:
+        if os.lseek(self.fd, 0, os.SEEK_CUR) <= PYTHON_BYTES and os.pread(self.fd, EMPTY_BYTES, 0) == _EMPTY:
             return []
-        return extents(self._python_text(0), raw)
+        return extents(self._python_text(0), self._raw())
 
     def fresh(self, cap: int) -> str:
         data = self._partial + self._new(self._written(self._python_text(self._start)), cap)

@@ -206,12 +206,13 @@ class SessionCore:
                     "run(..., wait=seconds), use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
-        self.watched.hurry()
+        if self.watched.accountant.resting:
+            self.watched.accountant.hurry()
         try:
             return (yield from work)
         finally:
             self.used = monotonic()
-            if self.closed:
+            if self._why_closed is not None:
                 self._let_go()
 
     def _take(self, turn: Turn) -> bool:
@@ -304,8 +305,8 @@ class SessionCore:
             self._go(LOST)
             return
         if self.line.history.next is not None:
-            self.sandbox.gate.announce_one(runner.pid)
-            yield from self.line.commit_with_files(len(self.tool_records))
+            self.sandbox.gate.announce(runner.pid, alone=True)
+            yield from self.line.commit_with_files(self.tool_records.total)
         self._go(IDLE)
 
     def _take_back(self, runner: Runner) -> Core[None]:
@@ -709,18 +710,21 @@ class SessionCore:
         given: StandardInput | None = None,
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
-        line = self.line
-        runner = yield from self._living()
+        line, runner = self.line, self.line.runner
+        if runner is None or self.state is not IDLE or self.overused is not None:
+            runner = yield from self._living()
         control = line.promise(number) if number else None
         self._go(STEPPING)
         line.out.begin()
         line.err.begin()
-        self.calls_of_step, calls = 0, len(self.tool_records)
-        watch = self._watch(runner, timeout)
+        self.calls_of_step, calls = 0, self.tool_records.total
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err))
         step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, control, given)
-            over = done if isinstance(done, Verdict) else (yield from self._over(step, number))
+            over = done if isinstance(done, Verdict) else None
+            if over is None and line.workspace is not None:
+                over = yield from self._over(line.workspace, step, number)
             # Whoever asked in time for its end, and was told that it runs, finds it ended.
             over = step.close() or over
         except (Gone, ProtocolError) as error:
@@ -745,35 +749,22 @@ class SessionCore:
             self.frames = told_frames(done.frames)
         told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
         result = build_result(told, done, step.value)
-        if not result.ok and (atomic or self.policy.on_error == "restore") and result.outcome != "rejected":
+        if done.outcome != "ok" and (atomic or self.policy.on_error == "restore") and done.outcome != "rejected":
             result = yield from self._undone(result)
         elif number:
             result = self._kept(result)
         if self.state is STEPPING:
             self._go(IDLE)
-        step.stream_rest()
+        if listeners is not NOBODY:
+            step.stream_rest()
         self.sandbox.replenish()
         return result
-
-    def _watch(self, runner: Runner, timeout: float) -> Watch:
-        """What watches a step from outside."""
-        line = self.line
-        outputs = (line.out, line.err)
-        return Watch(
-            runner.channel,
-            self.policy.limits,
-            timeout,
-            outputs,
-        )
 
     def _answer_tool(self, call: m.ToolRequest, deadline: float | None) -> Core[m.ToolReply]:
         return self.toolbox.answer(call, self, deadline)
 
-    def _over(self, step: Step, number: int) -> Core[Verdict | None]:
+    def _over(self, workspace: Workspace, step: Step, number: int) -> Core[Verdict | None]:
         """The verdict on a step that has filled the workspace between two looks. Its files are those of its state."""
-        workspace = self.line.workspace
-        if workspace is None:
-            return None
         try:
             if number and self.policy.checkpoints != "off":
                 step.files = yield from self.line.on_files(workspace.snapshot)
@@ -788,7 +779,7 @@ class SessionCore:
         """The step is part of the session."""
         line, step = self.line, self._step
         assert step is not None
-        line.commit(step.files, len(self.tool_records))
+        line.commit(step.files, self.tool_records.total)
         notes = result.notes
         if self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
@@ -1170,9 +1161,9 @@ class SessionCore:
             if control is not None:
                 control.close()
         if control is not None:
-            self.sandbox.gate.announce_one(runner.pid)
+            self.sandbox.gate.announce(runner.pid, alone=True)
         try:
-            yield from line.commit_with_files(len(self.tool_records))
+            yield from line.commit_with_files(self.tool_records.total)
         finally:
             self._go(IDLE)
         return answer
@@ -1315,7 +1306,7 @@ class SessionCore:
         line, channel = self.line, runner.channel
         line.out.begin()
         line.err.begin()
-        watch = self._watch(runner, seconds)
+        watch = Watch(channel, self.policy.limits, seconds, (line.out, line.err))
         step = self._step = Step(0, line, runner, watch, self._answer_tool, NOBODY)
         try:
             yield from channel.send(request, fds)

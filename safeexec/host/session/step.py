@@ -12,7 +12,7 @@ from safeexec.errors import ProtocolError
 from safeexec.host.session.channel import Gone
 from safeexec.host.session.decode import decode_payload, displays
 from safeexec.host.session.line import Line
-from safeexec.host.session.listeners import Listeners
+from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
@@ -92,7 +92,7 @@ class Step:
         self._answer_tool = answer_tool
         self._stops = line.policy.tools.clock == "stops"
         self._listeners = listeners
-        self._streams = listeners.of_streams(line.out, line.err)
+        self._streams = () if listeners is NOBODY else listeners.of_streams(line.out, line.err)
         self.in_tool = False
         """Whether a host tool runs, so that nobody sees what is done to the step."""
         self.listening = False
@@ -117,9 +117,9 @@ class Step:
             given.sent()
         done = yield from self._await_done()
         if control is not None and not isinstance(done, Verdict):
-            self._line.sandbox.gate.announce_one(self._runner.pid)
+            self._line.sandbox.gate.announce(self._runner.pid, alone=True)
         self.wall, self.cpu = monotonic() - self.watch.started, self.watch.cpu_seconds()
-        if isinstance(done, Verdict):
+        if isinstance(done, Verdict) or not (done.value or done.pending):
             return done
         # In here: a value that is announced and never comes, or cannot be read, is a step that crashed.
         # What a function returned keeps its type; a step's value is what JSON could be made of.
@@ -127,7 +127,7 @@ class Step:
         if done.pending:
             left = max(LEAST_DELIVER_SECONDS, self.watch.deadline - monotonic())
             self.value = yield from self._runner.deliver(done.pending, arrays=arrays, seconds=left)
-        elif done.value:
+        else:
             self.value = decode_payload(self._line.policy.limits, done.value, arrays=arrays)
         return done
 

@@ -66,21 +66,18 @@ class ForkGate:
         """Whether forks wait here at all."""
         return self._listener >= 0
 
-    def announce(self, process: int | None) -> None:
-        """One more fork of this process is the host's wish."""
+    def announce(self, process: int | None, *, alone: bool = False) -> None:
+        """One more fork of this process is the host's wish; `alone`: and none but that, what was announced before is
+        void.
+        """
         if process is None or self._listener < 0:
             return
         with self._lock:
             self._made.discard(process)
-            self._announced[process] = self._announced.get(process, 0) + 1
-            waiting = self._of(process)
+            self._announced[process] = 1 if alone else self._announced.get(process, 0) + 1
+            waiting = self._of(process) if self._waiting else None
         if waiting is not None:
             self._judge(waiting)
-
-    def announce_one(self, process: int | None) -> None:
-        """The next fork of this process is the host's wish, and none after it: what was announced before is void."""
-        self.withdraw(process)
-        self.announce(process)
 
     def withdraw(self, process: int | None) -> None:
         """What was announced for this process is void: the reason for it has gone."""

@@ -91,7 +91,7 @@ class Watch:
 
     def start_again(self) -> None:
         """The step begins only now."""
-        self.cpu_start = self._runner.cpu_seconds() or 0.0
+        self.cpu_start = processes.cpu_seconds(self._runner.pid) or 0.0
         self.started = monotonic()
         self._deadline = self.started + self._timeout
 
@@ -100,11 +100,11 @@ class Watch:
         return self._deadline + self.paused
 
     def next_look(self) -> float:
-        return min(self.deadline, monotonic() + TICK_SECONDS)
+        return min(self._deadline + self.paused, monotonic() + TICK_SECONDS)
 
     def cpu_seconds(self) -> float:
         """CPU time of this step so far, by the kernel's count."""
-        return max(0.0, (self._runner.cpu_seconds() or 0.0) - self.cpu_start)
+        return max(0.0, (processes.cpu_seconds(self._runner.pid) or 0.0) - self.cpu_start)
 
     def look(self) -> Verdict | None:
         """The first limit that the step is over, if any."""

@@ -50,19 +50,14 @@ class WatchedSession:
     def __init__(self, session: Watchable) -> None:
         self._session = weakref.ref(session)
         self.account = Account(session.policy.limits)
-        self._accountant = accountant()
+        self.accountant = accountant()
 
     def open(self) -> None:
         """Be looked at from now on."""
-        self._accountant.add(self)
+        self.accountant.add(self)
 
     def close(self) -> None:
-        self._accountant.remove(self)
-
-    def hurry(self) -> None:
-        """The session is in use again: look at it as often as that asks for."""
-        if self._accountant.resting:
-            self._accountant.hurry()
+        self.accountant.remove(self)
 
     def lineage_leaders(self) -> Collection[int]:
         session = self._session()

@@ -284,6 +284,6 @@ def test_the_thread_ends_with_the_sessions_and_comes_back_with_them() -> None:
     for _ in range(2):
         with Sandbox("calculator", spare=0) as sandbox, sandbox.session() as session:
             session.run("x = 1").check()
-            looks = session._core.watched._accountant
+            looks = session._core.watched.accountant
             assert looks._alive
     until(lambda: not looks._alive)
