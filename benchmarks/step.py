@@ -1,4 +1,4 @@
-"""What one step costs: with and without checkpoints, by what it prints and returns, and with host tools.
+"""What one step costs: with and without checkpoints, in its parts, by what it prints and returns, and with host tools.
 
 python -m benchmarks.step [--quick]
 """
@@ -6,11 +6,17 @@ python -m benchmarks.step [--quick]
 from __future__ import annotations
 
 import os
+import statistics
+import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.common import PROGRAM, BareChild, Table, fork_and_wait, in_turn, one_core, options, timed
 from safeexec import Sandbox, Session
+from safeexec.linux.processes import cpu_seconds
+from safeexec.protocol.turns import Conversation
 
 LINES = 10_000
 MEGABYTE = 1_000_000
@@ -47,6 +53,42 @@ def steps(session: Session, undoable: Session, before: Session, floor: BareChild
     streamed = partial(session.run, lines, on_output=len)
     times = in_turn(streamed, partial(floor.run, lines), rounds=max(5, rounds // 20))
     table.row(f"{LINES} printed lines, streamed to the caller", *times, "bare forked child, not streamed")
+
+
+PARTS = ("host, until the request is sent", "wake-ups and switches", "child, its CPU time", "host, from the answer on")
+
+
+def parts(session: Session, rounds: int) -> None:
+    """Where the time goes: stamps where the host sends and hears, the CPU clock of the child, and what is left."""
+    table = Table("the parts of x = x + 1, checkpoints off")
+    session.run("x = 0")
+    (child,) = session._core.pids()
+    stamps: list[float] = []
+    say, hear = Conversation.say, Conversation.hear
+
+    def said(*arguments: Any) -> bytes:
+        data = say(*arguments)
+        stamps.append(time.perf_counter())
+        return data
+
+    def heard(*arguments: Any) -> Any:
+        stamps.append(time.perf_counter())
+        return hear(*arguments)
+
+    found = []
+    with patch.object(Conversation, "say", said), patch.object(Conversation, "hear", heard):
+        for _ in range(rounds):
+            stamps.clear()
+            used = cpu_seconds(child) or 0.0
+            begin = time.perf_counter()
+            session.run("x = x + 1")
+            end = time.perf_counter()
+            sent, came = stamps
+            used = (cpu_seconds(child) or 0.0) - used
+            found.append((sent - begin, came - sent - used, used, end - came))
+    whole = statistics.median(map(sum, found))
+    for what, part in zip(PARTS, zip(*found, strict=True), strict=True):
+        table.row(what, statistics.median(part), whole, "the whole step")
 
 
 def large_value(session: Session, rounds: int) -> None:
@@ -95,6 +137,7 @@ if __name__ == "__main__":
                 sandbox.session(checkpoints="before-step") as before,
             ):
                 steps(session, undoable, before, floor, 100 if quick else 400)
+                parts(session, 200 if quick else 1000)
                 large_value(session, 50 if quick else 200)
             tool_calls(floor, 5 if quick else 20)
         finally:
