@@ -29,9 +29,12 @@ from safeexec.text import one_line
 
 if TYPE_CHECKING:
     from safeexec.host.files.workspace import Workspace
-    from safeexec.policy.model import Limits
+    from safeexec.policy.model import Limits, Policy
+    from safeexec.protocol import messages as m
 
 MAGIC = b"safeexec-state-1\n"
+NAMES = 10_000
+"""Names that a header tells of at most."""
 _LENGTH = Struct("<Q")
 _HEADER_CAP = 16 << 20
 _SIGNATURE = 32
@@ -59,6 +62,49 @@ class Header(msgspec.Struct, kw_only=True):
     """The permissions of the files, in the same order."""
     directories: Annotated[list[str], _MANY] = []
     """The workspace's directories, each before what is in it."""
+
+
+def header_of(
+    answer: m.Saved, size: int, files: dict[str, os.stat_result], policy: Policy, digest: str, step: int
+) -> tuple[Header, dict[str, str]]:
+    """What a state file says of itself, and the names that are not in it. `size`: bytes that the child has written;
+    `files`: those of the workspace, which lose the ones that no file can name; `digest`: of the sandbox's policy.
+    Raises `StateFileError`.
+    """
+    failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
+    # No more is written than a restore would take in, of files no more than is counted here.
+    if min(answer.size, size) > (limit := policy.limits.memory_mb) << 21:
+        raise StateFileError(
+            f"the session could not be saved: its variables take {size >> 20} MiB, more than fit into a session "
+            f"(limits.memory_mb is {limit})"
+        )
+    for name in [name for name in files if not _is_text(name)]:
+        del files[name]
+        failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
+    regular = {name: info for name, info in files.items() if stat.S_ISREG(info.st_mode)}
+    header = Header(
+        policy=policy.name,
+        digest=digest,
+        python=python_version(),
+        libraries=dict(list(answer.libraries.items())[:50]),
+        names=[name for name in answer.names[:NAMES] if name.isidentifier()],
+        failed=failed,
+        step=step,
+        payload_bytes=min(answer.size, size),
+        files=[(name, info.st_size) for name, info in regular.items()],
+        modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
+        directories=[name for name, info in files.items() if stat.S_ISDIR(info.st_mode)],
+    )
+    return header, failed
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name is UTF-8. `os` shows other bytes as lone surrogates, which no message can carry."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class SavedState(NamedTuple):

@@ -11,7 +11,7 @@ from time import monotonic
 
 from msgspec import Struct, field
 
-from safeexec.errors import ProtocolError
+from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
@@ -23,6 +23,7 @@ from safeexec.protocol.turns import PARKED, PARKING
 
 THAW_SECONDS = 3.0
 """How long a parked copy may take to say Ready: 2.5 ms with pandas. A hostile one never does."""
+NAME_LENGTH = 200
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 
 
@@ -35,6 +36,16 @@ class CheckpointInfo(Struct, frozen=True):
     automatic: bool
     age: float
     memory_mb: float
+
+
+def check_name(name: object) -> None:
+    """Raises `CheckpointError` for what no checkpoint of a caller can be called."""
+    if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
+        raise CheckpointError(
+            f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
+        )
+    if name.startswith("step ") and name[5:].isdecimal():
+        raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
 
 
 class Checkpoint(Struct, eq=False):

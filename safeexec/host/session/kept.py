@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from itertools import islice
 from typing import Self
@@ -12,6 +13,15 @@ RECORDS = 10_000
 """Tool calls that a session remembers: the newest ones."""
 SOURCE_CHARACTERS = 4 << 20
 """Characters of the sources that a session remembers. That of the step that runs is kept whatever its size."""
+LOST_SOURCE = 50_000
+"""Characters of one source that are searched for the names that it binds."""
+NAMES_LOST = 200
+_BINDS = re.compile(
+    # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
+    # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.
+    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)\b[^\n]*(?<!\w)(\w+)[ \t]*$)",
+    re.M,
+)
 
 
 class ToolLog:
@@ -63,6 +73,11 @@ class Sources(dict[str, str]):
             if oldest == f"<step {step}>":
                 return
             self._size -= len(self.pop(oldest))
+
+    def bound_by(self, step: int) -> list[str]:
+        """Names that a step seems to bind: when it is undone, a NameError about one can say why that is gone."""
+        source = self.get(f"<step {step}>", "")[:LOST_SOURCE]
+        return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
 
     def clear(self) -> None:
         super().clear()

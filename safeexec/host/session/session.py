@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
-import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
@@ -32,7 +30,7 @@ from safeexec.errors import (
 )
 from safeexec.host.files.workspace import open_beneath
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo
+from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name
 from safeexec.host.session.decode import (
     Told,
     build_killed,
@@ -93,12 +91,7 @@ BUSY_SECONDS = 0.02
 """How often at least to ask whether a session that somebody waits for is free."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
-NAMES = 10_000
-"""Names that a saved state's header tells of at most."""
-NAME_LENGTH = 200
 NAMES_REMAINING, NAME_CHARACTERS = 200, 100
-LOST_SOURCE = 50_000
-NAMES_LOST = 200
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 SHARED = (
     "sessions of the template {!r} and their branches share what forks share: a user, a process group, a limit on "
@@ -111,13 +104,6 @@ UNREVIEWED = (
 )
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
-_AUTOMATIC_NAME = re.compile(r"step \d+")
-_BINDS = re.compile(
-    # Linear: a hostile source is searched, too. The last word of an import is one that no word character comes before;
-    # a lazy `[^\n]*?(\w+)` took 24 s, with the host's lock held, for a name of 50,000 letters.
-    r"^[ \t]*(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=)|(?:import|from)\b[^\n]*(?<!\w)(\w+)[ \t]*$)",
-    re.M,
-)
 _numbers = count(1)
 
 
@@ -334,7 +320,7 @@ class SessionCore:
         """
         if self._why_closed is not None:
             raise SessionClosed(CLOSED_MEANWHILE)
-        notes = yield from self.line.restore(self._lost_names())
+        notes = yield from self.line.restore(self._sources.bound_by(self.step))
         self.restored += not asked
         self._arrived()
         return notes
@@ -350,13 +336,6 @@ class SessionCore:
         """What the next step changes is told against the files that have been brought back."""
         if self.line.workspace is not None and self.line.history.current.files is not None:
             self._marks = self.line.workspace.marks
-
-    def _lost_names(self) -> list[str]:
-        """Names that the steps since the restored state seem to bind: a NameError about one of them can say why it
-        is gone.
-        """
-        source = self._sources.get(f"<step {self.step}>", "")[:LOST_SOURCE]
-        return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
 
     def _lost(self, error: Exception) -> Core[NoReturn]:
         """The process died outside a step: restore, and say so."""
@@ -897,7 +876,7 @@ class SessionCore:
     @property
     def asks(self) -> int:
         """How many processes of its own making its runner may have, beside the copies that are told of."""
-        return int(self.state is ASKING)
+        return 1 if self.state is ASKING else 0
 
     def _stop_step(self, verdict: Verdict) -> bool:
         step = self._step
@@ -908,12 +887,7 @@ class SessionCore:
     @exclusive
     def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`."""
-        if not isinstance(name, str) or not 0 < len(name) <= NAME_LENGTH or not name.isprintable():
-            raise CheckpointError(
-                f"a checkpoint needs a name: a str of 1 to {NAME_LENGTH} characters, none of them a control character"
-            )
-        if _AUTOMATIC_NAME.fullmatch(name):
-            raise CheckpointError(f"{name!r} is what automatic checkpoints are called: choose another name")
+        check_name(name)
         history, limit = self.line.history, self.policy.limits.checkpoints
         if name not in history.named and len(history.named) >= limit:
             raise CheckpointError(
@@ -1225,7 +1199,9 @@ class SessionCore:
             self._go(IDLE)
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
-            header, failed = self._header(answer, os.fstat(fd).st_size, (yield from self._saved_files()))
+            files = yield from self._saved_files()
+            digest, size = self.sandbox.policy.digest, os.fstat(fd).st_size
+            header, failed = state_file.header_of(answer, size, files, self.policy, digest, self.step)
             yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
         finally:
             # The child may have kept it, and no limit counts what it holds.
@@ -1242,36 +1218,6 @@ class SessionCore:
             return (yield from self.line.on_files(workspace.listing))
         except WorkspaceError as error:
             raise StateFileError(f"the session could not be saved: {error}") from None
-
-    def _header(self, answer: m.Saved, size: int, files: dict[str, os.stat_result]) -> tuple[Any, dict[str, str]]:
-        """What a state file says of itself, and the names that are not in it."""
-        from safeexec.host.files import state_file
-
-        failed = {name[:200]: reason[:500] for name, reason in list(answer.failed.items())[:NAMES]}
-        # No more is written than a restore would take in, of files no more than is counted here.
-        if min(answer.size, size) > (limit := self.policy.limits.memory_mb) << 21:
-            raise StateFileError(
-                f"the session could not be saved: its variables take {size >> 20} MiB, more than fit into a session "
-                f"(limits.memory_mb is {limit})"
-            )
-        for name in [name for name in files if not _is_text(name)]:
-            del files[name]
-            failed[ascii(name)[:200]] = "the name of this file is not UTF-8"
-        regular = {name: info for name, info in files.items() if stat.S_ISREG(info.st_mode)}
-        header = state_file.Header(
-            policy=self.policy.name,
-            digest=self.sandbox.policy.digest,
-            python=state_file.python_version(),
-            libraries=dict(list(answer.libraries.items())[:50]),
-            names=[name for name in answer.names[:NAMES] if name.isidentifier()],
-            failed=failed,
-            step=self.step,
-            payload_bytes=min(answer.size, size),
-            files=[(name, info.st_size) for name, info in regular.items()],
-            modes=[stat.S_IMODE(info.st_mode) & 0o777 for info in regular.values()],
-            directories=[name for name, info in files.items() if stat.S_ISDIR(info.st_mode)],
-        )
-        return header, failed
 
     def _open_file(self, name: str) -> int:
         """A descriptor of a file of the workspace, to be read."""
@@ -1404,12 +1350,3 @@ class SessionCore:
         from safeexec.host.files import workspace_files
 
         return workspace_files.changed_since(self._marks, step.marks)
-
-
-def _is_text(name: str) -> bool:
-    """Whether a file's name is UTF-8. `os` shows other bytes as lone surrogates, which no message can carry."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
