@@ -14,32 +14,32 @@ Two properties hold for whatever text is evaluated:
   no operator runs code of the caller's (but for keys of a subclass, in a dict that is only looked up). Functions can
   only be called, never held.
 - *No unbounded cost.* Every operation costs at most what its guard has taken from an account of `max_steps` units
-  before it ran (at most about 100 ns or 100 bytes each). Plain code without guards runs only where the operands are
-  proven to be small numbers or short texts.
+  before it ran (at most about 100 ns or 100 bytes each). Only floats and integers of 30 bits are computed without one.
 
-`grammar` checks and rewrites the tree by the `kinds` of its values, `compile` makes functions of it, `quick` evaluates
-an expression that is seen for the first time; `operators`, `functions` (with `containers` and `numeric`),
-`subscripts`, `text` and `exact` are the guards, `costs` what values weigh, `fuel` the accounts.
+An expression is parsed once and becomes a closure: `grammar` checks the tree by its table of nodes, `closures` are what
+runs. The guards with their costs: `operators`, `functions` (with `containers`, `numeric` and `mathematical`),
+`subscripts`, `text` and `exact`. `costs` says what values weigh, `fuel` what an account is.
 """
 
 from __future__ import annotations
 
-from safeexec.inline.compile import Expression, parse
-from safeexec.inline.functions import CONSTANTS
-from safeexec.inline.quick import Unfinished, walk
+from safeexec.inline.compile import Expression
 
 TYPE_CHECKING = False  # what `typing` would say, without importing it: 2 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from safeexec.inline.compile import Functions, Names
     from safeexec.policy.model import Policy
 
 MAX_STEPS = 1_000_000
 """Units of work of one evaluation, about 0.1 s at the worst."""
-NUMBERS = CONSTANTS["math"].keys()
 CACHED = 512
-"""Expressions that `evaluate` remembers."""
+"""Expressions that `evaluate` remembers, of so many characters together:"""
+CACHED_CHARACTERS = 1 << 16
 
-_seen: dict[tuple[str, int, str], Expression | None] = {}
+_seen: dict[tuple[str, int, str | None], Callable[..., object]] = {}
+_characters = 0
 
 
 def evaluate(
@@ -64,35 +64,29 @@ def evaluate(
     what fails; the exception that Python raised, say a ZeroDivisionError, is its `__cause__`. Raises `PolicyError` for
     a policy that allows more than expressions: such code belongs in a `Sandbox`.
     """
-    if functions == "mathematics" and policy == "expression" and not (names and NUMBERS & names.keys()):
-        known = _seen.get(key := (expression, max_steps, functions))
-        if known is None:
-            if len(_seen) >= CACHED:
-                _seen.clear()
-            known = _seen[key] = Expression(expression, functions, max_steps, frozenset(), names)
-        return known(names)
-    if functions or policy != "expression":
-        return _permitted(expression, functions, max_steps, policy, names)(names)
-    key = (expression, max_steps, "")
-    compiled = _seen.get(key)
-    if compiled is None:
-        if key not in _seen:
-            tree = parse(expression)
-            if len(_seen) >= CACHED:
-                _seen.clear()
-            _seen[key] = None
-            try:
-                return walk(tree, names or {}, max_steps)
-            except Unfinished:
-                pass
-        compiled = Expression(expression, None, max_steps, frozenset(), names)
-        _seen[key] = compiled
-    return compiled(names)
+    if policy != "expression" or not (functions is None or type(functions) is str):
+        return _permitted(expression, functions, max_steps, policy)(names)
+    key = expression, max_steps, functions
+    known = _seen.get(key)
+    if known is None:
+        known = Expression(expression, functions, max_steps).__call__
+        _remember(key, known)
+    return known(names)
+
+
+def _remember(key: tuple[str, int, str | None], compiled: Callable[..., object]) -> None:
+    global _characters
+    if len(_seen) >= CACHED or _characters + len(key[0]) > CACHED_CHARACTERS:
+        forget()
+    _seen[key] = compiled
+    _characters += len(key[0])
 
 
 def forget() -> None:
     """Empties the memory of `evaluate`: the next evaluation of any expression is a first one."""
+    global _characters
     _seen.clear()
+    _characters = 0
 
 
 def compile_expression(
@@ -106,15 +100,13 @@ def compile_expression(
     return _permitted(expression, functions, max_steps, policy)
 
 
-def _permitted(
-    expression: str, functions: Functions | str | None, max_steps: int, policy: str | Policy, names: Names | None = None
-) -> Expression:
+def _permitted(expression: str, functions: Functions | str | None, max_steps: int, policy: str | Policy) -> Expression:
     if policy == "expression":
-        return Expression(expression, functions, max_steps, frozenset(), names)
+        return Expression(expression, functions, max_steps)
     from safeexec.inline.permit import permitted  # loads the policy package, and with it YAML
 
     withheld, mathematics = permitted(policy)
-    return Expression(expression, functions, max_steps, withheld, names, mathematics)
+    return Expression(expression, functions, max_steps, withheld, mathematics)
 
 
 __all__ = ["MAX_STEPS", "Expression", "compile_expression", "evaluate", "forget"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
 from safeexec.inline.costs import admit, bounded_numbers, collisions, known, measure
-from safeexec.inline.fuel import INTEGERS, Fuel, spend, weight
+from safeexec.inline.fuel import INTEGERS, SMALL, Fuel, spend, weight
 from safeexec.inline.operators import GUARDS, span
 
 TYPE_CHECKING = False
@@ -50,13 +50,10 @@ def each(fuel: Fuel, iterable: Any, per_item: int) -> Any:
 def unpacked(fuel: Fuel, iterable: Any, per_item: int) -> Any:
     """The same for `for a, b in iterable`: the items are containers, and their items are checked as well."""
     for item in each(fuel, iterable, per_item):
+        if type(item) not in _SIZED and type(item) is not range:
+            raise TypeError(f"cannot unpack non-iterable {type(item).__name__} object")
         each(fuel, item, 1)
     return iterable
-
-
-def spread(fuel: Fuel, iterable: Any) -> Any:
-    """`*iterable` in a display or a call."""
-    return each(fuel, iterable, 1)
 
 
 def to_list(fuel: Fuel, *args: Any) -> list[Any]:
@@ -106,13 +103,6 @@ def zipped(fuel: Fuel, *args: Any, **options: Any) -> list[Any]:
     return list(zip(*[items(fuel, arg, 2) for arg in args], **options))  # noqa: B905  strict= is an option
 
 
-def rows(fuel: Fuel, price: int, *args: Any) -> Any:
-    """`zip(...)` as the container of a loop: its rows are paid for and their items checked, so it can stay lazy."""
-    for arg in args:
-        each(fuel, arg, price)
-    return zip(*args, strict=False)
-
-
 def enumerated(fuel: Fuel, iterable: Any, start: Any = 0) -> list[Any]:
     if type(start) is not int:
         raise TypeError(f"'{type(start).__name__}' object cannot be interpreted as an integer")
@@ -140,11 +130,17 @@ def order(fuel: Fuel, iterable: Any, *, reverse: Any = False) -> list[Any]:
     """`sorted(iterable)`: each item is compared about 2 log2(n) times, and a comparison costs at most its size."""
     values = list(items(fuel, iterable))
     spend(fuel, measure(fuel, values) * 2 * len(values).bit_length() >> 2)
-    return sorted(values, reverse=bool(reverse))
+    return sorted(values, reverse=admit(reverse))
+
+
+def _is_small(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and -SMALL < value < SMALL)
 
 
 def extreme(function: Callable[..., Any]) -> Guard:
     def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        if len(args) == 2 and not options and _is_small(args[0]) and _is_small(args[1]):
+            return function(*args)
         if options.keys() - {"default"}:
             raise TypeError(
                 f"{function.__name__}() takes only default= by keyword here; write a comprehension for a key"

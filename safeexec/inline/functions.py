@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     Guard = Callable[..., Any]
 
 
-def from_host(fuel: Fuel, function: Guard, *args: Any, **options: Any) -> Any:
+def from_host(function: Callable[..., object]) -> Guard:
     """A function that the caller passed: its own cost is the caller's affair, its result is admitted like any value."""
-    spend(fuel, 1)
-    return admit(function(*args, **options))
+
+    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        spend(fuel, 1)
+        return admit(function(*args, **options))
+
+    return guard
 
 
 def _exact(name: str) -> Guard:

@@ -1,33 +1,20 @@
-"""The language of expressions: checks a syntax tree node by node and puts guards where a cost is not bounded.
+"""The language of expressions: a table of kinds of nodes, and the walk that checks a tree and makes closures of it.
 
-An allow list of node kinds: what has no method here is refused. Attributes exist only as `math.sqrt(...)`, `math.pi`
-and their like, functions only in the place where they are called, so no computation can walk from a value to its
-class.
+`NODES` has a row per kind of node: the method that checks it and returns its closure, or the sentence that refuses it;
+what has no row is refused too. Attributes exist only as `math.sqrt(...)`, `math.pi` and their like, functions only in
+the place where they are called, so no computation can walk from a value to its class.
 
-Each visit returns the tree to compile and the kind of its value (`safeexec.inline.kinds`), as far as it is known
-before it runs. Operators over bounded numbers and texts are compiled as they are. All others become calls of their
-guard, `<fuel>` first. The kinds of names are given: the code that is compiled checks them once when it is entered. A
-comprehension pays in advance for all its rounds: its container has a length, and its body a number of nodes.
+What each node costs stands beside its operator or function: `operators.OPERATORS`, `functions.BUILTINS` and `MODULES`.
+A comprehension pays in advance for all its rounds: its container has a length, and its body a number of nodes.
 """
 
 from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 
-from safeexec.inline import containers, functions, mathematical, natives, subscripts, text
-from safeexec.inline.kinds import (
-    FLOAT_BITS,
-    NATIVE_BITS,
-    NATIVE_TEXT,
-    RESULT_BITS,
-    Numbers,
-    Text,
-    constant_power_bits,
-    container_of,
-    join,
-)
-from safeexec.inline.operators import GUARDS
-from safeexec.inline.report import at_node, located
+from safeexec.inline import closures, containers, functions, mathematical, subscripts, text
+from safeexec.inline.operators import GUARDS, QUICK, SWAPPED
+from safeexec.inline.report import at_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,500 +22,401 @@ if TYPE_CHECKING:
     from typing import Any
 
     from safeexec.errors import ExpressionError
-    from safeexec.inline.kinds import Kind
-
-    Typed = tuple[ast.expr, Kind]
-    Part = tuple[str, int | str]
+    from safeexec.inline.closures import Clause, Guard, Run
 
 MAX_DEPTH = 150
 """The deepest nesting of an expression."""
+DIGIT = (1 << 30) - 1
+"""Integers below this magnitude need no guard (CPython compares and computes those of one digit fastest)."""
+MAX_EXPONENT = 16
+"""The largest constant exponent that needs none: 30 bits become 480."""
+FIELD = 20
+"""Nodes that a field without a guard counts for: a float of 300 digits is written out in 2 us."""
+MAX_KEY = 64
+"""The longest constant key, in characters, that is looked up without a guard."""
 
 
-FUEL = "<fuel>"
-HELPERS: dict[str, Callable[..., Any]] = {
-    "<item>": subscripts.item,
-    "<part>": subscripts.part,
-    "<items>": containers.items,
-    "<each>": containers.each,
-    "<unpacked>": containers.unpacked,
-    "<rows>": containers.rows,
-    "<spread>": containers.spread,
-    "<pairs>": containers.pairs,
-    "<set>": containers.to_set,
-    "<dict>": containers.to_dict,
-    "<interpolated>": text.interpolated,
-    "<host>": functions.from_host,
-    "<exclusive or>": mathematical.exclusive_or,
-    **{f"<{kind.__name__}>": guard for kind, guard in GUARDS.items()},
-}
-
-HINTS: dict[str, str] = {
-    "Attribute": "attributes are not available in expressions; only functions and constants of math and statistics are",
-    "Lambda": "lambda is not available in expressions; write a comprehension",
-    "NamedExpr": "assignments are not available in expressions",
-    "Await": "await is not available in expressions",
-    "Yield": "yield is not available in expressions",
-    "YieldFrom": "yield is not available in expressions",
-    "GeneratorExp": "a generator can only be the argument of a function here; write a list comprehension",
-    "Starred": "a starred value can stand only in a display or a call",
-    "Slice": "a slice can stand only alone in a subscript",
-}
-
-
-class Translator:
-    """Checks and rewrites one tree for names of the given kinds; `names` and `globals` collect what the code needs.
-
-    `parts` are the subscripts of names by constants, as name and constant: the entry may read and check them like
-    names. They too have kinds, under the keys of `parts`, and are guarded where they have none.
-    """
+class Builder:
+    """Makes the closures of one tree. `names` are those of the caller that it reads, with their first places."""
 
     def __init__(
         self,
         source: str,
-        kinds: Mapping[str, Kind],
-        default: Kind,
-        host: Collection[str] = (),
+        host: Mapping[str, Callable[..., Any]],
         withheld: Collection[str] = (),
         mathematics: bool = False,
     ) -> None:
         self.source = source
-        self.kinds = kinds
-        self.default = default
         self.host = host
         self.withheld = withheld
         self.mathematics = mathematics
         self.names: dict[str, ast.Name] = {}
-        self.globals: dict[str, Any] = {}
-        self.metered = False
-        self.scanned: set[str] = set()
-        self.parts: dict[str, Part] = {}
-        self._bound: list[dict[str, Kind]] = []
+        self._scopes: list[tuple[frozenset[str], dict[str, None]]] = []
+        """Per comprehension around the node: the names that it binds, and those that it uses of what is outside."""
         self._depth = 0
         self._nodes = 0
-        self._temporaries = 0
 
-    def visit(self, node: ast.expr) -> Typed:
-        method = _METHODS.get(type(node))
-        if method is None:
-            name = type(node).__name__
-            raise self.error(HINTS.get(name, f"{name} is not available in expressions"), node)
+    def visit(self, node: ast.expr) -> Run:
+        row = NODES.get(type(node))
+        if row is None or isinstance(row, str):
+            raise self.error(row or f"{type(node).__name__} is not available in expressions", node)
         self._nodes += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise self.error(f"the expression is nested more than {MAX_DEPTH} deep", node)
-        typed = method(self, node)
+        run = row(self, node)
         self._depth -= 1
-        return typed
+        return run
 
     def error(self, message: str, node: ast.expr | ast.keyword) -> ExpressionError:
         return at_node(message, self.source, node)
 
-    def call(self, node: ast.expr, helper: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
-        """A call of a guard at the place of the node, the fuel first."""
-        self.metered = True
-        if helper in HELPERS:
-            self.globals[helper] = HELPERS[helper]
-        fuel = located(ast.Name(FUEL, _LOAD), node)
-        return self.direct(node, helper, fuel, *args, keywords=keywords)
-
-    def direct(self, node: ast.expr, name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
-        function = located(ast.Name(name, _LOAD), node)
-        return located(ast.Call(function, list(args), keywords or []), node)
-
     # values
 
-    def constant(self, node: ast.Constant) -> Typed:
-        value = node.value
-        if type(value) is int:
-            bits = value.bit_length()
-            return node, bits if bits <= NATIVE_BITS else None
-        if type(value) in (float, complex):
-            return node, 0
-        if type(value) is bool:
-            return node, 1
-        if type(value) is str:
-            return node, Text(len(value)) if len(value) <= NATIVE_TEXT else None
-        if value is None:
-            return node, None
-        raise self.error(f"a constant of type {type(value).__name__} is not available in expressions", node)
+    def constant(self, node: ast.Constant) -> Run:
+        if type(node.value) not in _CONSTANTS:
+            raise self.error(f"a constant of type {type(node.value).__name__} is not available in expressions", node)
+        return closures.constant(node.value)
 
-    def name(self, node: ast.Name) -> Typed:
-        for scope in reversed(self._bound):
-            if node.id in scope:
-                return node, scope[node.id]
-        if self.mathematics and node.id in mathematical.NUMBERS and node.id not in self.kinds:
-            return located(ast.Constant(mathematical.NUMBERS[node.id]), node), 0
-        self.names.setdefault(node.id, node)
-        return node, self.kinds.get(node.id, self.default)
+    def name(self, node: ast.Name) -> Run:
+        key = node.id
+        if self.mathematics and key in mathematical.NUMBERS and not self._is_bound(key):
+            self._use(key)
+            return closures.name_or(node, key, mathematical.NUMBERS[key])
+        return closures.name(node, self._read(node))
 
-    def attribute(self, node: ast.Attribute) -> Typed:
+    def _read(self, node: ast.Name) -> str:
+        if self._use(node.id) and node.id not in self.names:
+            self.names[node.id] = node
+        return node.id
+
+    def _is_bound(self, key: str) -> bool:
+        return any(key in bound for bound, _ in self._scopes)
+
+    def _use(self, key: str) -> bool:
+        """Whether the name is the caller's; the comprehensions around it take it along."""
+        for bound, uses in reversed(self._scopes):
+            if key in bound:
+                return False
+            uses[key] = None
+        return True
+
+    def attribute(self, node: ast.Attribute) -> Run:
         if isinstance(node.value, ast.Name):
             module = node.value.id
             value = functions.CONSTANTS.get(module, {}).get(node.attr)
             if value is not None:
-                return located(ast.Constant(value), node), 0
+                return closures.constant(value)
             if node.attr in functions.MODULES.get(module, ()):
                 raise self.error(f"{module}.{node.attr} is a function: it can only be called", node)
             if module in functions.MODULES:
-                raise self.error(
-                    _unknown(f"{module} has no {node.attr} here", node.attr, functions.MODULES[module]), node
-                )
-        raise self.error(HINTS["Attribute"], node)
+                known = functions.MODULES[module]
+                raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, known), node)
+        raise self.error(_NO_ATTRIBUTES, node)
 
-    def sequence(self, node: ast.List | ast.Tuple) -> Typed:
-        node.elts, kind = self.elements(node.elts)
-        return node, kind
+    def elements(self, nodes: list[ast.expr]) -> Run:
+        """A list of the items of a display, or of the arguments of a call."""
+        return closures.gathered(
+            [
+                (closures.spread(node.value, self.visit(node.value)), True)
+                if isinstance(node, ast.Starred)
+                else (self.visit(node), False)
+                for node in nodes
+            ]
+        )
 
-    def elements(self, nodes: list[ast.expr]) -> tuple[list[ast.expr], Kind]:
-        """The items of a display or the arguments of a call; the kind of a container of them."""
-        elements: list[ast.expr] = []
-        kinds: list[int | None] = []
-        for node in nodes:
-            if isinstance(node, ast.Starred):
-                value, kind = self.visit(node.value)
-                node.value = self.call(value, "<spread>", value)
-                elements.append(node)
-                kinds.append(None)
-            else:
-                element, kind = self.visit(node)
-                elements.append(element)
-                kinds.append(kind if isinstance(kind, int) else None)
-        bounds = [kind for kind in kinds if kind is not None]
-        return elements, Numbers(max(bounds)) if bounds and len(bounds) == len(kinds) else None
+    def list_display(self, node: ast.List) -> Run:
+        return self.elements(node.elts)
 
-    def set_display(self, node: ast.Set) -> Typed:
-        elements, kind = self.elements(node.elts)
-        return self.call(node, "<set>", located(ast.List(elements, _LOAD), node)), kind
+    def tuple_display(self, node: ast.Tuple) -> Run:
+        return closures.as_tuple(self.elements(node.elts))
 
-    def dict_display(self, node: ast.Dict) -> Typed:
+    def set_display(self, node: ast.Set) -> Run:
+        return closures.guarded(node, containers.to_set, self.elements(node.elts))
+
+    def dict_display(self, node: ast.Dict) -> Run:
         if all(isinstance(key, ast.Constant) and type(key.value) in (str, bool, type(None)) for key in node.keys):
-            node.values = [self.visit(value)[0] for value in node.values]
             self._nodes += 1 + (len(node.keys) >> 1)  # from 184 bytes
-            return node, None
-        rows: list[ast.expr] = []
+            keys = [key.value for key in node.keys]  # type: ignore[union-attr]
+            return closures.dict_of(keys, [self.visit(value) for value in node.values])
+        rows: list[tuple[Run, bool]] = []
         for key, value in zip(node.keys, node.values, strict=True):
-            right = self.visit(value)[0]
             if key is None:
-                rows.append(located(ast.Starred(self.call(value, "<pairs>", right), _LOAD), value))
+                rows.append((closures.guarded(value, containers.pairs, self.visit(value)), True))
             else:
-                rows.append(located(ast.Tuple([self.visit(key)[0], right], _LOAD), value))
-        return self.call(node, "<dict>", located(ast.List(rows, _LOAD), node)), None
+                rows.append((self.pair(key, value), False))
+        return closures.guarded(node, containers.to_dict, closures.gathered(rows))
 
-    def joined(self, node: ast.JoinedStr) -> Typed:
-        parts: list[ast.expr] = []
-        length = 0
-        for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                value, kind = self.visit(part.value)
-                length += self.printed(part, kind)
-                part.value = value
-                spec: ast.expr = located(ast.Constant(""), part)
-                if part.format_spec is not None:
-                    spec = self.visit(part.format_spec)[0]
-                conversion = located(ast.Constant(part.conversion), part)
-                parts.append(located(ast.Tuple([value, conversion, spec], _LOAD), part))
-            else:
-                constant, kind = self.visit(part)
-                length += self.printed(part, kind)
-                parts.append(constant)
-        if length <= NATIVE_TEXT:
-            self._nodes += length >> 4
-            return node, Text(length)
-        return self.call(node, "<interpolated>", *parts), None
+    def pair(self, key: ast.expr, value: ast.expr) -> Run:
+        return closures.as_tuple(self.elements([key, value]))
 
-    def printed(self, part: ast.expr, kind: Kind) -> int:
-        """The longest text that a part of an f-string makes, if it needs no guard; else more than allowed."""
-        spec = part.format_spec if isinstance(part, ast.FormattedValue) else None
-        widths = 0
-        if isinstance(spec, ast.JoinedStr) and spec.values:
-            if len(spec.values) > 1 or not isinstance(spec.values[0], ast.Constant):
-                return NATIVE_TEXT + 1
-            digits = text.numbers_in(str(spec.values[0].value))
-            if any(len(number) > 3 for number in digits):
-                return NATIVE_TEXT + 1
-            widths = sum(map(int, digits)) + FLOAT_BITS
-        if isinstance(kind, int) and kind <= FLOAT_BITS:
-            return widths + kind + 64
-        return widths + kind.length * text.ESCAPED if isinstance(kind, Text) else NATIVE_TEXT + 1
+    def joined(self, node: ast.JoinedStr) -> Run:
+        parts = [self.field(part) if isinstance(part, ast.FormattedValue) else self.visit(part) for part in node.values]
+        return closures.text_of(node, parts)
+
+    def field(self, node: ast.FormattedValue) -> Run:
+        value = self.visit(node.value)
+        spec: Any = node.format_spec
+        if spec is None:
+            plain: str | None = ""
+        else:
+            constant = isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 and spec.values[0]
+            plain = str(constant.value) if isinstance(constant, ast.Constant) else None
+            if plain is not None and any(len(digits) > 2 for digits in text.numbers_in(plain)):
+                plain = None
+        if node.conversion != -1:
+            plain = None
+        if plain is not None:
+            self._nodes += FIELD
+        run = self.visit(spec) if spec is not None else None
+        return closures.field(node, value, node.conversion, run, plain)
 
     # operators
 
-    def binary(self, node: ast.BinOp) -> Typed:
-        node.left, left = self.visit(node.left)
-        node.right, right = self.visit(node.right)
-        operator = type(node.op)
-        if self.mathematics and operator is ast.BitXor:
-            return self.call(node, "<exclusive or>", node.left, node.right), None
-        if isinstance(left, int) and isinstance(right, int):
-            rule = RESULT_BITS.get(operator)
-            bits = constant_power_bits(left, node.right) if operator is ast.Pow else rule(left, right) if rule else None
-            if bits is not None and bits <= NATIVE_BITS:
-                self._nodes += bits >> 7
-                return node, bits
-        elif operator is ast.Add and isinstance(left, Text) and isinstance(right, Text):
-            length = left.length + right.length
-            if length <= NATIVE_TEXT:
-                self._nodes += length >> 4
-                return node, Text(length)
-        return self.guarded(node, operator, node.left, node.right), None
+    def binary(self, node: ast.BinOp) -> Run:
+        return self.operation(node, type(node.op), node.left, node.right)
 
-    def guarded(self, node: ast.expr, operator: type[ast.AST], *operands: ast.expr) -> ast.expr:
-        if operator not in GUARDS:
+    def operation(self, node: ast.expr, operator: type[ast.AST], left: ast.expr, right: ast.expr) -> Run:
+        """An operator of two operands, in the quickest form that there is for them."""
+        guard = GUARDS.get(operator)
+        if guard is None:
             raise self.error("this operator is not available in expressions", node)
-        return self.call(node, f"<{operator.__name__}>", *operands)
+        apply = QUICK.get(operator)
+        if operator is ast.Pow and _is_exponent(right):
+            apply = pow
+        elif self.mathematics and operator is ast.BitXor:
+            apply, guard = None, mathematical.exclusive_or
+        if apply is None:
+            return closures.guarded(node, guard, self.visit(left), self.visit(right))
+        if _is_number(left) and apply in SWAPPED:  # of numbers, `2 * x` is `x * 2`
+            apply, guard = SWAPPED[apply], closures.swapped(guard)
+            left, right = right, left
+        if _is_number(right):
+            self._nodes += 1
+            number = right.value  # type: ignore[attr-defined]
+            if self._is_plain(left):
+                return closures.binary_of_name_with_number(node, apply, guard, self._read(left), number)  # type: ignore[arg-type]
+            return closures.binary_with_number(node, apply, guard, self.visit(left), number)
+        if self._is_plain(left) and self._is_plain(right):
+            return closures.binary_of_names(node, apply, guard, self._read(left), self._read(right))  # type: ignore[arg-type]
+        return closures.binary(node, apply, guard, self.visit(left), self.visit(right))
 
-    def unary(self, node: ast.UnaryOp) -> Typed:
-        node.operand, kind = self.visit(node.operand)
+    def _is_plain(self, node: ast.expr) -> bool:
+        """Whether the node is a name without a value of its own; counts it, as the visit that it saves would."""
+        plain = isinstance(node, ast.Name) and not (self.mathematics and node.id in mathematical.NUMBERS)
+        self._nodes += plain
+        return plain
+
+    def unary(self, node: ast.UnaryOp) -> Run:
+        operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return node, 1
-        if isinstance(kind, int) and not isinstance(node.op, ast.Invert):
-            return node, kind + 1
-        return self.guarded(node, type(node.op), node.operand), None
+            return closures.inverted(operand)
+        return closures.guarded(node, GUARDS[type(node.op)], operand)
 
-    def boolean(self, node: ast.BoolOp) -> Typed:
-        typed = [self.visit(value) for value in node.values]
-        node.values = [value for value, _ in typed]
-        return node, join([kind for _, kind in typed])
+    def conjunction(self, node: ast.BoolOp) -> Run:
+        operands = [self.visit(value) for value in node.values]
+        return closures.all_of(operands) if isinstance(node.op, ast.And) else closures.any_of(operands)
 
-    def conditional(self, node: ast.IfExp) -> Typed:
-        node.test, _ = self.visit(node.test)
-        node.body, body = self.visit(node.body)
-        node.orelse, orelse = self.visit(node.orelse)
-        return node, join([body, orelse])
+    def conditional(self, node: ast.IfExp) -> Run:
+        return closures.conditional(self.visit(node.test), self.visit(node.body), self.visit(node.orelse))
 
-    def compare(self, node: ast.Compare) -> Typed:
-        typed = [self.visit(operand) for operand in (node.left, *node.comparators)]
-        operands = [operand for operand, _ in typed]
-        native = all(isinstance(kind, (int, Text)) for _, kind in typed)
+    def compare(self, node: ast.Compare) -> Run:
+        operands = [node.left, *node.comparators]
         for index, operator in enumerate(node.ops):
-            if isinstance(operator, (ast.Is, ast.IsNot)):
-                if not any(_is_singleton(operand) for operand in operands[index : index + 2]):
-                    raise self.error("`is` compares with None, True or False only here; write ==", node)
-                if any(_is_folded(operand) for operand in operands[index : index + 2]):
-                    break
-            elif not native or type(operator) in (ast.In, ast.NotIn):
-                break
-        else:
-            node.left, *node.comparators = operands
-            return node, 1
-        if len(node.ops) == 1:
-            scalar = isinstance(typed[0][1], (int, Text))
-            if scalar and isinstance(node.ops[0], (ast.In, ast.NotIn)) and _is_table(operands[1]):
-                node.left, node.comparators = operands[0], operands[1:]
-                return node, 1
-            return self.link(node, node.ops[0], operands[0], operands[1]), 1
-        return self.chain(node, operands), 1
+            if isinstance(operator, (ast.Is, ast.IsNot)) and not any(map(_is_singleton, operands[index : index + 2])):
+                for operand in operands:
+                    self.visit(operand)  # what is refused in them comes first
+                raise self.error("`is` compares with None, True or False only here; write ==", node)
+        if len(node.ops) > 1:
+            first, *others = map(self.visit, operands)
+            links = [
+                (QUICK.get(type(operator)), GUARDS[type(operator)], operand)
+                for operator, operand in zip(node.ops, others, strict=True)
+            ]
+            return closures.chained(node, first, links)
+        kind = type(node.ops[0])
+        right: Any = operands[1]
+        if kind in (ast.In, ast.NotIn) and _is_table(right):
+            run, _ = self.visit(node.left), self.elements(right.elts)
+            return closures.among(node, run, tuple(element.value for element in right.elts), kind is ast.NotIn)
+        return self.operation(node, kind, node.left, right)
 
-    def link(self, node: ast.Compare, operator: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
-        if isinstance(operator, (ast.Is, ast.IsNot)) and not _is_folded(left) and not _is_folded(right):
-            return located(ast.Compare(left, [operator], [right]), node)
-        return self.guarded(node, type(operator), left, right)
-
-    def chain(self, node: ast.Compare, operands: list[ast.expr]) -> ast.expr:
-        """`a < b < c` as `(lambda a, b: a < b and b < c)(a, b)`: each operand is computed once, if needed."""
-        self._temporaries += 2
-        names = [f"<{self._temporaries - 1}>", f"<{self._temporaries}>"]
-        left, right = (located(ast.Name(name, _LOAD), node) for name in names)
-        first = self.link(node, node.ops[0], left, right)
-        if len(operands) > 3:
-            later = located(ast.Compare(right, node.ops[1:], operands[2:]), node)
-            rest = self.chain(later, [right, *operands[2:]])
-        else:
-            rest = self.link(node, node.ops[1], right, operands[2])
-        body = located(ast.BoolOp(ast.And(), [first, rest]), node)
-        parameters = [located(ast.arg(name), node) for name in names]
-        function = ast.Lambda(ast.arguments([], parameters, None, [], [], None, []), body)
-        return located(ast.Call(located(function, node), operands[:2], []), node)
-
-    def subscript(self, node: ast.Subscript) -> Typed:
-        value, kind = self.visit(node.value)
-        if isinstance(node.slice, ast.Slice):
-            window = node.slice
+    def subscript(self, node: ast.Subscript) -> Run:
+        container, window = self.visit(node.value), node.slice
+        if isinstance(window, ast.Slice):
             bounds = [
-                self.visit(bound)[0] if bound is not None else located(ast.Constant(None), node)
+                closures.constant(None) if bound is None else self.visit(bound)
                 for bound in (window.lower, window.upper, window.step)
             ]
-            return self.call(node, "<part>", value, *bounds), kind
-        index, index_kind = self.visit(node.slice)
-        part = self.part(value, index)
-        if part is not None and kind is None and self.kinds.get(part) is not None:
-            return located(ast.Name(part, _LOAD), node), self.kinds[part]
-        item_kind: Kind = kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None
-        if isinstance(kind, Text):
-            item_kind = Text(1)
-        if item_kind is not None and isinstance(index_kind, int) and not isinstance(value, ast.Constant):
-            node.value, node.slice = value, index
-            return node, item_kind
-        return self.call(node, "<item>", value, index), item_kind
-
-    def part(self, value: ast.expr, index: ast.expr) -> str | None:
-        """The key of `order["total"]` or `xs[-1]` in `parts`: a name of the caller's, a constant."""
-        constant = _constant_index(index)
-        if constant is None or not isinstance(value, ast.Name) or any(value.id in scope for scope in self._bound):
-            return None
-        for key, part in self.parts.items():
-            if part == (value.id, constant):
-                return key
-        key = f"<part {len(self.parts)}>"
-        self.parts[key] = (value.id, constant)
-        return key
+            return closures.slice_of(node, container, bounds)
+        index = self.visit(window)
+        constant = _constant_index(window)
+        if type(constant) is str and len(constant) <= MAX_KEY:
+            return closures.item_of_text(node, container, constant)
+        if type(constant) is int:
+            return closures.item_of_number(node, container, constant)
+        return closures.guarded(node, subscripts.item, container, index)
 
     # comprehensions
 
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Typed:
-        kind = self.rounds(node.generators, node, lambda: self._element(node))
-        numbers = Numbers(kind) if isinstance(kind, int) else None
-        if isinstance(node, ast.SetComp):
-            rows = located(ast.ListComp(node.elt, node.generators), node)
-            return self.call(node, "<set>", rows), numbers
-        return node, numbers
+    def list_comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Run:
+        return self.rounds(node, lambda: self.visit(node.elt), closures.listed)
 
-    def _element(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Kind:
-        node.elt, kind = self.visit(node.elt)
-        return kind
+    def set_comprehension(self, node: ast.SetComp) -> Run:
+        rows = self.rounds(node, lambda: self.visit(node.elt), closures.listed)
+        return closures.guarded(node, containers.to_set, rows)
 
-    def dict_comprehension(self, node: ast.DictComp) -> Typed:
-        pair = located(ast.Tuple([node.key, node.value], _LOAD), node.key)
-        rows = located(ast.ListComp(pair, node.generators), node)
-        self.rounds(node.generators, node, lambda: self._element(rows))
-        return self.call(node, "<dict>", rows), None
+    def dict_comprehension(self, node: ast.DictComp) -> Run:
+        rows = self.rounds(node, lambda: self.pair(node.key, node.value), closures.listed)
+        return closures.guarded(node, containers.to_dict, rows)
 
-    def rounds(self, generators: list[ast.comprehension], node: ast.expr, body: Callable[[], Kind]) -> Kind:
+    def rounds(self, node: Any, body: Callable[[], Run], form: Callable[..., Run]) -> Run:
         """Visits the loops and then the body; each loop pays for its rounds times the nodes of all that it repeats."""
-        prices: list[tuple[ast.Constant, int]] = []
-        for generator in generators:
-            if generator.is_async:
+        loops: list[ast.comprehension] = node.generators
+        targets = [self.targets(loop.target) for loop in loops]
+        bound = frozenset(name for names in targets for name in names)
+        uses: dict[str, None] = {}
+        clauses: list[tuple[Callable[[int], Run], Run | None, int]] = []
+        for loop, names in zip(loops, targets, strict=True):
+            if loop.is_async:
                 raise self.error("async is not available in expressions", node)
-            iterable, kind = self.visit(generator.iter)
-            price = located(ast.Constant(0), iterable)
-            prices.append((price, self._nodes))
-            self._bound.append(self.targets(generator.target, kind))
-            generator.iter = self.paid(iterable, kind, generator.target, price)
-            generator.ifs = [self.visit(condition)[0] for condition in generator.ifs]
-        kind = body()
-        for price, before in prices:
-            price.value = 1 + self._nodes - before
-            self._bound.pop()
-        return kind
+            rows, before = self.paid(loop.iter, len(names)), self._nodes
+            if not clauses:
+                self._scopes.append((bound, uses))  # all but the first container sees what the loops bind
+            tests = [self.visit(condition) for condition in loop.ifs]
+            test = closures.all_of(tests) if len(tests) > 1 else tests[0] if tests else None
+            clauses.append((rows, test, before))
+        element = body()
+        self._scopes.pop()
+        done: list[Clause] = [
+            (rows(1 + self._nodes - before), names, test)
+            for (rows, test, before), names in zip(clauses, targets, strict=True)
+        ]
+        return form(node, element, done, uses)
 
-    def paid(self, iterable: ast.expr, kind: Kind, target: ast.expr, price: ast.expr) -> ast.expr:
-        """The container of a loop behind the guard that takes the price of its rounds."""
-        callee = iterable.func if isinstance(iterable, ast.Call) and not iterable.keywords else None
-        if isinstance(iterable, ast.Call) and isinstance(callee, ast.Name) and callee.id == "<call zip>":
-            return self.call(iterable, "<rows>", price, *iterable.args[1:])
-        if isinstance(iterable, ast.Name):
-            self.scanned.add(iterable.id)
-        if isinstance(kind, Numbers):
-            return self.call(iterable, "<items>", iterable, price)
-        return self.call(iterable, "<unpacked>" if isinstance(target, ast.Tuple) else "<each>", iterable, price)
+    def paid(self, iterable: ast.expr, names_bound: int) -> Callable[[int], Run]:
+        """The container of a loop, for the price of a round that is known when the body has been visited."""
+        if isinstance(iterable, ast.Call) and not iterable.keywords and isinstance(iterable.func, ast.Name):
+            name, guard = self.callee(iterable.func)
+            if guard is functions.BUILTINS["zip"] and not any(map(_is_generator, iterable.args)):
+                self._nodes += 1
+                self.check_allowed(name, iterable)
+                rows = self.elements(iterable.args)
+                return lambda price: closures.paid_rows(iterable, rows, price)
+        container = self.visit(iterable)
+        return lambda price: closures.paid(iterable, container, names_bound, price)
 
-    def targets(self, target: ast.expr, kind: Kind) -> dict[str, Kind]:
-        """The names that a loop binds, with their kinds."""
+    def targets(self, target: ast.expr) -> tuple[str, ...]:
+        """The names that a loop binds."""
         if isinstance(target, ast.Name):
-            return {target.id: kind.bits if isinstance(kind, Numbers) and kind.depth == 1 else None}
+            return (target.id,)
         if isinstance(target, ast.Tuple) and all(isinstance(name, ast.Name) for name in target.elts):
-            bits = kind.bits if isinstance(kind, Numbers) and kind.depth == 2 else None
-            if isinstance(kind, Numbers) and kind.depth == 1:
-                raise self.error("numbers cannot be unpacked", target)
-            return {name.id: bits for name in target.elts if isinstance(name, ast.Name)}
+            return tuple(name.id for name in target.elts if isinstance(name, ast.Name))
         raise self.error("a loop in an expression binds a name, or names separated by commas", target)
 
     # calls
 
-    def calling(self, node: ast.Call) -> Typed:
-        name, guard, table = self.callee(node.func)
-        if self.withheld and guard is not None and f"{table.removeprefix('call ')}{name}" in self.withheld:
-            raise self.error(f"{name} is not allowed by the policy", node)
+    def calling(self, node: ast.Call) -> Run:
+        name, guard = self.callee(node.func)
+        self.check_allowed(name, node)
+        options: list[tuple[str, Run]] = []
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.error("** is not available in the calls of an expression", keyword)
-            keyword.value, _ = self.visit(keyword.value)
-        generator = node.args[0] if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp) else None
-        if generator is not None:
-            argument, kind = self.comprehension(generator)
-            args, kinds = [argument], [kind]
+            options.append((keyword.arg, self.visit(keyword.value)))
+        if len(node.args) == 1 and _is_generator(node.args[0]):
+            generator: Any = node.args[0]
+            lazy = guard in (functions.BUILTINS["any"], functions.BUILTINS["all"])
+            form = closures.generated if lazy else closures.listed
+            arguments = [self.rounds(generator, lambda: self.visit(generator.elt), form)]
+        elif any(isinstance(arg, ast.Starred) for arg in node.args):
+            return closures.call(node, guard, self.elements(node.args), options)
         else:
-            typed = [self.elements([arg]) if isinstance(arg, ast.Starred) else self.visit(arg) for arg in node.args]
-            args = [arg[0] if isinstance(arg, list) else arg for arg, _ in typed]
-            kinds = [kind for _, kind in typed]
-        if guard is None:
-            function = located(ast.Name(f"<host {name}>", _LOAD), node)
-            if generator is not None:
-                args = [located(ast.ListComp(generator.elt, generator.generators), generator)]
-            return self.call(node, "<host>", function, *args, keywords=node.keywords), None
-        self.scanned.update(arg.id for arg in args if isinstance(arg, ast.Name))
-        native = None if node.keywords else self.native(node, name, args, kinds, generator is not None)
-        if native is not None:
-            return native
-        if generator is not None and name not in ("any", "all"):
-            args = [located(ast.ListComp(generator.elt, generator.generators), generator)]
-        helper = f"<{table}{name}>"
-        self.globals[helper] = guard
-        result = None if node.keywords else container_of(name, kinds)
-        return self.call(node, helper, *args, keywords=node.keywords), result
+            arguments = [self.visit(arg) for arg in node.args]
+        if options:
+            return closures.call(node, guard, closures.gathered([(run, False) for run in arguments]), options)
+        return closures.guarded(node, guard, *arguments)
 
-    def callee(self, node: ast.expr) -> tuple[str, Callable[..., Any] | None, str]:
-        """Name, guard (None for a function of the host) and the prefix that makes the name unique."""
+    def check_allowed(self, name: str, node: ast.Call) -> None:
+        if name in self.withheld:
+            raise self.error(f"{name.rpartition('.')[2]} is not allowed by the policy", node)
+
+    def callee(self, node: ast.expr) -> tuple[str, Guard]:
+        """A function's guard, and the name by which a policy withholds it (empty for one of the host)."""
         if isinstance(node, ast.Name):
-            if any(node.id in scope for scope in self._bound):
+            if self._is_bound(node.id):
                 raise self.error(f"{node.id} is a value, not a function", node)
             if node.id in self.host:
-                return node.id, None, ""
+                return "", functions.from_host(self.host[node.id])
             if node.id in functions.BUILTINS:
-                return node.id, functions.BUILTINS[node.id], "call "
+                return node.id, functions.BUILTINS[node.id]
             if self.mathematics and node.id in mathematical.FUNCTIONS:
-                return node.id, mathematical.FUNCTIONS[node.id], "math."
+                return f"math.{node.id}", mathematical.FUNCTIONS[node.id]
             if node.id in mathematical.FUNCTIONS:
                 message = f'no function {node.id}: write math.{node.id}(...), or pass functions="mathematics"'
                 raise self.error(message, node)
             known = (*functions.BUILTINS, *self.host, *(mathematical.FUNCTIONS if self.mathematics else ()))
             raise self.error(_unknown(f"no function {node.id}", node.id, known), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
-            table = functions.MODULES[node.value.id]
+            module = node.value.id
+            table = functions.MODULES[module]
             if node.attr in table:
-                own = mathematical.FUNCTIONS if self.mathematics and node.value.id == "math" else table
-                return node.attr, own.get(node.attr, table[node.attr]), node.value.id + "."
-            raise self.error(_unknown(f"{node.value.id} has no {node.attr} here", node.attr, table), node)
+                own = mathematical.FUNCTIONS if self.mathematics and module == "math" else table
+                return f"{module}.{node.attr}", own.get(node.attr, table[node.attr])
+            raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, table), node)
         if isinstance(node, ast.Attribute):
             raise self.error("methods are not available in expressions; pass the value to a function", node)
         raise self.error("only a function named here can be called", node)
 
-    def native(
-        self, node: ast.Call, name: str, args: list[ast.expr], kinds: list[Kind], generator: bool
-    ) -> Typed | None:
-        """The function itself, without a guard, where its arguments are bounded numbers."""
-        module = node.func.value.id if isinstance(node.func, ast.Attribute) else ""  # type: ignore[attr-defined]
-        function, bits = natives.choose(module, name, args, kinds)
-        if function is None or bits > NATIVE_BITS or (function is round and len(args) > 1 and self._bound):
-            return None  # in a loop, round() costs by the magnitude of a float
-        if isinstance(kinds[0], Numbers) and not generator and name != "len":
-            price = located(ast.Constant(1 + (bits >> 9)), node)
-            args = [self.call(node, "<items>", args[0], price)]
-        self.globals[f"<plain {name}>"] = function
-        return self.direct(node, f"<plain {name}>", *args), bits
 
+_CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
+_NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
-_LOAD = ast.Load()
-_METHODS: dict[type[ast.AST], Callable[[Translator, Any], Typed]] = {
-    ast.Constant: Translator.constant,
-    ast.Name: Translator.name,
-    ast.Attribute: Translator.attribute,
-    ast.List: Translator.sequence,
-    ast.Tuple: Translator.sequence,
-    ast.Set: Translator.set_display,
-    ast.Dict: Translator.dict_display,
-    ast.JoinedStr: Translator.joined,
-    ast.BinOp: Translator.binary,
-    ast.UnaryOp: Translator.unary,
-    ast.BoolOp: Translator.boolean,
-    ast.IfExp: Translator.conditional,
-    ast.Compare: Translator.compare,
-    ast.Subscript: Translator.subscript,
-    ast.Call: Translator.calling,
-    ast.ListComp: Translator.comprehension,
-    ast.SetComp: Translator.comprehension,
-    ast.DictComp: Translator.dict_comprehension,
+NODES: dict[type[ast.AST], Callable[[Builder, Any], Run] | str] = {
+    ast.Constant: Builder.constant,
+    ast.Name: Builder.name,
+    ast.Attribute: Builder.attribute,
+    ast.List: Builder.list_display,
+    ast.Tuple: Builder.tuple_display,
+    ast.Set: Builder.set_display,
+    ast.Dict: Builder.dict_display,
+    ast.JoinedStr: Builder.joined,
+    ast.BinOp: Builder.binary,
+    ast.UnaryOp: Builder.unary,
+    ast.BoolOp: Builder.conjunction,
+    ast.IfExp: Builder.conditional,
+    ast.Compare: Builder.compare,
+    ast.Subscript: Builder.subscript,
+    ast.Call: Builder.calling,
+    ast.ListComp: Builder.list_comprehension,
+    ast.SetComp: Builder.set_comprehension,
+    ast.DictComp: Builder.dict_comprehension,
+    ast.Lambda: "lambda is not available in expressions; write a comprehension",
+    ast.NamedExpr: "assignments are not available in expressions",
+    ast.Await: "await is not available in expressions",
+    ast.Yield: "yield is not available in expressions",
+    ast.YieldFrom: "yield is not available in expressions",
+    ast.GeneratorExp: "a generator can only be the argument of a function here; write a list comprehension",
+    ast.Starred: "a starred value can stand only in a display or a call",
+    ast.Slice: "a slice can stand only alone in a subscript",
 }
+
+
+def _is_number(node: ast.expr) -> bool:
+    """A float or a small integer, as a constant."""
+    if not isinstance(node, ast.Constant):
+        return False
+    return type(node.value) is float or (type(node.value) is int and node.value < DIGIT)
+
+
+def _is_exponent(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (
+        type(node.value) is float or (type(node.value) is int and node.value <= MAX_EXPONENT)
+    )
+
+
+def _is_generator(node: ast.expr) -> bool:
+    return isinstance(node, ast.GeneratorExp)
 
 
 def _constant_index(node: ast.expr) -> int | str | None:
@@ -544,12 +432,7 @@ def _is_singleton(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is None or type(node.value) is bool)
 
 
-def _is_folded(node: ast.expr) -> bool:
-    """Whether the compiler may see a constant here, and warn on the host's stderr that `is` compares it."""
-    return not isinstance(node, (ast.Name, ast.Call)) and not _is_singleton(node)
-
-
-def _is_table(node: ast.expr) -> bool:
+def _is_table(node: Any) -> bool:
     """A display of constants, as in `x in ("a", "b")`: comparing an item with it is bounded by the source."""
     return isinstance(node, (ast.List, ast.Tuple)) and all(isinstance(element, ast.Constant) for element in node.elts)
 

@@ -27,7 +27,10 @@ def _of_complex(name: str, of_reals: Guard) -> Guard:
     """A function of `math`, or where an argument is complex that of `cmath`."""
 
     def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
-        if complex not in map(type, args):
+        for arg in args:
+            if type(arg) is complex:
+                break
+        else:
             return of_reals(fuel, *args, **options)
         import cmath
 

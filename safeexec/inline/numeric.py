@@ -117,6 +117,10 @@ def numeric(function: Callable[..., Any]) -> Guard:
     """A function of real numbers whose cost is linear or quadratic in their bits: most of `math`."""
 
     def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+        if len(args) == 1 and not options:
+            number = args[0]
+            if type(number) is float or (type(number) is int and -SMALL < number < SMALL):
+                return function(number)
         for arg in (*args, *options.values()):
             if type(arg) is float or (type(arg) is int and -SMALL < arg < SMALL):
                 continue

@@ -1,8 +1,9 @@
 """The operators: for each one, the exact operand types that it accepts and what it may cost for them.
 
-`BINARY[operator][left type, right type]` is the cost in units: a number, or a function of fuel and operands which
-returns one or raises `Refused`. A pair that is not in the table is a TypeError in CPython's words. `GUARDS` holds, per
-AST operator, the function that looks up, spends and then runs it.
+`BINARY` has a row per operator: its symbol, the function that runs it, and what it costs by the types of its operands
+(`costs[left type, right type]`), in units: a number, or a function of fuel and operands which returns one or raises
+`Refused`. A pair that is not in the table is a TypeError in CPython's words. `GUARDS` holds, per AST operator, the
+function that looks up, spends and then runs it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    Apply = Callable[[Any, Any], Any]
     Cost = int | Callable[[Fuel, Any, Any], int]
     Guard = Callable[[Fuel, Any, Any], Any]
 
@@ -106,51 +108,51 @@ _ORDERED = {
     (tuple, tuple): expanded,
 }
 
-BINARY: dict[type[ast.AST], dict[tuple[type, type], Cost]] = {
-    ast.Add: {
-        **_numeric(_linear, NUMBERS),
-        (str, str): _text_concatenation,
-        (list, list): _concatenation,
-        (tuple, tuple): _concatenation,
-    },
-    ast.Sub: {**_numeric(_linear, NUMBERS), **_SET_OPERATIONS},
-    ast.Mult: {**_numeric(_product, NUMBERS), **_REPEATED},
-    ast.Div: _numeric(_linear, NUMBERS),
-    ast.FloorDiv: _numeric(_quotient),
-    ast.Mod: {
-        **_numeric(_quotient),
-        **{(str, other): printf for other in (*REALS, str, tuple, list, dict, type(None))},
-    },
-    ast.Pow: _numeric(power_cost, NUMBERS),
-    ast.LShift: _numeric(_shift, INTEGERS),
-    ast.RShift: _numeric(_linear, INTEGERS),
-    ast.BitAnd: _BITWISE,
-    ast.BitOr: {**_BITWISE, (dict, dict): _merge},
-    ast.BitXor: _BITWISE,
-    ast.Lt: _ORDERED,
-    ast.LtE: _ORDERED,
-    ast.Gt: _ORDERED,
-    ast.GtE: _ORDERED,
+BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = {
+    ast.Add: (
+        "+",
+        operator.add,
+        {
+            **_numeric(_linear, NUMBERS),
+            (str, str): _text_concatenation,
+            (list, list): _concatenation,
+            (tuple, tuple): _concatenation,
+        },
+    ),
+    ast.Sub: ("-", operator.sub, {**_numeric(_linear, NUMBERS), **_SET_OPERATIONS}),
+    ast.Mult: ("*", operator.mul, {**_numeric(_product, NUMBERS), **_REPEATED}),
+    ast.Div: ("/", operator.truediv, _numeric(_linear, NUMBERS)),
+    ast.FloorDiv: ("//", operator.floordiv, _numeric(_quotient)),
+    ast.Mod: (
+        "%",
+        operator.mod,
+        {**_numeric(_quotient), **_pairs(printf, (str,), (*REALS, str, tuple, list, dict, type(None)))},
+    ),
+    ast.Pow: ("**", operator.pow, _numeric(power_cost, NUMBERS)),
+    ast.LShift: ("<<", operator.lshift, _numeric(_shift, INTEGERS)),
+    ast.RShift: (">>", operator.rshift, _numeric(_linear, INTEGERS)),
+    ast.BitAnd: ("&", operator.and_, {**_BITWISE}),
+    ast.BitOr: ("|", operator.or_, {**_BITWISE, (dict, dict): _merge}),
+    ast.BitXor: ("^", operator.xor, {**_BITWISE}),
+    ast.Lt: ("<", operator.lt, {**_ORDERED}),
+    ast.LtE: ("<=", operator.le, {**_ORDERED}),
+    ast.Gt: (">", operator.gt, {**_ORDERED}),
+    ast.GtE: (">=", operator.ge, {**_ORDERED}),
 }
-
-SYMBOLS: dict[type[ast.AST], tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Add: ("+", operator.add),
-    ast.Sub: ("-", operator.sub),
-    ast.Mult: ("*", operator.mul),
-    ast.Div: ("/", operator.truediv),
-    ast.FloorDiv: ("//", operator.floordiv),
-    ast.Mod: ("%", operator.mod),
-    ast.Pow: ("**", operator.pow),
-    ast.LShift: ("<<", operator.lshift),
-    ast.RShift: (">>", operator.rshift),
-    ast.BitAnd: ("&", operator.and_),
-    ast.BitOr: ("|", operator.or_),
-    ast.BitXor: ("^", operator.xor),
-    ast.Lt: ("<", operator.lt),
-    ast.LtE: ("<=", operator.le),
-    ast.Gt: (">", operator.gt),
-    ast.GtE: (">=", operator.ge),
+QUICK: dict[type[ast.AST], Apply] = {
+    **{kind: apply for kind, (_, apply, _) in BINARY.items() if kind not in (ast.Pow, ast.LShift)},
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
 }
+"""The operators that cost no more than a node for floats and integers of 30 bits."""
+SWAPPED: dict[Apply, Apply] = {
+    **{apply: apply for apply in (operator.add, operator.mul, operator.eq, operator.ne)},
+    operator.lt: operator.gt,
+    operator.gt: operator.lt,
+    operator.le: operator.ge,
+    operator.ge: operator.le,
+}
+"""What an operator is for numbers whose order is changed."""
 
 
 def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
@@ -159,15 +161,23 @@ def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
         return None
     from safeexec.inline import exact  # loaded with the first such value
 
-    BINARY[kind].update(exact.BINARY.get(kind, {}))
-    return BINARY[kind].get((left, right))
+    costs = BINARY[kind][2]
+    costs.update(exact.BINARY.get(kind, {}))
+    return costs.get((left, right))
+
+
+SHORT = 64
+"""Texts of so many characters together are joined and compared for one unit, without a look at the table."""
 
 
 def _guard(kind: type[ast.AST]) -> Guard:
-    symbol, apply = SYMBOLS[kind]
-    table = BINARY[kind]
+    symbol, apply, table = BINARY[kind]
+    of_texts = (str, str) in table and kind is not ast.Mod
 
     def guard(fuel: Fuel, left: Any, right: Any) -> Any:
+        if of_texts and type(left) is str and type(right) is str and len(left) + len(right) <= SHORT:
+            fuel[0] -= 1
+            return apply(left, right)
         cost = table.get((type(left), type(right)))
         if cost is None:
             cost = _with_exact(kind, type(left), type(right))
@@ -192,12 +202,14 @@ def _unsupported(symbol: str, left: object, right: object) -> str:
 
 
 _FEW = 9
-_FLAT = frozenset({int, bool, float, str, type(None)})
+FLAT = frozenset({int, bool, float, str, type(None)})
 
 
 def equal(fuel: Fuel, left: Any, right: Any) -> Any:
     """`==` for any two values."""
-    if type(left) not in _FLAT or type(right) not in _FLAT:
+    if type(left) is str and type(right) is str and len(left) + len(right) <= SHORT:
+        fuel[0] -= 1
+    elif type(left) not in FLAT or type(right) not in FLAT:
         spend(fuel, expanded(fuel, left, right))
     else:
         spend(fuel, 1 if type(left) is not str or type(right) is not str else 1 + (len(left) >> 4))
@@ -224,7 +236,7 @@ def contains(fuel: Fuel, item: Any, container: Any) -> bool:
     elif kind is range:
         spend(fuel, measure(fuel, item) + (1 if type(item) in INTEGERS else span(container)))
     elif kind is list or kind is tuple:
-        if type(item) in _FLAT and _FLAT.issuperset(map(type, container)):
+        if type(item) in FLAT and FLAT.issuperset(map(type, container)):
             units = 1 + (len(item) >> 4) if type(item) is str else weight(item) if type(item) is int else 1
             spend(fuel, units * (1 + len(container)))
         else:
@@ -271,7 +283,7 @@ def crowd(fuel: Fuel, table: Any) -> int:
 
 def _most_of_one_hash(table: Any) -> int:
     kinds = set(map(type, table))
-    if not kinds <= _FLAT:
+    if not kinds <= FLAT:
         return len(table)  # hashing the keys again may cost more than looking at them
     if int not in kinds:
         return 1

@@ -1,28 +1,14 @@
-"""Errors with a column and a caret: from a node, from a SyntaxError, or from where the compiled expression stopped."""
+"""Errors with a column and a caret: from a node, from a SyntaxError, or from the closure that failed."""
 
 from __future__ import annotations
 
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
-from itertools import islice
 
 from safeexec.errors import ExpressionError
 
 FILENAME = "<expression>"
 MAX_MESSAGE = 300
 """Characters of a message of Python's that an error repeats: the key of a KeyError may be long."""
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Node = TypeVar("Node", bound=ast.expr | ast.arg)
-
-
-def located(new: Node, old: ast.expr) -> Node:
-    """The new node at the place of the old one."""
-    new.lineno, new.col_offset = old.lineno, old.col_offset
-    new.end_lineno, new.end_col_offset = old.end_lineno, old.end_col_offset
-    return new
 
 
 def lines_of(source: str) -> list[str]:
@@ -43,7 +29,10 @@ def failure(message: str, source: str, line: int, start: int, end: int) -> Expre
     return ExpressionError(f"{message}\n{caret}", column=start + 1, caret=caret)
 
 
-def at_node(message: str, source: str, node: ast.expr | ast.keyword) -> ExpressionError:
+def at_node(message: str, source: str, node: ast.expr | ast.keyword | None) -> ExpressionError:
+    """An error at a node; without one, at the whole first line."""
+    if node is None:
+        return failure(message, source, 1, 0, len(source))
     end_line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
     end = end if end_line == node.lineno else len(source.encode())
     return at_bytes(message, source, node.lineno, node.col_offset, end)
@@ -80,18 +69,21 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def at_runtime(error: Exception, message: str, source: str) -> ExpressionError:
-    """The error of a compiled expression: the innermost of its own frames says where."""
-    position = None
-    frame = error.__traceback__
-    while frame is not None:
-        code = frame.tb_frame.f_code
-        if code.co_filename == FILENAME:
-            position = next(islice(code.co_positions(), frame.tb_lasti // 2, None), position)
-        frame = frame.tb_next
-    line, end_line, start, end = position or (None, None, None, None)
-    if line is None or start is None:
-        return failure(message, source, 1, 0, len(source))
-    if end is None or end_line != line:
-        end = len(source.encode())
-    return at_bytes(message, source, line, start, end)
+def failed(error: Exception) -> tuple[ast.expr | None, bool]:
+    """The node of the innermost closure that failed, and whether it failed by itself and not in a guard."""
+    found: ast.expr | None = None
+    by_itself = True
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        module = str(frame.f_globals.get("__name__"))
+        if module == _CLOSURES and "at" in frame.f_locals:
+            found, by_itself = frame.f_locals["at"], True
+        elif module.startswith(_PACKAGE) and module != _CLOSURES:
+            by_itself = False
+        trace = trace.tb_next
+    return found, by_itself
+
+
+_PACKAGE = __name__.rpartition(".")[0]
+_CLOSURES = f"{_PACKAGE}.closures"

@@ -128,19 +128,16 @@ def _check_time_template(spec: str) -> None:
         raise Refused("a template for dates may hold plain directives such as %Y-%m-%d only")
 
 
-CONVERSIONS: dict[int, Callable[[Fuel, Any], str]] = {ord("s"): to_text, ord("r"): to_repr, ord("a"): to_ascii}
+_CONVERSIONS: dict[int, Callable[[Fuel, Any], str]] = {ord("s"): to_text, ord("r"): to_repr, ord("a"): to_ascii}
 
 
-def interpolated(fuel: Fuel, *parts: Any) -> str:
-    """An f-string: its parts are text, or (value, conversion or -1, format spec) for a replacement field."""
-    texts = []
-    for part in parts:
-        if type(part) is tuple:
-            value, conversion, spec = part
-            if conversion != -1:
-                value = CONVERSIONS[conversion](fuel, value)
-            part = formatted(fuel, value, spec)
-        texts.append(part)
+def convert(fuel: Fuel, value: Any, conversion: int) -> Any:
+    """`!r`, `!s` or `!a` of a field in an f-string; -1 for none."""
+    return value if conversion == -1 else _CONVERSIONS[conversion](fuel, value)
+
+
+def joined(fuel: Fuel, texts: list[str]) -> str:
+    """An f-string of its parts."""
     spend(fuel, 1 + (sum(map(len, texts)) >> 4))
     return "".join(texts)
 

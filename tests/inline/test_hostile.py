@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
+import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 
@@ -281,15 +283,19 @@ ESCAPES = {
 }
 
 
-def outcome(expression: str) -> str:
-    """'refused', 'value', or how the child that evaluated the expression died."""
+def names() -> dict[str, object]:
     loop: list[object] = []
     loop.append(loop)
-    names = {
+    return {
         "x": 3, "y": 9, "big": 10**15, "xs": list(range(1000)), "d": Decimal("1e999999"),
         "t": {i: i for i in range(1000)}, "loop": loop, "loop2": [loop],
         "crowd": {i * P: 0 for i in range(1, 1500)}, "last": 1499 * P, "k": 0,
     }  # fmt: skip
+
+
+def outcome(expression: str) -> str:
+    """'refused', 'value', or how the child that evaluated the expression died."""
+    given = names()
     child = os.fork()
     if child == 0:
         code = 3
@@ -300,7 +306,7 @@ def outcome(expression: str) -> str:
             code = 0
             for route in (evaluate, evaluate, lambda e, n: compile_expression(e)(n)):
                 try:
-                    route(expression, names)
+                    route(expression, given)
                     code = code or 1
                 except ExpressionError as error:
                     if isinstance(error.__cause__, MemoryError):
@@ -317,6 +323,38 @@ def outcome(expression: str) -> str:
 @pytest.mark.parametrize("name", COST)
 def test_cost_is_refused(name: str) -> None:
     assert outcome(COST[name]) == "refused"
+
+
+MAX_STEPS = 5000
+CALLS_PER_STEP = 4
+BYTES_PER_STEP = 200
+FIRST = {"calls": 12_000, "bytes": 3 << 20}
+"""What refusing, a message and modules that are loaded when they are first needed may take, whatever the steps."""
+
+
+@pytest.mark.parametrize("name", COST)
+def test_calls_and_memory_grow_no_faster_than_the_steps(name: str) -> None:
+    """Counted, not timed: what an expression calls and allocates until it is refused is bounded by its `max_steps`."""
+    compiled = compile_expression(COST[name], max_steps=MAX_STEPS)
+    given = names()
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    sys.setprofile(count)
+    try:
+        with pytest.raises(ExpressionError):
+            compiled(given)
+    finally:
+        sys.setprofile(None)
+        peak = tracemalloc.get_traced_memory()[1] - before
+        tracemalloc.stop()
+    assert calls <= FIRST["calls"] + CALLS_PER_STEP * MAX_STEPS
+    assert peak <= FIRST["bytes"] + BYTES_PER_STEP * MAX_STEPS
 
 
 @pytest.mark.parametrize("name", ESCAPES)

@@ -112,8 +112,7 @@ WHY = {
     "host/watch/memory.py": OWN + "numbers of the kernel",
     "host/watch/supervisor.py": OWN + "files of the kernel; the guest's lines go through untrusted.frames",
     "host/watch/unnamed.py": OWN + "files of the kernel",
-    "inline/compile.py": BOUND
-    + "one expression within its limit; what is executed is the source that the grammar writes",
+    "inline/compile.py": BOUND + "one expression within its limit, which is parsed and never executed",
     "inline/exact.py": BOUND + "numbers whose digits are counted first",
     "inline/grammar.py": BOUND + "one name of an expression, which is cut off at its limit",
     "inline/numeric.py": BOUND + "arguments whose cost has been admitted",
