@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import textwrap
 from pathlib import Path
+from time import monotonic
 
+import psutil
 import pytest
 
 from safeexec import Policy, PolicyError, ProtectionError, Sandbox, SandboxClosed, ToolError, machine_protection
 from safeexec.policy.settings import PROTECTIONS
-from tests.footprint import footprint, leaks
+from tests.chaos.faults import children_of, zygote_of
+from tests.footprint import DEADLINE_SECONDS, footprint, leaks, pause
 
 
 def test_one_step_in_a_session_of_its_own(sandbox: Sandbox) -> None:
@@ -41,6 +44,22 @@ def test_spare_children_are_new_sessions(profile: str) -> None:
                 assert list(session.namespace) == []
                 assert session.run("x").error.type == "NameError"  # type: ignore[union-attr]
                 assert session.run("x = 1").ok
+
+
+def test_a_spare_child_that_died_is_nobodys_session(profile: str) -> None:
+    """The first program of a session whose child had been killed before it began came back as crashed."""
+    with Sandbox(profile, spare=1) as sandbox:
+        zygote = zygote_of(sandbox)
+        for _ in range(3):
+            deadline = monotonic() + DEADLINE_SECONDS
+            while not (found := children_of(zygote)) and monotonic() < deadline:
+                pause()
+            spares = [psutil.Process(pid) for pid in found]
+            assert spares
+            for spare in spares:
+                spare.kill()
+            psutil.wait_procs(spares, timeout=DEADLINE_SECONDS)
+            assert sandbox.run("1 + 1").value == 2
 
 
 def test_nothing_is_left_after_exit(profile: str) -> None:

@@ -182,6 +182,14 @@ class Channel:
             return True
         return (yield Wait((self.pidfd,), deadline))  # type: ignore[no-any-return]
 
+    def is_over(self) -> bool:
+        """Whether the process has ended, as is known without waiting."""
+        if self.pidfd < 0:
+            return True
+        poller = select.poll()
+        poller.register(self.pidfd, READ)
+        return bool(poller.poll(0))
+
     def close(self) -> None:
         """Close socket and pidfd; the process sees the end of its socket."""
         self.socket.close()

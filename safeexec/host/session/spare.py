@@ -25,12 +25,14 @@ class Spare:
         self.workspace = workspace
 
     def ready(self) -> Core[m.Ready | None]:
-        """Its first word, which has usually come long ago; None if it did not make it."""
+        """Its first word, which has usually come long ago; None if it did not make it, or has died while it waited: no
+        program is to fail of what was done to a process before it began.
+        """
         try:
             message = yield from self.channel.receive(monotonic() + READY_SECONDS)
         except (Gone, ProtocolError):
             message = None
-        if isinstance(message, m.Ready):
+        if isinstance(message, m.Ready) and not self.channel.is_over():
             return message
         self.channel.kill()
         self.channel.close()

@@ -1,0 +1,93 @@
+"""What a session must hold, as plain data: no process, no file. Each state is a mapping of names, `file:` for files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+State = dict[str, Any]
+Apply = Callable[[State], None]
+NAMES = ("a", "b", "c")
+EMPTY: State = {}
+FILES = ("one.txt", "two.txt")
+
+
+class Model:
+    """One session: what it is now, what a rollback leads to, what its checkpoints hold, and all that it ever was."""
+
+    def __init__(self, now: State = EMPTY, past: Sequence[State] = (), ever: Sequence[State] = ()) -> None:
+        self.now: State = dict(now)
+        self.past: list[State] = list(past)
+        """The states before each step, the last one last."""
+        self.ever: list[State] = [*ever, {}]
+        """What a loss may lead back to, if it is told."""
+        self.named: dict[str, tuple[State, list[State]]] = {}
+        self.arrived = False
+        """Whether states came before the first one of `past`."""
+
+    def step(self, after: State) -> None:
+        self.past.append(self.now)
+        self.change(after)
+
+    def change(self, after: State) -> None:
+        self.ever.append(self.now)
+        self.now = after
+
+    def checkpoint(self, name: str) -> None:
+        self.named[name] = self.now, list(self.past)
+
+    def go_to(self, name: str) -> None:
+        self.ever.append(self.now)
+        self.now, past = self.named[name]
+        self.past = list(past)
+
+    def go_back(self) -> None:
+        self.ever.append(self.now)
+        self.now = self.past.pop()
+
+    def branch(self) -> Model:
+        branch = Model(self.now, self.past, [*self.ever, self.now])
+        branch.arrived = self.arrived
+        return branch
+
+    def arrive(self, state: State) -> None:
+        """After a loss that was told: an older state, of which nobody knows what came before it."""
+        self.now, self.past, self.named, self.arrived = state, [], {}, True
+
+    def may_be_lost_to(self, state: State) -> bool:
+        return state in self.ever or state in self.past or any(state == kept for kept, _ in self.named.values())
+
+
+def statement(random: Random, before: State, *, files: bool) -> tuple[str, State]:
+    """A line of Python, and the state after it."""
+    after, name, number = dict(before), random.choice(NAMES), random.randrange(1000)
+    kind = random.randrange(6 if files else 5)
+    held = before.get(name)
+    if kind == 0 and isinstance(held, list):
+        after[name] = [*held, number]
+        return f"{name}.append({number})", after
+    if kind == 1 and isinstance(held, int):
+        after[name] = held + number
+        return f"{name} += {number}", after
+    if kind == 2 and name in before:
+        del after[name]
+        return f"del {name}", after
+    if kind == 3:
+        after[name] = [number]
+        return f"{name} = [{number}]", after
+    if kind == 5:
+        file = random.choice(FILES)
+        after[f"file:{file}"] = str(number).encode() * 50
+        return f"open({file!r}, 'wb').write(b'{number}' * 50) and None", after
+    after[name] = number
+    return f"{name} = {number}", after
+
+
+def statements(random: Random, before: State, *, files: bool) -> tuple[str, State]:
+    """A few lines, and the state after them."""
+    lines = []
+    for _ in range(random.randint(1, 3)):
+        line, before = statement(random, before, files=files)
+        lines.append(line)
+    return "\n".join(lines), before
