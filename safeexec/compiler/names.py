@@ -68,7 +68,7 @@ _METHODS = (
     # life of an object and of a class
     "__new__ __init__ __del__ __repr__ __str__ __bytes__ __format__ __hash__ __bool__ __dir__ __sizeof__ "
     "__init_subclass__ __set_name__ __class_getitem__ __mro_entries__ __prepare__ __instancecheck__ __subclasscheck__ "
-    "__subclasshook__ __call__ __post_init__ __copy__ __deepcopy__ __replace__ __getstate__ __setstate__ "
+    "__subclasshook__ __call__ __post_init__ __copy__ __deepcopy__ __replace__ __setstate__ "
     "__getnewargs__ __getnewargs_ex__ "
     # comparison and containers
     "__lt__ __le__ __eq__ __ne__ __gt__ __ge__ __len__ __length_hint__ __getitem__ __setitem__ __delitem__ __missing__ "
@@ -108,6 +108,7 @@ GUARDED: Final = frozenset(
         "__getattr__",
         "__setattr__",
         "__delattr__",
+        "__getstate__",  # that of `object` shows what `__dict__` hides
         "__subclasses__",  # plugin registries; only classes of the program itself are shown
         "__wrapped__",  # memoised functions; not the wrapped originals of library code
         "__defaults__",  # functions of the program itself

@@ -245,7 +245,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
             root: ast.expr = node.value
             while type(root) is ast.Attribute:
                 root = root.value
-            if type(root) is ast.Name and (root.id in self._imported or self._module_of(root) is not None):
+            imported = type(root) is ast.Name and (root.id in self._imported or self._module_of(root) is not None)
+            if imported or node.attr == "__module__":  # which tells a class of the program from those of libraries
                 self._guard_target(node)
 
     def _guard_target(self, node: ast.Attribute) -> None:

@@ -56,10 +56,11 @@ NOT_IN_EVERY_VERSION = {
     ),
     "tokenize": (
         "ASYNC AWAIT EXCLAMATION FSTRING_END FSTRING_MIDDLE FSTRING_START SOFT_KEYWORD TSTRING_END TSTRING_MIDDLE "
-        "TSTRING_START Untokenizer"
+        "TSTRING_START StopTokenizing Untokenizer"
     ),
     "types": "CapsuleType get_original_bases",
     "typing": "NoDefault ReadOnly TypeAliasType TypeIs get_protocol_members is_protocol override",
+    "unittest": "findTestCases getTestCaseNames makeSuite",
     "unittest.mock": "ThreadingMock",
     "uuid": "MAX NIL uuid7 uuid8",
     "warnings": "deprecated",

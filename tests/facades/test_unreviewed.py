@@ -69,7 +69,7 @@ def test_why_the_card_and_check_say_what_it_costs() -> None:
         ("ctypes", "no policy can allow this module"),
         ("subprocess", "no policy can allow this module"),
         ("importlib.util", "no policy can allow this module"),
-        ("nis", "only reviewed modules can be allowed"),
+        ("wave", "only reviewed modules can be allowed"),
         ("safeexec", "only reviewed modules can be allowed"),
         ("a b", "expected a package"),
         ("_private", "expected a package"),

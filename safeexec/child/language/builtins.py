@@ -183,6 +183,8 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
     every_name = builtins.dir
 
     def visible(frame: FrameType) -> dict[str, Any]:
+        if not is_of_program(frame):
+            return {}
         found: Any = frame.f_locals
         if frame.f_code.co_flags & _OF_FUNCTION:
             return without_own(found)
@@ -203,6 +205,11 @@ def _namespace_guards(rules: Rules, guest_globals: dict[str, Any], dict_of: Call
         return sorted(visible(frame_of(1)))
 
     return {"globals": globals, "locals": locals, "vars": vars, "dir": dir}
+
+
+def is_of_program(frame: FrameType) -> bool:
+    """Tell whether guest code runs in the frame: a library that calls `locals` or `eval` shows nothing of its own."""
+    return names.GUARD_ATTRIBUTE in frame.f_builtins
 
 
 def locals_of(frame: FrameType) -> dict[str, Any]:
@@ -318,7 +325,7 @@ def text_guards(
     def run_in(function: Callable[..., Any], code: Any, frame: FrameType, globals: Any, locals: Any) -> Any:
         if globals is None:
             globals = guest_globals
-            locals = locals_of(frame) if locals is None else locals
+            locals = locals_of(frame) if locals is None and is_of_program(frame) else locals
         if not isinstance(globals, dict):
             raise TypeError("globals must be a dict")
         if not (locals is None or isinstance(locals, dict)):

@@ -13,14 +13,18 @@ from collections import UserString
 from collections.abc import Callable, Container
 from types import (
     BuiltinMethodType,
+    ClassMethodDescriptorType,
     CodeType,
     FrameType,
     FunctionType,
     GetSetDescriptorType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
+    WrapperDescriptorType,
 )
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -75,6 +79,7 @@ _name_of_class: Final = type.__dict__["__name__"].__get__
 _flags_of_class: Final = type.__dict__["__flags__"].__get__
 _dict_of_class: Final = type.__dict__["__dict__"].__get__
 _dict_of_module: Final = vars(ModuleType)["__dict__"].__get__
+_MODULE_OF_TYPE: Final = type.__dict__["__module__"]
 _OBJ: Final = vars(AttributeError)["obj"]
 """The descriptor, which would read the attribute of any AttributeError."""
 _USER_STRING: Final = (UserString.format, UserString.format_map)
@@ -116,7 +121,7 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         if name in ("format", "format_map"):
             return formatter(found)
         if name in names.OWN_ONLY:
-            if _defines(value, name, own):
+            if _defines(value, name, found, own):
                 return found
             raise refuse(name)
         if name == "obj":
@@ -129,6 +134,8 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
             return _by_name(found, name, rules, refuse, assignable, judged)
         if name == "__subclasses__":
             return _own_subclasses(value, found, own, refuse)
+        if name == "__getstate__":
+            return _readable_state(value, found, judged)
         if name in _OWN:
             if _is_own(value, own):
                 return found
@@ -366,10 +373,29 @@ def _readable_dict(
         return MappingProxyType({key: item for key, item in found.items() if _is_readable(key, item, shown, rules)})
     if _type(found) is not dict:
         return found
-    hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, own)}
+    hidden = {name for name in names.OWN_ONLY & found.keys() if not _defines(value, name, found[name], own)}
     if not _CARRIERS.isdisjoint(map(_type, found.values())):
         hidden |= {name for name, item in found.items() if leads_away(item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
+
+
+def _readable_state(value: Any, found: Any, judged: Callable[[Any, str, Any], Any]) -> Any:
+    """`__getstate__` of an object: that of `object` tells what `vars` would."""
+    if _type(found) not in _OF_LIBRARIES:
+        return found
+
+    def state_of(*self: Any) -> Any:
+        state = found(*self)
+        owner = self[0] if self else _getattr(found, "__self__", value)
+        if _type(state) is dict:
+            return judged(owner, "__dict__", state)
+        if _type(state) is tuple and len(state) == 2 and _type(state[1]) is dict:
+            attributes, slots = state
+            shown = judged(owner, "__dict__", attributes) if _type(attributes) is dict else attributes
+            return shown, {name: item for name, item in slots.items() if not leads_away(item)}
+        return state
+
+    return state_of
 
 
 def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bool:
@@ -377,6 +403,8 @@ def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bo
         return False
     if key == "obj":
         return item is not _OBJ
+    if item is _MODULE_OF_TYPE:  # its `__set__` makes any class the program's own
+        return False
     return key in shown or rules.attribute(key) == PLAIN
 
 
@@ -429,7 +457,7 @@ def _own_subclasses(
 
 
 def _is_own_class(cls: type, own: GuestProgram) -> bool:
-    """Tell whether guest code defined the class. It may claim so of another one; what it gains is its own session's."""
+    """Tell whether guest code defined the class: by `__module__`, which no program sets of a library's class."""
     return _is_name_of(_dict_of_class(cls).get("__module__"), own)
 
 
@@ -438,8 +466,10 @@ def _is_name_of(module: Any, own: GuestProgram) -> bool:
     return _type(module) is _str and module in own.names
 
 
-def _defines(value: Any, name: str, own: GuestProgram) -> bool:
-    """Tell whether a class of the guest, and not of a library, gives `value` this attribute."""
+def _defines(value: Any, name: str, found: Any, own: GuestProgram) -> bool:
+    """Tell whether the guest, and not a library, gives `value` the attribute `name`, which is `found`."""
+    if not _is_harmless(found):
+        return False
     cls = value if issubclass(_type(value), type) else _type(value)
     for wanted in (name, "__getattr__"):
         for klass in _mro_of_class(cls):
@@ -448,6 +478,33 @@ def _defines(value: Any, name: str, own: GuestProgram) -> bool:
         if name in _instance_dict(value):
             break
     return _is_own_class(cls, own)
+
+
+def _is_harmless(found: Any) -> bool:
+    """Tell whether a name of `OWN_ONLY` gives what a program can have made: no library's method, socket or selector."""
+    function = found.__func__ if _type(found) is MethodType else found
+    if _type(function) is FunctionType:
+        return names.GUARD_ATTRIBUTE in _keys(function.__globals__.get("__builtins__"))
+    if _type(function) in _OF_LIBRARIES:
+        return False
+    return not any(_is_endpoint(base) for base in _mro_of_class(_type(found)))
+
+
+def _is_endpoint(base: type) -> bool:
+    return any(base is vars(sys.modules.get(module, builtins)).get(name) for module, name in _ENDPOINTS)
+
+
+_OF_LIBRARIES: Final = (
+    BuiltinMethodType,
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+_ENDPOINTS: Final = (("_socket", "socket"), ("selectors", "BaseSelector"), ("select", "epoll"), ("select", "poll"))
+"""Modules and their classes that no policy gives: objects of a library lead to instances of these."""
 
 
 def _is_forwarded(value: Any, name: str, own: GuestProgram) -> bool:

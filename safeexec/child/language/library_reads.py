@@ -49,6 +49,7 @@ def guard_reads(rules: Rules) -> None:
         _put(module, lambda name=name, prefixes=prefixes: {name: _importer(name, prefixes)})  # type: ignore[misc]
     _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
     after_import("pandas.io.formats.style", _close_styler)
+    after_import("safeexec.facades.replacements.loops", _close_loops)
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
@@ -136,6 +137,10 @@ def _no_memory(location: Any = None, **options: Any) -> Any:
     if location is not None:
         warnings.warn("memory= keeps nothing here: a cache on disk is a pickle, which could run code", stacklevel=4)
     return joblib.Memory(location=None, verbose=0)
+
+
+def _close_loops() -> None:
+    sys.modules["safeexec.facades.replacements.loops"].close_bases()
 
 
 class _ClosedAttribute:

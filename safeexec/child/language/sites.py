@@ -97,6 +97,7 @@ JUDGED: Final[dict[str, str]] = {
         pprint:PrettyPrinter._pprint_dataclass matplotlib:_check_versions matplotlib._api:*
         matplotlib._api.deprecation:* matplotlib.inset:InsetIndicator.* matplotlib.backends.backend_mixed:*
         matplotlib.backends.backend_pdf:* matplotlib.backends.backend_cairo:* numpy._core.function_base:add_newdoc
+        numpy.char:__getattr__ scipy.special._ufunc_tools:_with_cache_optimization
         numpy.core.*:* pandas:* pandas.compat._optional:import_optional_dependency scipy._lib.deprecation:*
         scipy._lib.doccer:* scipy.odr.*:__getattr__ scipy.optimize._optimize:show_options
         scipy.stats._distn_infrastructure: seaborn.utils:_get_transform_functions

@@ -163,6 +163,27 @@ class _Outlet(io.BufferedIOBase):
         return 1
 
 
+class _ErrorOutlet(io.BufferedIOBase):
+    """The binary stream below `sys.stderr`. A `FileIO` there would lead to the class that opens files."""
+
+    raw: Any = None
+    mode = "wb"
+    name = "<stderr>"
+
+    def write(self, data: Any, /) -> int:
+        data = memoryview(bytes(data))
+        written = 0
+        while written < len(data):
+            written += os.write(2, data[written:])
+        return written
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 2
+
+
 class Streams:
     """The guest's stdout and stderr, installed as `sys.stdout` and `sys.stderr`, and its `print`."""
 
@@ -179,9 +200,8 @@ class Streams:
         self.stdout = io.TextIOWrapper(
             _Outlet(self._log), encoding="utf-8", errors="strict", newline="\n", write_through=True
         )
-        err = io.BufferedWriter(io.FileIO(2, "w", closefd=False))
         self.stderr = io.TextIOWrapper(
-            err, encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
+            _ErrorOutlet(), encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
         )
         for stream in (self.stdout, self.stderr):
             setattr(stream, "mode", "w")  # noqa: B010 - TextIOWrapper has the attribute, its stub does not
@@ -195,6 +215,8 @@ class Streams:
         sys.stdout, sys.stderr = self.stdout, self.stderr
         # What faulthandler, logging and a guest's own reset of sys.stdout fall back on.
         vars(sys).update(__stdout__=self.stdout, __stderr__=self.stderr)
+        if (threading := sys.modules.get("threading")) is not None:  # the main thread has kept that of the zygote
+            threading.main_thread()._stderr = self.stderr
 
     def watch_descriptors(self) -> None:
         """For guests that have `os`: print where descriptor 1 leads after `os.dup2`, and directly in what they fork."""

@@ -20,7 +20,7 @@ _NETWORK = """
 _PROCESS = (
     "subprocess_exec subprocess_shell add_signal_handler remove_signal_handler add_reader add_writer remove_reader "
     "remove_writer "
-    # what the methods of the base classes, which `__mro__` leads to, end in
+    # what the methods of the base classes end in
     "_make_subprocess_transport _make_read_pipe_transport _make_write_pipe_transport"
 )
 
@@ -36,10 +36,26 @@ def _refuser(name: str, what: str) -> Any:
 class GuestLoop(asyncio.SelectorEventLoop):
     """The event loop of guest code: tasks, futures, timers and threads."""
 
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("cannot copy or pickle an event loop")
 
-for _names, _what in ((_NETWORK, "uses the network"), (_PROCESS, "reaches processes, signals or descriptors")):
-    for _name in _names.split():
-        setattr(GuestLoop, _name, _refuser(_name, _what))
+
+_CLOSED = {
+    name: _refuser(name, what)
+    for names, what in ((_NETWORK, "uses the network"), (_PROCESS, "reaches processes, signals or descriptors"))
+    for name in names.split()
+}
+for _name, _refuse in _CLOSED.items():
+    setattr(GuestLoop, _name, _refuse)
+
+
+def close_bases() -> None:
+    """Refuse the same in the classes that `GuestLoop` is made of: its `__mro__` leads to them. In a child only."""
+    for base in GuestLoop.__mro__[1:]:
+        for name in _CLOSED.keys() & vars(base).keys():
+            setattr(base, name, _CLOSED[name])
+        if base is not object:
+            setattr(base, "__reduce_ex__", vars(GuestLoop)["__reduce_ex__"])  # noqa: B010 - mypy knows a type for it
 
 
 class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):

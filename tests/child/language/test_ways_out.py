@@ -15,7 +15,10 @@ import pytest
 from safeexec import Sandbox
 
 STEP = "# --- next step ---\n"
-OBJECTS = "<module 'os'|<module 'builtins'|<module 'posixpath'|<frame |<code object|<built-in function eval>"
+OBJECTS = (
+    "<module 'os'|<module 'builtins'|<module 'posixpath'|<frame |<code object|<built-in function eval>|<class 'frame'>"
+    "|FileIO"
+)
 """What no program may print."""
 
 
@@ -278,7 +281,121 @@ WORKBOOKS_AND_GRAPHS = [
     ),
 ]
 
+_EVALUATED = (
+    "got = []\ndef grab(x): got.append(x); return x\n"
+    "def f(a: 'grab(().__class__.__base__.__subclasses__())'): pass\n"
+    "inspect.Signature.from_callable(f, eval_str=True)\nprint(got)"
+)
+WHOSE_CLASS_IT_IS = [
+    Way(
+        "the program calls itself as a library's module is called",
+        "attribute 'from_callable' is refused",
+        "import inspect\n__name__ = 'inspect'\n" + _EVALUATED,
+    ),
+    Way(
+        "a program without a name has the classes that have no module",
+        "attribute '__subclasses__' is refused",
+        "del __name__\nprint(object.__subclasses__())",
+        "calculator",
+    ),
+    *(
+        Way(
+            f"a library's class says that it is the program's: {how}",
+            "cannot set '__module__' attribute of immutable type 'Signature'",
+            f"import inspect\nL = [inspect.Signature]\n{store}\n" + _EVALUATED,
+        )
+        for how, store in {
+            "an assignment": "L[0].__module__ = '__main__'",
+            "a loop": "for L[0].__module__ in ['__main__']: pass",
+            "an unpacking": "a, L[0].__module__ = 1, '__main__'",
+            "deleted": "del L[0].__module__",
+            "added to": "L[0].__module__ += ''",
+            "in the interpreter's setter": "type.__setattr__(L[0], '__module__', '__main__')",
+        }.items()
+    ),
+    Way(
+        "the descriptor that sets a class' module",
+        "KeyError: '__module__'",
+        "import json\ntype.__dict__['__module__'].__set__(json.JSONEncoder, '__main__')",
+        "calculator",
+    ),
+]
+
+_LOOP = "import asyncio, copy\nloop = asyncio.new_event_loop()\n"
+WHAT_A_STATE_HOLDS = [
+    Way(
+        "the state of an event loop",
+        "names []",
+        _LOOP + "print('names', sorted(loop.__getstate__().keys() & {'_ssock', '_csock', '_selector'}))",
+    ),
+    Way(
+        "the state as object tells it",
+        "names []",
+        _LOOP + "print('names', sorted(object.__getstate__(loop).keys() & {'_ssock', '_csock', '_selector'}))",
+    ),
+    *(
+        Way(
+            f"a copy of {what} is given its state",
+            "cannot copy or pickle an event loop",
+            f"{_LOOP}class L({base}):\n    def __setstate__(self, state): print(state['_ssock'])\ncopy.copy(L())",
+        )
+        for what, base in {"a loop": "type(loop)", "a loop of the base class": "type(loop).__mro__[1]"}.items()
+    ),
+    Way(
+        "a socket in a loop of the program's own class",
+        "attribute '_ssock' is refused",
+        _LOOP + "class L(type(loop)): pass\nprint(L()._ssock)",
+    ),
+    Way(
+        "a program started by a loop of the base class",
+        "subprocess_exec() of the event loop is refused",
+        _LOOP + "base = type(loop).__mro__[1]()\nbase.subprocess_exec(object, 'true')",
+    ),
+]
+
+FRAMES_OF_LIBRARIES = [
+    Way(
+        "locals in a library's function",
+        "has {}",
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(1) as pool: print('has', pool.submit(locals).result())",
+    ),
+    Way(
+        "vars without an object in a library's function",
+        "has {}",
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(1) as pool: print('has', pool.submit(vars).result())",
+    ),
+    Way(
+        "eval in a library's function",
+        "NameError: name 'self' is not defined",
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(1) as pool: print(pool.submit(eval, 'self').result())",
+    ),
+]
+
+STREAMS = [
+    Way(
+        f"the class that opens files, below {what}",
+        "raw: None",
+        f"import threading, argparse, pprint\n{source}\nprint('raw:', stream.buffer.raw)",
+    )
+    for what, source in {
+        "the standard error that the main thread has kept": "stream = threading.main_thread()._stderr",
+        "the standard error that a thread keeps": "stream = threading.Thread()._stderr",
+        "the standard output of pprint": "stream = pprint.PrettyPrinter()._stream",
+        "what argparse writes errors to": (
+            "class P(argparse.ArgumentParser):\n    def _print_message(self, text, file=None):\n"
+            "        global stream\n        stream = file\ntry: P().exit(0, 'x')\nexcept SystemExit: pass"
+        ),
+    }.items()
+]
+
 WAYS = [
+    *WHOSE_CLASS_IT_IS,
+    *WHAT_A_STATE_HOLDS,
+    *FRAMES_OF_LIBRARIES,
+    *STREAMS,
     *STORES_INTO_FACADES,
     *WHAT_COMES_BACK,
     *ROUTES_TO_FRAMES,
