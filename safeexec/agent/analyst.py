@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safeexec.agent.alternatives import Alternative, Alternatives, Compared, Score
 from safeexec.agent.drivers import drive, drive_async
 from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
@@ -51,6 +52,9 @@ class Analysis:
     """The files that the steps left in the workspace, new or changed: name → content."""
     left_out: tuple[str, ...] = ()
     """Names of those that did not fit into `keep_bytes`."""
+    alternatives: tuple[Alternative, ...] = ()
+    """With `alternatives` more than one: the programs for the cleaning that were compared, in order. That which was
+    kept is the first step of the run, with the number 0."""
 
     @property
     def ok(self) -> bool:
@@ -145,6 +149,10 @@ class DataAnalyst:
     place of a policy there can be an open Sandbox, AsyncSandbox or session, which has its own files. A session keeps
     what the steps leave; files are surveyed in a copy of it. Of what the steps write, up to `keep_bytes` come back as
     `Analysis.files`. Other keywords are those of `CodeAgent`.
+
+    With `alternatives` the model first writes so many programs that clean the data. Each runs in a branch of the
+    session; kept is that with the highest `score`, a program whose value counts (``"-df.isna().sum().sum()"``, which
+    the model is shown) or a function of the session. It costs one more question to the model, and so many steps.
     """
 
     def __init__(
@@ -156,9 +164,12 @@ class DataAnalyst:
         tools: Any = None,
         on_event: Callable[[Event], None] = ignore_event,
         keep_bytes: int = 64 << 20,
+        alternatives: int = 1,
+        score: Score | None = None,
         **options: Any,
     ) -> None:
         self._keep_bytes = keep_bytes
+        self._alternatives = Alternatives(alternatives, score, native=bool(options.get("native")))
         self._files: dict[str, Any] = dict(files) if isinstance(files, Mapping) else _by_name(files)
         self._agent = CodeAgent(
             model,
@@ -188,11 +199,28 @@ class DataAnalyst:
 
     def _begun(self, question: str) -> _Start:
         agent = self._agent
-        return lambda session: self._analysis(question, lambda task: agent.loop(session, task))
+        if self._alternatives.count == 1:
+            return lambda session: self._analysis(question, lambda task: agent.loop(session, task))
+        return lambda session: self._compared(question, session)
 
     def _resumed(self, transcript: Transcript, question: str | None) -> _Start:
         agent, asked = self._agent, question or transcript.task.partition(_HEADING)[0]
         return lambda session: self._analysis(asked, lambda _: agent.loop(session, question, transcript, rebuild=True))
+
+    def _compared(self, question: str, session: Any) -> Generator[Wish, Any, Analysis]:
+        """An analysis that begins with the best of several alternatives."""
+        agent, transcript = self._agent, self._agent.new_transcript()
+        compared = Compared()
+
+        def loop(task: str) -> Loop:
+            nonlocal compared
+            asked = task + self._alternatives.request()
+            compared = yield from self._alternatives.compare(agent, session, transcript, asked)
+            run = yield from agent.loop(session, None, transcript)
+            return compared.with_run(run)
+
+        analysis = yield from self._analysis(question, loop)
+        return replace(analysis, alternatives=compared.tried)
 
     def _analysis(self, question: str, loop: Callable[[str], Loop]) -> Generator[Wish, Any, Analysis]:
         """Survey, run, collect what was written: whoever drives it blocks or awaits."""

@@ -17,6 +17,7 @@ from safeexec.agent.models.asking import ask_in_thread, out_of_time
 from safeexec.agent.models.base import Model, ModelEvents
 from safeexec.agent.wishes import (
     AskModel,
+    CompareBranches,
     Confirm,
     FetchVariable,
     InThread,
@@ -114,6 +115,13 @@ def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
             return result, alone.get(wish.name) if wish.name else None
     if isinstance(wish, InThread):
         return wish.work()
+    if isinstance(wish, CompareBranches):
+        from safeexec import search  # with its threads: for who compares
+
+        with search(
+            session, wish.sources, wish.score, width=len(wish.sources), timeout=wish.timeout, merge=False
+        ) as found:
+            return _scores(found.tree)
     if isinstance(wish, ListFiles):
         return session.list_files()
     if isinstance(wish, ReadFile):
@@ -124,6 +132,18 @@ def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
         return session.get(wish.name)
     session.set(wish.name, None)
     return None
+
+
+def _scores(tree: Any) -> list[tuple[str, float | None, str]]:
+    """What became of each program of a comparison."""
+    nodes = tree.root.children
+    if not nodes and tree.root.problem:
+        raise AgentError(f"the alternatives cannot be compared: {tree.root.problem}")
+    return [(node.source, node.score, node.problem or _failure(node.result)) for node in nodes]
+
+
+def _failure(result: Any) -> str:
+    return "" if result is None or result.error is None else f"{result.error.type}: {result.error.message}"
 
 
 def _decision(answer: object) -> Allow | Deny:
@@ -152,6 +172,14 @@ async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -
         return _decision(await _now_or_awaited(answer))
     if isinstance(wish, InThread) or not inspect.iscoroutinefunction(session.run):
         return await asyncio.to_thread(_fulfil, agent, session, apart, wish)
+    if isinstance(wish, CompareBranches):
+        from safeexec import async_search
+
+        compared = await async_search(
+            session, wish.sources, wish.score, width=len(wish.sources), timeout=wish.timeout, merge=False
+        )
+        async with compared:
+            return _scores(compared.tree)
     if isinstance(wish, (ListFiles, ReadFile)):
         return await _now_or_awaited(_fulfil(agent, session, apart, wish))
     if isinstance(wish, RunApart):

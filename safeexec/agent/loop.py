@@ -201,7 +201,7 @@ class CodeAgent:
         self, session: Any, task: str | None, transcript: Transcript | None = None, *, rebuild: bool = False
     ) -> Loop:
         """The run itself, for a driver, or as a part of something larger that is driven."""
-        kept = Transcript(path=self._transcript_path) if transcript is None else transcript
+        kept = self.new_transcript() if transcript is None else transcript
         return _Work(self, session, kept, task, rebuild).loop()
 
     # What the drivers need
@@ -251,6 +251,20 @@ class CodeAgent:
             self._card[:] = [(policy, session.card())]
         return self._card[0][1]
 
+    def system_of(self, session: Session) -> str:
+        """The system prompt for a session."""
+        return prompts.system_prompt(
+            self.card_of(session),
+            native=self._native,
+            images=self._images,
+            extra=self._instructions,
+            files=self.file_names,
+        )
+
+    def new_transcript(self) -> Transcript:
+        """An empty transcript, in the file that was named."""
+        return Transcript(path=self._transcript_path)
+
     @property
     def file_names(self) -> tuple[str, ...]:
         return tuple(self._files or ())
@@ -275,13 +289,7 @@ class _Work:
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
-        self._system = prompts.system_prompt(
-            agent.card_of(session),
-            native=agent.native,
-            images=agent.images,
-            extra=agent.instructions,
-            files=agent.file_names,
-        )
+        self._system = agent.system_of(session)
         self._defined = self._watched = False
         self._marked = False
         """Whether the model has sent code with tags or fences: then what it sends without them is no code."""

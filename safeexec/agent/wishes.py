@@ -79,5 +79,27 @@ class Confirm:
     source: str
 
 
-Wish = AskModel | RunStep | FetchVariable | ForgetVariable | RunApart | Confirm | ListFiles | ReadFile | InThread
+@dataclass(frozen=True, slots=True)
+class CompareBranches:
+    """Programs, each run in a branch of the session and scored there by a program or a function. Answered with a list
+    of source, score (None: it has none) and what went wrong.
+    """
+
+    sources: list[str]
+    score: Any
+    timeout: float | None
+
+
+Wish = (
+    AskModel
+    | RunStep
+    | FetchVariable
+    | ForgetVariable
+    | RunApart
+    | Confirm
+    | CompareBranches
+    | ListFiles
+    | ReadFile
+    | InThread
+)
 Loop = Generator[Wish, Any, AgentResult]
