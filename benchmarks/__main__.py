@@ -1,4 +1,7 @@
-"""Runs the benchmarks, each in a process of its own: `python -m benchmarks [NAME ...] [--quick]`."""
+"""Runs the benchmarks, each in a process of its own: `python -m benchmarks [NAME ...] [--quick]`.
+
+`compare` and `compat` are folders, run alone, with options of their own: `python -m benchmarks compare --help`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-HELPERS = {"common", "kernels", "peers"}
+HELPERS = {"common", "kernels"}
+FOLDERS = ("compare", "compat")
 
 
 def questions() -> list[str]:
@@ -17,8 +21,17 @@ def questions() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in HELPERS and not path.stem.startswith("_"))
 
 
+def run(name: str, arguments: list[str]) -> int:
+    """Run one; its exit status."""
+    path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", f"benchmarks.{name}", *arguments]
+    return subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False).returncode
+
+
 def main() -> int:
     """0 when every script ran; each skips, and says, what this machine does not have."""
+    if sys.argv[1:2] and sys.argv[1] in FOLDERS:
+        return run(sys.argv[1], sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="What safeexec costs, beside a reference."
     )
@@ -28,12 +41,10 @@ def main() -> int:
     unknown = sorted(set(options.names) - set(questions()))
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(questions())}")
-    path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     failed = []
     for name in options.names or questions():
         print(f"\n== {name}", flush=True)
-        command = [sys.executable, "-m", f"benchmarks.{name}", *(["--quick"] if options.quick else [])]
-        if subprocess.run(command, cwd=HERE.parent, env={**os.environ, "PYTHONPATH": path}, check=False).returncode:
+        if run(name, ["--quick"] if options.quick else []):
             failed.append(name)
     if failed:
         print(f"\nfailed: {', '.join(failed)}", file=sys.stderr)

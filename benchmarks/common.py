@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import os
+import select
 import signal
 import socket
 import statistics
@@ -156,6 +157,12 @@ class BareChild:
             _send(self._socket, {})
         _receive(self._socket)
         return (time.perf_counter() - start) / count
+
+    def stop(self, source: str, seconds: float) -> None:
+        """Run what never ends, and kill the child after so many seconds."""
+        _send(self._socket, {"source": source})
+        select.select([self._socket], [], [], seconds)
+        self.close()
 
     def close(self) -> None:
         self._socket.close()

@@ -1,6 +1,8 @@
 """Writes a recording off the path of the steps: a bounded queue, and a thread that makes lines of what comes.
 
-The thread lets records come together for a moment: to wake it for each took 40 us of a step that takes 80.
+The caller makes a closure, encodes the value and appends to the queue: 12 to 22 us of its CPU time for a small step
+that takes 100 (`python -m benchmarks.recording`). The line is made by the thread, which lets records come together for
+a moment: to be woken for each would take the interpreter's lock from the next step.
 
 Each line is one write at the end of a file that nobody else may read; what a full disk took in part is cut off again,
 so that the file is whole after every line. A recording that cannot go on stops, the session does not; `problem` says
