@@ -50,6 +50,7 @@ def guard_reads(rules: Rules) -> None:
     _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
     after_import("pandas.io.formats.style", _close_styler)
     after_import("safeexec.facades.replacements.loops", _close_loops)
+    after_import("bs4.css", _close_selectors)
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
@@ -141,6 +142,13 @@ def _no_memory(location: Any = None, **options: Any) -> Any:
 
 def _close_loops() -> None:
     sys.modules["safeexec.facades.replacements.loops"].close_bases()
+
+
+def _close_selectors() -> None:
+    """`tag.css.api` is soupsieve itself: the functions of it instead."""
+    css = vars(sys.modules["bs4.css"])
+    if (real := css.get("soupsieve")) is not None:
+        css["soupsieve"] = SimpleNamespace(**{name: _getattr(real, name) for name in (*real.__all__, "escape")})
 
 
 class _ClosedAttribute:

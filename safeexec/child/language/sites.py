@@ -72,7 +72,8 @@ _READERS: Final = """
     openpyxl.worksheet.copier openpyxl.worksheet.dimensions openpyxl.worksheet.formula
     openpyxl.worksheet.header_footer openpyxl.worksheet.merge
     yaml.constructor yaml.events
-    yaml.tokens
+    yaml.tokens bs4.element html5lib.filters.base html5lib.serializer html5lib.treewalkers.etree
+    html5lib.treewalkers.etree_lxml lxml.html soupsieve.css_types xlrd.biffh xlrd.formatting
 """
 READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
@@ -104,12 +105,15 @@ JUDGED: Final[dict[str, str]] = {
         sklearn.utils._set_output:check_library_installed sklearn.utils.discovery:* sympy.abc: sympy:__sympy_debug
         sympy.external.importtools:* sympy.core.cache:* sympy.polys.polyconfig:configure sympy.codegen.ast:Token.*
         sympy.utilities.codegen:* sympy.polys.monomials:MonomialOps._build sympy.polys.ring_series:_rs_series
+        bs4._deprecation:* bs4.builder:register_treebuilders_from bs4.element:Tag.copy_self
+        html5lib._inputstream: html5lib._utils: soupsieve.css_parser:_SelectorContext.debug xlrd.book:Book.handle_name
+        xlrd.formatting:* xlrd.sheet:Sheet.*
         networkx.lazy_imports:* networkx.utils.backends:* networkx.utils.decorators:argmap.compile
         sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
-        collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
+        soupsieve:* collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
         scipy.optimize._nonlin:_nonlin_wrapper
         scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods inspect:_signature_fromstr.wrap_value
     """,
@@ -134,7 +138,7 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.computation.ops:BinOp.evaluate
     """,
     "no facade gives it, and no state may name it": """
-        yaml.constructor:FullConstructor.*
+        yaml.constructor:FullConstructor.* lxml.doctestcompare:* lxml.html.formfill:*
         PIL.ImageMath:unsafe_eval PIL.features:* inspect:_main inspect:classify_class_attrs inspect:getmodule
         matplotlib.backends._backend_gtk:* matplotlib.backends._backend_tk:* matplotlib.backends.backend_gtk3:*
         matplotlib.backends.backend_gtk4:* matplotlib.backends.backend_qt:* matplotlib.backends.backend_webagg:*

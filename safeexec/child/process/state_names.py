@@ -109,8 +109,8 @@ _NOT_VALUES: Final = MODULES
 
 
 _CLASSES: Final = frozenset({
-    "PIL", "dateutil", "matplotlib", "mpl_toolkits", "mpmath", "networkx", "numpy", "openpyxl", "pandas", "scipy",
-    "seaborn", "sklearn", "sympy"
+    "PIL", "bs4", "dateutil", "matplotlib", "mpl_toolkits", "mpmath", "networkx", "numpy", "openpyxl", "pandas",
+    "scipy", "seaborn", "sklearn", "sympy", "xlrd"
 })  # fmt: skip
 """Libraries whose classes a state may name, each where it is defined: results and the parts of what programs make."""
 _NOT_OF_PROGRAMS: Final = frozenset({

@@ -40,6 +40,7 @@ _FILES = {
     "os": "environment",
     "tqdm": "progress",
     "yaml": "markup",
+    "lxml": "trees",
 }
 
 

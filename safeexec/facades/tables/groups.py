@@ -44,7 +44,8 @@ GROUPS = {
     "matplotlib": "matplotlib mpl_toolkits",
     "sympy": "sympy mpmath",
     "seaborn": "seaborn",
-    "spreadsheets": "openpyxl",
+    "spreadsheets": "openpyxl xlrd",
+    "markup": "lxml bs4",
     "networkx": "networkx",
     "pillow": "PIL",
     "helpers": "dateutil tqdm pytz tabulate",
@@ -79,7 +80,7 @@ REFUSED_MODULES = _spread(
         "gc dis opcode symtable tracemalloc linecache": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
-        "fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi": FILES,
+        "lxml.ElementInclude fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi": FILES,
         "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
     }
 )

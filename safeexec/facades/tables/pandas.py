@@ -19,14 +19,14 @@ TABLES = {
             UInt64Dtype UInt8Dtype unique wide_to_long
         """,
         files="""
-            ExcelFile ExcelWriter read_csv read_excel read_feather read_fwf read_json read_orc read_parquet read_sas
-            read_spss read_stata read_table read_xml
+            ExcelFile ExcelWriter read_csv read_excel read_feather read_fwf read_html read_json read_orc read_parquet
+            read_sas read_spss read_stata read_table read_xml
         """,
         evaluates="eval",
         refuse={
             "test": LIBRARY_TESTS,
             "show_versions": MACHINE,
-            "read_html read_iceberg read_sql read_sql_query read_sql_table": NETWORK,
+            "read_iceberg read_sql read_sql_query read_sql_table": NETWORK,
             "HDFStore read_hdf read_pickle to_pickle": PICKLE,
             "read_clipboard": PROCESS,
         },

@@ -1,4 +1,4 @@
-"""Workbooks: openpyxl."""
+"""Workbooks: openpyxl, and xlrd for those of before 2007."""
 
 from __future__ import annotations
 
@@ -231,5 +231,143 @@ TABLES = {
             RowBreak RowDimension RowRange ScenarioList Selection SheetFormatProperties SheetProtection
             SheetViewList TableList Translator warn WorksheetProperties
         """,
+    ),
+    "xlrd": Table(
+        """
+            Book cellname cellnameabs colname empty_cell error_text_from_code FILE_FORMAT_DESCRIPTIONS XL_CELL_BLANK
+            XL_CELL_BOOLEAN XL_CELL_DATE XL_CELL_EMPTY XL_CELL_ERROR XL_CELL_NUMBER XL_CELL_TEXT xldate_as_datetime
+            xldate_as_tuple XLDateError XLRDError
+        """,
+        files="count_records dump inspect_format open_workbook open_workbook_xls",
+        internal="""
+            biff_text_from_num decompile_formula dump_formula evaluate_name_formula FMLA_TYPE_ARRAY FMLA_TYPE_CELL
+            FMLA_TYPE_COND_FMT FMLA_TYPE_DATA_VAL FMLA_TYPE_NAME FMLA_TYPE_SHARED oBOOL oERR okind_dict oNUM Operand
+            oREF oREL oSTRG oUNK PEEK_SIZE rangename3d rangename3drel Ref3D XLS_SIGNATURE ZIP_SIGNATURE
+        """,
+        note="workbooks are files of the workspace or bytes; formulas stay text.",
+    ),
+    "xlrd.biffh": Table(
+        """
+            error_text_from_code XL_CELL_BLANK XL_CELL_BOOLEAN XL_CELL_DATE XL_CELL_EMPTY XL_CELL_ERROR XL_CELL_NUMBER
+            XL_CELL_TEXT XLRDError
+        """,
+        internal="""
+            BaseObject biff_count_records biff_dump BIFF_FIRST_UNICODE biff_rec_name_dict biff_text_from_num bofcodes
+            boflen BYTES_IO BYTES_LITERAL BYTES_ORD DATEFORMAT DEBUG encoding_from_codepage ensure_unicode
+            EXCEL_TEXT_TYPES FDT FGE FNU fprintf FTX FUN hex_char_dump is_cell_opcode NUMBERFORMAT print_function
+            python_version REPR unichr unicode UNICODE_LITERAL unpack unpack_cell_range_address_list_update_pos
+            unpack_string unpack_string_update_pos unpack_unicode unpack_unicode_update_pos upkbits upkbitsL WBKBLOBAL
+            WRKSHEET XL_ARRAY XL_ARRAY2 XL_BLANK XL_BLANK_B2 XL_BOF XL_BOOLERR XL_BOOLERR_B2 XL_BOTTOMMARGIN
+            XL_BOUNDSHEET XL_BOUNDSHEET_CHART XL_BOUNDSHEET_VB_MODULE XL_BOUNDSHEET_WORKSHEET XL_BUILTINFMTCOUNT XL_CF
+            XL_CODEPAGE XL_COLINFO XL_COLUMNDEFAULT XL_COLWIDTH XL_CONDFMT XL_CONTINUE XL_COUNTRY XL_DATEMODE
+            XL_DEFAULTROWHEIGHT XL_DEFCOLWIDTH XL_DIMENSION XL_DIMENSION2 XL_EFONT XL_EOF XL_EXTERNNAME XL_EXTERNSHEET
+            XL_EXTSST XL_FEAT11 XL_FILEPASS XL_FONT XL_FONT_B3B4 XL_FOOTER XL_FORMAT XL_FORMAT2 XL_FORMULA XL_FORMULA3
+            XL_FORMULA4 XL_FORMULA_OPCODES XL_GCW XL_HCENTER XL_HEADER XL_HLINK XL_HORIZONTALPAGEBREAKS XL_INDEX
+            XL_INTEGER XL_IXFE XL_LABEL XL_LABEL_B2 XL_LABELRANGES XL_LABELSST XL_LEFTMARGIN XL_MERGEDCELLS
+            XL_MSO_DRAWING XL_MSO_DRAWING_GROUP XL_MSO_DRAWING_SELECTION XL_MULBLANK XL_MULRK XL_NAME XL_NOTE
+            XL_NUMBER XL_NUMBER_B2 XL_OBJ XL_PAGESETUP XL_PALETTE XL_PANE XL_PRINTGRIDLINES XL_PRINTHEADERS
+            XL_QUICKTIP XL_RIGHTMARGIN XL_RK XL_ROW XL_ROW_B2 XL_RSTRING XL_SCL XL_SHEETHDR XL_SHEETPR XL_SHEETSOFFSET
+            XL_SHRFMLA XL_SST XL_STANDARDWIDTH XL_STRING XL_STRING_B2 XL_STYLE XL_SUPBOOK XL_TABLEOP XL_TABLEOP2
+            XL_TABLEOP_B2 XL_TOPMARGIN XL_TXO XL_UNCALCED XL_UNKNOWN XL_VCENTER XL_VERTICALPAGEBREAKS XL_WINDOW2
+            XL_WINDOW2_B2 XL_WORKBOOK_GLOBALS XL_WORKBOOK_GLOBALS_4W XL_WORKSHEET XL_WRITEACCESS XL_WSBOOL XL_XF
+            XL_XF2 XL_XF3 XL_XF4 xrange
+        """,
+    ),
+    "xlrd.book": Table(
+        "Book colname Name",
+        internal="""
+            BaseObject biff_count_records biff_dump BIFF_FIRST_UNICODE biff_rec_name_dict biff_text_from_num bofcodes
+            boflen builtin_name_from_code BYTES_IO BYTES_LITERAL BYTES_ORD cellname cellnameabs code_from_builtin_name
+            DATEFORMAT DEBUG decompile_formula display_cell_address dump_formula empty_cell encoding_from_codepage
+            ensure_unicode error_text_from_code evaluate_name_formula EXCEL_TEXT_TYPES expand_cell_address FDT FGE
+            FMLA_TYPE_ARRAY FMLA_TYPE_CELL FMLA_TYPE_COND_FMT FMLA_TYPE_DATA_VAL FMLA_TYPE_NAME FMLA_TYPE_SHARED FNU
+            fprintf FTX FUN hex_char_dump is_cell_opcode MY_EOF NUMBERFORMAT oBOOL oERR okind_dict oNUM
+            open_workbook_xls Operand oREF oREL oSTRG oUNK perf_counter print_function python_version rangename3d
+            rangename3drel Ref3D REPR SUPBOOK_ADDIN SUPBOOK_DDEOLE SUPBOOK_EXTERNAL SUPBOOK_INTERNAL SUPBOOK_UNK
+            SUPPORTED_VERSIONS unichr unicode UNICODE_LITERAL unpack unpack_cell_range_address_list_update_pos
+            unpack_SST_table unpack_string unpack_string_update_pos unpack_unicode unpack_unicode_update_pos upkbits
+            upkbitsL WBKBLOBAL WRKSHEET XL_ARRAY XL_ARRAY2 XL_BLANK XL_BLANK_B2 XL_BOF XL_BOOLERR XL_BOOLERR_B2
+            XL_BOTTOMMARGIN XL_BOUNDSHEET XL_BOUNDSHEET_CHART XL_BOUNDSHEET_VB_MODULE XL_BOUNDSHEET_WORKSHEET
+            XL_BUILTINFMTCOUNT XL_CELL_BLANK XL_CELL_BOOLEAN XL_CELL_DATE XL_CELL_EMPTY XL_CELL_ERROR XL_CELL_NUMBER
+            XL_CELL_TEXT XL_CF XL_CODEPAGE XL_COLINFO XL_COLUMNDEFAULT XL_COLWIDTH XL_CONDFMT XL_CONTINUE XL_COUNTRY
+            XL_DATEMODE XL_DEFAULTROWHEIGHT XL_DEFCOLWIDTH XL_DIMENSION XL_DIMENSION2 XL_EFONT XL_EOF XL_EXTERNNAME
+            XL_EXTERNSHEET XL_EXTSST XL_FEAT11 XL_FILEPASS XL_FONT XL_FONT_B3B4 XL_FOOTER XL_FORMAT XL_FORMAT2
+            XL_FORMULA XL_FORMULA3 XL_FORMULA4 XL_FORMULA_OPCODES XL_GCW XL_HCENTER XL_HEADER XL_HLINK
+            XL_HORIZONTALPAGEBREAKS XL_INDEX XL_INTEGER XL_IXFE XL_LABEL XL_LABEL_B2 XL_LABELRANGES XL_LABELSST
+            XL_LEFTMARGIN XL_MERGEDCELLS XL_MSO_DRAWING XL_MSO_DRAWING_GROUP XL_MSO_DRAWING_SELECTION XL_MULBLANK
+            XL_MULRK XL_NAME XL_NOTE XL_NUMBER XL_NUMBER_B2 XL_OBJ XL_PAGESETUP XL_PALETTE XL_PANE XL_PRINTGRIDLINES
+            XL_PRINTHEADERS XL_QUICKTIP XL_RIGHTMARGIN XL_RK XL_ROW XL_ROW_B2 XL_RSTRING XL_SCL XL_SHEETHDR XL_SHEETPR
+            XL_SHEETSOFFSET XL_SHRFMLA XL_SST XL_STANDARDWIDTH XL_STRING XL_STRING_B2 XL_STYLE XL_SUPBOOK XL_TABLEOP
+            XL_TABLEOP2 XL_TABLEOP_B2 XL_TOPMARGIN XL_TXO XL_UNCALCED XL_UNKNOWN XL_VCENTER XL_VERTICALPAGEBREAKS
+            XL_WINDOW2 XL_WINDOW2_B2 XL_WORKBOOK_GLOBALS XL_WORKBOOK_GLOBALS_4W XL_WORKSHEET XL_WRITEACCESS XL_WSBOOL
+            XL_XF XL_XF2 XL_XF3 XL_XF4 XLRDError xrange
+        """,
+    ),
+    "xlrd.formatting": Table(
+        "Font Format XF XFAlignment XFBackground XFBorder XFProtection",
+        internal="""
+            BaseObject built_in_style_names BYTES_IO BYTES_LITERAL BYTES_ORD check_colour_indexes_in_obj
+            date_char_dict DEBUG default_palette ensure_unicode EqNeAttrs excel_default_palette_b2
+            excel_default_palette_b5 excel_default_palette_b8 EXCEL_TEXT_TYPES FDT FGE fill_in_standard_formats
+            fmt_bracketed_sub fmt_code_ranges FNU fprintf FTX FUN handle_efont handle_font handle_format
+            handle_palette handle_style handle_xf initialise_book initialise_colour_map is_date_format_string
+            nearest_colour_index non_date_formats num_char_dict palette_epilogue print_function python_version REPR
+            skip_char_dict std_format_code_types std_format_strings unichr unicode UNICODE_LITERAL unpack
+            unpack_string unpack_unicode upkbits upkbitsL xf_epilogue XL_CELL_DATE XL_CELL_NUMBER XL_CELL_TEXT
+            XL_FORMAT XL_FORMAT2 XLRDError xrange
+        """,
+    ),
+    "xlrd.formula": Table(
+        "cellname cellnameabs colname",
+        internal="""
+            adjust_cell_addr_biff8 adjust_cell_addr_biff_le7 ALL_FMLA_TYPES BaseObject binop_rules BYTES_IO
+            BYTES_LITERAL BYTES_ORD cellnamerel colnamerel decompile_formula do_box_funcs dump_formula ensure_unicode
+            error_opcodes error_text_from_code evaluate_name_formula EXCEL_TEXT_TYPES FMLA_TYPE_ARRAY FMLA_TYPE_CELL
+            FMLA_TYPE_COND_FMT FMLA_TYPE_DATA_VAL FMLA_TYPE_NAME FMLA_TYPE_SHARED FMLA_TYPEDESCR_MAP FormulaError
+            fprintf func_defs FUNC_RANK get_cell_addr get_cell_range_addr get_externsheet_local_range
+            get_externsheet_local_range_b57 hex_char_dump LEAF_RANK listsep nop num2strg oBOOL oERR okind_dict oMSNG
+            onames oNUM Operand oREF oREL oSTRG oUNK print_function python_version quotedsheetname rangename2d
+            rangename2drel rangename3d rangename3drel Ref3D REPR rownamerel sheetrange sheetrangerel STACK_ALARM_LEVEL
+            STACK_PANIC_LEVEL szdict sztab0 sztab1 sztab2 sztab3 sztab4 tAdd tAttrNames tConcat tDiv tEQ tGE tGT
+            tIsectFuncs tLE tLT tMul tNE tPower tRangeFuncs tSub unichr unicode UNICODE_LITERAL unop_rules unpack
+            unpack_string_update_pos unpack_unicode_update_pos XLRDError xrange
+        """,
+    ),
+    "xlrd.sheet": Table(
+        """
+            Cell Colinfo ctype_text empty_cell Hyperlink Note Rowinfo Sheet XL_CELL_BLANK XL_CELL_BOOLEAN XL_CELL_DATE
+            XL_CELL_EMPTY XL_CELL_ERROR XL_CELL_NUMBER XL_CELL_TEXT
+        """,
+        internal="""
+            array BaseObject biff_count_records biff_dump BIFF_FIRST_UNICODE biff_rec_name_dict biff_text_from_num
+            bofcodes boflen BYTES_IO BYTES_LITERAL BYTES_ORD calcsize cellty_from_fmtty DATEFORMAT DEBUG
+            decompile_formula dump_formula encoding_from_codepage ensure_unicode error_text_from_code EXCEL_TEXT_TYPES
+            FDT FGE FMLA_TYPE_CELL FMLA_TYPE_SHARED FNU Format fprintf FTX FUN hex_char_dump is_cell_opcode MSObj
+            MSODrawing MSTxo nearest_colour_index NUMBERFORMAT OBJ_MSO_DEBUG print_function python_version rangename2d
+            REPR unichr unicode UNICODE_LITERAL unpack unpack_cell_range_address_list_update_pos unpack_RK
+            unpack_string unpack_string_update_pos unpack_unicode unpack_unicode_update_pos upkbits upkbitsL WBKBLOBAL
+            WRKSHEET XL_ARRAY XL_ARRAY2 XL_BLANK XL_BLANK_B2 XL_BOF XL_BOOLERR XL_BOOLERR_B2 XL_BOTTOMMARGIN
+            XL_BOUNDSHEET XL_BOUNDSHEET_CHART XL_BOUNDSHEET_VB_MODULE XL_BOUNDSHEET_WORKSHEET XL_BUILTINFMTCOUNT XL_CF
+            XL_CODEPAGE XL_COLINFO XL_COLUMNDEFAULT XL_COLWIDTH XL_CONDFMT XL_CONTINUE XL_COUNTRY XL_DATEMODE
+            XL_DEFAULTROWHEIGHT XL_DEFCOLWIDTH XL_DIMENSION XL_DIMENSION2 XL_EFONT XL_EOF XL_EXTERNNAME XL_EXTERNSHEET
+            XL_EXTSST XL_FEAT11 XL_FILEPASS XL_FONT XL_FONT_B3B4 XL_FOOTER XL_FORMAT XL_FORMAT2 XL_FORMULA XL_FORMULA3
+            XL_FORMULA4 XL_FORMULA_OPCODES XL_GCW XL_HCENTER XL_HEADER XL_HLINK XL_HORIZONTALPAGEBREAKS XL_INDEX
+            XL_INTEGER XL_IXFE XL_LABEL XL_LABEL_B2 XL_LABELRANGES XL_LABELSST XL_LEFTMARGIN XL_MERGEDCELLS
+            XL_MSO_DRAWING XL_MSO_DRAWING_GROUP XL_MSO_DRAWING_SELECTION XL_MULBLANK XL_MULRK XL_NAME XL_NOTE
+            XL_NUMBER XL_NUMBER_B2 XL_OBJ XL_PAGESETUP XL_PALETTE XL_PANE XL_PRINTGRIDLINES XL_PRINTHEADERS
+            XL_QUICKTIP XL_RIGHTMARGIN XL_RK XL_ROW XL_ROW_B2 XL_RSTRING XL_SCL XL_SHEETHDR XL_SHEETPR XL_SHEETSOFFSET
+            XL_SHRFMLA XL_SST XL_STANDARDWIDTH XL_STRING XL_STRING_B2 XL_STYLE XL_SUPBOOK XL_TABLEOP XL_TABLEOP2
+            XL_TABLEOP_B2 XL_TOPMARGIN XL_TXO XL_UNCALCED XL_UNKNOWN XL_VCENTER XL_VERTICALPAGEBREAKS XL_WINDOW2
+            XL_WINDOW2_B2 XL_WORKBOOK_GLOBALS XL_WORKBOOK_GLOBALS_4W XL_WORKSHEET XL_WRITEACCESS XL_WSBOOL XL_XF
+            XL_XF2 XL_XF3 XL_XF4 XLRDError xrange
+        """,
+    ),
+    "xlrd.xldate": Table(
+        """
+            xldate_as_datetime xldate_as_tuple xldate_from_date_tuple xldate_from_datetime_tuple
+            xldate_from_time_tuple XLDateAmbiguous XLDateBadDatemode XLDateBadTuple XLDateError XLDateNegative
+            XLDateTooLarge
+        """,
+        internal="epoch_1900 epoch_1900_minus_1 epoch_1904",
     ),
 }

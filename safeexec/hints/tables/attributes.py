@@ -138,6 +138,12 @@ def _use(text: str) -> Advice:
 _LITERAL: Advice = (("", "Use the builtin type: `{replacement}`."),)
 
 MODULE_ATTRIBUTES: dict[str, Advice] = {
+    # pages
+    **dict.fromkeys(
+        ("lxml.html.submit_form", "lxml.html.open_http_urllib"),
+        _use("There is no network: read the fields with `form.form_values()` and the page from a file or a text."),
+    ),
+    "lxml.html.open_in_browser": _use("Show the page with `display(lxml.html.tostring(page, encoding='unicode'))`."),
     # math and numbers
     "math.mean": _MEAN,
     "math.average": _MEAN,
@@ -700,7 +706,6 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
         (
             "asyncio.open_connection",
             "asyncio.start_server",
-            "pandas.read_html",
             "sklearn.datasets.fetch_openml",
             "sklearn.datasets.fetch_california_housing",
         ),

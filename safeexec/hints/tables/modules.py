@@ -226,6 +226,12 @@ MODULES: dict[str, Advice] = {
         ("polars", "dask", "dask.dataframe", "modin", "modin.pandas", "vaex", "pyspark", "cudf", "pandas"), _FRAMES
     ),
     **dict.fromkeys(("openpyxl", "xlrd", "xlsxwriter", "xlwt"), _SPREADSHEET),
+    "lxml.ElementInclude": (
+        (
+            "import:lxml.etree",
+            "Read the other file with `etree.parse(name)` and append its `getroot()` where it belongs.",
+        ),
+    ),
     **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "ruamel.yaml"), _JSON),
     **dict.fromkeys(
         (

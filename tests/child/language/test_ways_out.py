@@ -391,6 +391,55 @@ STREAMS = [
     }.items()
 ]
 
+PAGES_AND_TREES = [
+    Way(
+        "functions of an object for XPath",
+        "attribute '__globals__' is refused",
+        "from lxml import etree\ndef f(): pass\nprint(etree.Extension(f, ['__globals__']))",
+        "data-analysis",
+    ),
+    Way(
+        "the name of a method of a page",
+        "attribute '__globals__' is refused",
+        "from lxml import html\ndef f(): pass\nm = html.make_links_absolute\nm.name = '__globals__'\nprint(m(f))",
+        "data-analysis",
+    ),
+    Way(
+        "memory by address",
+        "it reads or writes memory by address",
+        "from lxml import etree\netree.adopt_external_document(1)",
+        "data-analysis",
+    ),
+    Way(
+        "an entity names a file",
+        "Permission denied",
+        "from lxml import etree\np = etree.XMLParser(resolve_entities=True, load_dtd=True, huge_tree=True)\n"
+        "print(etree.fromstring('<!DOCTYPE a [<!ENTITY e SYSTEM \"file:///proc/self/environ\">]><a>&e;</a>', p).text)",
+        "data-analysis",
+    ),
+    Way(
+        "a stylesheet writes a file",
+        "unable to save to /tmp/out.xml",
+        "from lxml import etree\nx = 'http://www.w3.org/1999/XSL/Transform'\ne = 'http://exslt.org/common'\n"
+        'etree.XSLT(etree.XML(f\'<x:stylesheet version="1.0" xmlns:x="{x}" xmlns:e="{e}" '
+        'extension-element-prefixes="e"><x:template match="/"><e:document href="/tmp/out.xml"><b/></e:document>'
+        "</x:template></x:stylesheet>'))(etree.XML('<a/>'))",
+        "data-analysis",
+    ),
+    Way(
+        "a form is sent",
+        "it uses the network",
+        "from lxml import html\nhtml.submit_form(html.fromstring('<form action=\"http://a\"></form>'))",
+        "data-analysis",
+    ),
+    Way(
+        "the module behind selectors",
+        "has no attribute 'css_match'",
+        "import bs4\nprint(bs4.BeautifulSoup('<a>', 'html.parser').css.api.css_match.util)",
+        "data-analysis",
+    ),
+]
+
 WAYS = [
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
@@ -402,6 +451,7 @@ WAYS = [
     *TEXT_BECOMES_A_NAME,
     *DATABASES_AND_DOCUMENTS,
     *WORKBOOKS_AND_GRAPHS,
+    *PAGES_AND_TREES,
 ]
 
 
@@ -430,7 +480,9 @@ def told(sandboxes: dict[str, Sandbox], way: Way) -> str:
 
 def _marked(way: Way) -> Any:
     libraries = [
-        name for name in ("pandas", "sklearn", "matplotlib", "seaborn", "openpyxl", "networkx") if name in way.source
+        name
+        for name in ("pandas", "sklearn", "matplotlib", "seaborn", "openpyxl", "networkx", "lxml", "bs4")
+        if name in way.source
     ]
     libraries += ["jinja2"] if ".style." in way.source else []
     return pytest.param(way, id=way.name, marks=[pytest.mark.modules(*libraries)] if libraries else [])

@@ -1,0 +1,61 @@
+import base64
+import warnings
+import zlib
+
+import pandas as pd
+import xlrd
+from xlrd.sheet import ctype_text
+from xlrd.xldate import xldate_as_datetime
+
+warnings.simplefilter("ignore")  # pandas announces another engine
+data = zlib.decompress(base64.b64decode(
+    "eNrtWE1IVFEU/u6bN3/i6FgaaDSIoZXpItq0SKdCc6WYLfohqLF5qIzOyDgtbJNlLoOgVdFGsEUbq03/hdGmRWDUIggCp2jVKihoob7OOe89HW"
+    "0EB0xS3jfcc+89955zzz333J9576bLZsYfVGWxDM3wYN4MwpfDU5SCTiUMajdNLjp5gJLpYkMhGKCF9HnxLPTWz2vI652Fhvv6K6LAF0pnMIiO"
+    "VNKoXkccERtiim1oUjrFnobblEpQKXZtEXpe6Fah96Tvc6GHhHNNaBP1nVGnMR3tqD9gx/FJrUbaSogqPBKZT8LZhwq84Ti+dF1Zfb04nO6L9W"
+    "+WhohejAnQWrcZSSPN9VLcQRFwitDY3t7Y0jKDcoqDCfwyq4Gfzoafqnb568tXIP7vpXz/CvwALWI+fjAP/4amAyMwzymO/jGE0KtzixfHY/3G"
+    "EDMifovROjCYGZ7FQQ4YSXQ+pI2evlSSCrGB1IVkxgPEY8O0d1IJL5BMpTO9xBqajVOPASPdY8SL+N6Qcya85JwJye4rJhpHqZTLZA+GaTazd3"
+    "+8b+/ujJ4VzojcLdYNVMvWw8RlliDhEjh3D8At9SKxV+gV0bpdylVCy2lSlNd1VtiFo6PS56q01pGe/YIP0V055d1UHvt+7HFk7Gt0D5Un27IX"
+    "yyc/RsdRQx6Okzz/RtGgGtStm4wnUSdX9ln1WWjlX+dWQAvbtpv2NVuKOd6QhDKhVo29oxZqmu0rq+ahmsfWpfLoUqKLvfOCrFGiKxHmU/Tha4"
+    "30eLUA8TwyAuvQ8ujQRIfX1mGtVpfM4umCDk10WHboYuWiDh92Qhcpj7BMuymEWj7c1ZSaqgxboj6Z0tLhfTI805dSY0XsAu7vF/fkDrVDeMuH"
+    "8iOiEKHg+yY+8Yk6Dc0a+YGnR/fGItYuarFi1C5io0Wt+Az5fObChQsXLly4+N+h5AUEeSjp8uS3Xjl++7vOHKV59zPJpkUXUvTL0D/EViQpT2"
+    "O4oPjZBq9ydKlVyjjfCxknaPQ0EugWOxIFxy+9UlXufFYtGF67LVTo+POF2PmPx/8DTvYg8w=="
+))  # fmt: skip
+with open("sales.xls", "wb") as file:
+    file.write(data)
+
+# 1 and 2: a workbook of the workspace, and of bytes
+book = xlrd.open_workbook("sales.xls")
+print(book.nsheets, book.sheet_names(), book.datemode, book.biff_version, book.user_name)
+same = xlrd.open_workbook(file_contents=data)
+print(same.sheet_by_index(0).name, same.sheet_loaded("Empty"))
+# 3: cells, rows, columns
+sheet = book.sheet_by_name("Sales")
+print(sheet.nrows, sheet.ncols, sheet.cell_value(1, 0), sheet.cell(1, 1), sheet.row_values(2), sheet.col_values(1, 1, 3))
+print([ctype_text[kind] for kind in sheet.row_types(1)], sheet.cell_type(1, 2) == xlrd.XL_CELL_DATE)
+# 4: dates
+print(xldate_as_datetime(sheet.cell_value(1, 2), book.datemode), xlrd.xldate_as_tuple(sheet.cell_value(2, 2), 0))
+# 5: records
+head = sheet.row_values(0)
+records = [dict(zip(head, sheet.row_values(number))) for number in range(1, 3)]
+print(records, sum(record["amount"] for record in records))
+# 6: all sheets, one after the other
+print({each.name: (each.nrows, each.ncols) for each in book.sheets()}, [each.name for each in book])
+# 7: formats
+full = xlrd.open_workbook("sales.xls", formatting_info=True)
+cell = full.sheet_by_index(0).cell(1, 2)
+style = full.xf_list[cell.xf_index]
+print(full.format_map[style.format_key].format_str, full.font_list[style.font_index].name)
+print(full.sheet_by_index(0).merged_cells)
+# 8: formulas and errors
+print(sheet.cell(4, 1), sheet.cell(7, 0).ctype, xlrd.error_text_from_code[7], xlrd.cellname(4, 27), xlrd.colname(27))
+# 9: with pandas
+frame = pd.read_excel("sales.xls", sheet_name="Sales", nrows=2)
+print(frame, frame["day"].dt.year.tolist(), pd.ExcelFile("sales.xls").sheet_names)
+# 10: what is no workbook
+print(xlrd.inspect_format("sales.xls"))
+try:
+    xlrd.open_workbook(file_contents=b"a,b\n1,2\n")
+except xlrd.XLRDError as error:
+    print(error)
+with xlrd.open_workbook("sales.xls", on_demand=True) as lazy:
+    lazy.sheet_by_name("Absent")

@@ -1,0 +1,64 @@
+import re
+
+import bs4
+from bs4 import BeautifulSoup, Comment, NavigableString, SoupStrainer, Tag
+
+PAGE = """<!DOCTYPE html><html><head><title>Shop &amp; more</title></head><body>
+<h1 class="big title" id="top">Books</h1>
+<!-- sold out: none -->
+<ul id="list"><li class="book" data-price="9.50"><a href="/b/1">Dune</a></li>
+<li class="book old" data-price="3.20"><a href="/b/2">Emma</a></li>
+<li class="film" data-price="12"><a href="http://other.example/f">Alien</a></li></ul>
+<table><tr><th>name</th><th>n</th></tr><tr><td>a</td><td>1</td></tr><tr><td>b</td><td>2</td></tr></table>
+<p>First <b>bold</b> text<br>second line</p><p hidden>nothing</p></body></html>"""
+
+# 1: what is on the page
+soup = BeautifulSoup(PAGE, "html.parser")
+print(soup.title.string, soup.h1["class"], soup.h1.get("id"), soup.find("li").a.text, soup.nothing)
+# 2: all of a kind
+print([(li.a.get_text(), float(li["data-price"])) for li in soup.find_all("li", class_="book")])
+print([a["href"] for a in soup.find_all("a", href=re.compile("^/b"))], len(soup.find_all(["li", "td"], limit=4)))
+print([tag.name for tag in soup.find_all(lambda tag: tag.has_attr("hidden") or tag.name == "b")])
+# 3: selectors
+print([li.text for li in soup.select("ul#list > li.book:not(.old)")], soup.select_one("li:nth-of-type(3) a")["href"])
+print([td.text for td in soup.css.select("tr:has(td) td:last-child")], soup.css.escape("1a"))
+# 4: a table as records
+head, *rows = [[cell.text for cell in row.find_all(["td", "th"])] for row in soup.table.find_all("tr")]
+print([dict(zip(head, row)) for row in rows])
+# 5: moving about
+second = soup.find("a", string="Emma")
+print(second.parent.name, [p.name for p in second.parents], second.find_previous("li").a.text)
+print(second.find_parent("ul")["id"], second.parent.find_next_sibling("li").text, list(soup.p.stripped_strings))
+print([type(item).__name__ for item in soup.p.children], soup.p.get_text("|", strip=True))
+# 6: changing
+copy = BeautifulSoup(PAGE, "html.parser")
+for comment in copy.find_all(string=lambda text: isinstance(text, Comment)):
+    print(repr(comment.extract()))
+copy.h1.string = "Films"
+copy.h1["class"].append("new")
+copy.find("li").decompose()
+copy.b.unwrap()
+new = copy.new_tag("li", attrs={"class": "new"})
+new.append(NavigableString("<Added>"))
+copy.ul.insert(0, new)
+copy.br.replace_with("\n")
+copy.p.wrap(copy.new_tag("div"))
+print(copy.body.prettify(formatter="minimal"))
+print(copy.h1, copy.ul.decode_contents(), isinstance(copy.h1, Tag))
+# 7: the other parsers, and XML
+for parser in ("lxml", "html5lib", "xml"):
+    try:
+        print(parser, BeautifulSoup("<r xmlns:x='u'><x:a k='1'>t</x:a><p>one<p>two</p></p></r>", parser))
+    except bs4.FeatureNotFound as error:
+        print(error)
+# 8: only a part
+print(BeautifulSoup(PAGE, "html.parser", parse_only=SoupStrainer("a")).find_all("a")[-1])
+# 9: bytes and encodings
+latin = BeautifulSoup("<p>café</p>".encode("latin-1"), "html.parser", from_encoding="latin-1")
+print(latin.p.text, latin.original_encoding, bs4.UnicodeDammit(b"\xe9t\xe9", ["latin-1"]).unicode_markup)
+# 10: a page of the workspace
+with open("page.html", "w") as page:
+    page.write(PAGE)
+with open("page.html") as page:
+    print(len(BeautifulSoup(page, "html.parser").find_all(True)))
+print("done")
