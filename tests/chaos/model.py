@@ -56,7 +56,20 @@ class Model:
         self.now, self.past, self.named, self.arrived = state, [], {}, True
 
     def may_be_lost_to(self, state: State) -> bool:
-        return state in self.ever or state in self.past or any(state == kept for kept, _ in self.named.values())
+        """Variables that were so at one time, and files that were so at one time or are gone: what could not be brought
+        back of the files is told by itself.
+        """
+        were = [*self.ever, *self.past, self.now, *(kept for kept, _ in self.named.values())]
+        variables, files = apart(state)
+        return any(apart(other)[0] == variables for other in were) and all(
+            any(other.get(name) == data for other in were) for name, data in files.items()
+        )
+
+
+def apart(state: State) -> tuple[State, State]:
+    """Variables and files of a state."""
+    files = {name: value for name, value in state.items() if name.startswith("file:")}
+    return {name: value for name, value in state.items() if name not in files}, files
 
 
 def statement(random: Random, before: State, *, files: bool) -> tuple[str, State]:

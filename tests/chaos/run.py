@@ -221,7 +221,7 @@ class Chaos:
             if not told:
                 raise Wrong(f"a loss was not told: {found} instead of {line.model.now}")
             if not line.model.may_be_lost_to(found):
-                raise Wrong(f"it was never {found}; it was {line.model.now}")
+                raise Wrong(f"it was never {found}; it was {line.model.now}, and before {line.model.ever[-6:]}")
             self.lost += 1
             line.model.arrive(found)
         elif told and line.shaken:
@@ -245,10 +245,10 @@ def seen(session: Session) -> State:
 
 
 def lost(result: Any, line: Line, *outcomes: str) -> bool:
-    """Whether a result says that its state is another; `Wrong` for an outcome that only a fault could explain."""
+    """Whether a result says that a state was lost; `Wrong` for an outcome that only a fault could explain."""
     if result.outcome not in outcomes and not line.shaken:
         raise Wrong(f"{result.outcome} instead of {outcomes}: {result.error} {result.notes}")
-    return result.state == "restored" or bool(result.notes)
+    return bool(result.notes)
 
 
 def _step(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -275,7 +275,7 @@ def _error(chaos: Chaos, line: Line, random: Random) -> bool:
             raise Wrong(f"an atomic step was kept: {result.notes}")
         if result.error is not None and result.error.type == "ZeroDivisionError":
             line.model.step(after)
-    return told and result.outcome != "error"
+    return told
 
 
 def _stopped(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -284,7 +284,7 @@ def _stopped(chaos: Chaos, line: Line, random: Random) -> bool:
         ["while True: pass", "import time\ntime.sleep(60)", "import os\nos._exit(3)", "import os\nos.abort()"]
     )
     result = line.session.run(f"{source}\n{ending}", timeout=0.3)
-    return lost(result, line, "timeout", "crashed") and line.shaken
+    return lost(result, line, "timeout", "crashed")
 
 
 def _cancelled(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -306,7 +306,7 @@ def _cancelled(chaos: Chaos, line: Line, random: Random) -> bool:
     finally:
         over.set()
         canceller.join()
-    return lost(result, line, "cancelled") and line.shaken
+    return lost(result, line, "cancelled")
 
 
 def _checkpoint(chaos: Chaos, line: Line, random: Random) -> bool:
