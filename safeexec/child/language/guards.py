@@ -120,6 +120,8 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
             raise refuse(name)
         if name in ("format", "format_map"):
             return formatter(found)
+        if name in names.BY_VALUE:
+            return found
         if name in names.OWN_ONLY:
             if _defines(value, name, found, own):
                 return found
@@ -405,7 +407,7 @@ def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bo
         return item is not _OBJ
     if item is _MODULE_OF_TYPE:  # its `__set__` makes any class the program's own
         return False
-    return key in shown or rules.attribute(key) == PLAIN
+    return key in shown or key in names.BY_VALUE or rules.attribute(key) == PLAIN
 
 
 def _by_name(

@@ -374,6 +374,30 @@ FRAMES_OF_LIBRARIES = [
     ),
 ]
 
+REAL_MODULES = [
+    Way(
+        "3.12: what a path is taken apart with", "AttributeError", "import pathlib\nprint(pathlib.PurePath._flavour.os)"
+    ),
+    Way(
+        "3.13: what a path is taken apart with",
+        "attribute 'parser'",
+        "import pathlib\nprint(pathlib.PurePath('a').parser.os)",
+    ),
+    Way(
+        "by a computed name, or from the class' dict",
+        "found [None, None, None, None]",
+        "import pathlib, operator\nfound = []\nfor name in ('_flavour', 'parser'):\n"
+        "    try: found.append(operator.attrgetter(name + '.os')(pathlib.PurePosixPath))\n"
+        "    except AttributeError: found.append(None)\n"
+        "    found.append(getattr(vars(pathlib.PurePath).get(name), 'os', None))\nprint('found', found)",
+    ),
+    Way(
+        "the module of the future statement",
+        "assignment to '__future__.x' is refused: modules are read-only",
+        "import __future__\nm = [__future__]\nm[0].x = 1",
+    ),
+]
+
 STREAMS = [
     Way(
         f"the class that opens files, below {what}",
@@ -444,6 +468,7 @@ WAYS = [
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
     *FRAMES_OF_LIBRARIES,
+    *REAL_MODULES,
     *STREAMS,
     *STORES_INTO_FACADES,
     *WHAT_COMES_BACK,
