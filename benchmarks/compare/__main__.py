@@ -33,6 +33,8 @@ LANES = 2
 GROUP_SECONDS = 600.0
 """What the rows of one process may take together."""
 DISTRIBUTIONS = {"pydantic_monty": "pydantic-monty"}
+ALONE_SECONDS = 60.0
+"""The same, of one contender: what never comes back must not keep the others waiting."""
 Answers = Iterator[dict[str, Any]]
 
 
@@ -66,33 +68,40 @@ def measured(quick: bool) -> dict[str, dict[str, dict[str, Any]]]:
     here = [one for one in CONTENDERS if not one.missing()]
     cores = sorted(os.sched_getaffinity(0))[:LANES]
 
-    def rows(chosen: dict[str, Row], names: list[str], core: int | None = None) -> None:
+    def rows(chosen: dict[str, Row], names: list[str], seconds: float, core: int | None = None) -> None:
         print(f"  {', '.join(chosen)}: {', '.join(names)}", flush=True)
-        command = [sys.executable, "-m", "benchmarks.compare.rows", *chosen, *(["--quick"] if quick else [])]
-        for name in names:
-            command += ["--contender", name]
-        for answer in lines_of(command, GROUP_SECONDS, core=core):
-            found[answer.pop("row")][answer.pop("contender")] = answer
+        who = [part for name in names for part in ("--contender", name)]
+        left = list(chosen)
+        while left:
+            command = [sys.executable, "-m", "benchmarks.compare.rows", *left, *who, *(["--quick"] if quick else [])]
+            before = len(left)
+            for answer in lines_of(command, seconds, core=core):
+                left = [key for key in left if key != answer["row"]]
+                found[answer.pop("row")][answer.pop("contender")] = answer
+            if len(left) == before or seconds == ALONE_SECONDS:
+                for key in left[:1]:
+                    print(f"  {key}: no answer", flush=True)
+                left = left[1:]
 
     def some(alone: bool, spread: bool) -> dict[str, Row]:
         return {key: row for key, row in ROWS.items() if (row.alone, row.spread) == (alone, spread)}
 
     everybody = [one.name for one in here]
-    rows(some(alone=False, spread=False), everybody)
-    rows(some(alone=False, spread=True), everybody)
+    rows(some(alone=False, spread=False), everybody, GROUP_SECONDS)
+    rows(some(alone=False, spread=True), everybody, GROUP_SECONDS)
     waiting = list(reversed(everybody))
 
     def lane(core: int) -> None:
         while waiting:
-            rows(some(alone=True, spread=False), [waiting.pop()], core)
+            rows(some(alone=True, spread=False), [waiting.pop()], ALONE_SECONDS, core)
 
     with ThreadPoolExecutor(len(cores)) as pool:
         list(pool.map(lane, cores))
     for name in everybody:
-        rows(some(alone=True, spread=True), [name])
+        rows(some(alone=True, spread=True), [name], ALONE_SECONDS)
     for figures in found.values():
         for one in CONTENDERS:
-            figures.setdefault(one.name, {"reason": one.missing() or "it took too long, or ended its host"})
+            figures.setdefault(one.name, {"reason": one.missing() or "it did not come back, or ended its host"})
     return found
 
 

@@ -230,7 +230,7 @@ def graded(workers: int) -> Callable[[Open], Iterator[float]]:
                 session.close()
 
         first = timed(lambda: one(0))
-        count = max(2 * workers, min(100, int(1.0 / first)))
+        count = max(4 * workers, min(100, int(1.5 / first)))
         with ThreadPoolExecutor(workers) as pool:
             while True:
                 before = cpu_seconds()
@@ -317,9 +317,9 @@ ROWS: dict[str, Row] = {
     "file": Row(f"{MEGABYTES} MB of objects through a file to a new session", through_a_file, rounds=3, alone=True),
     "fanout": Row("branch of 10 MB of objects, one step", fan_out, rounds=5, spread=True),
     "loop": Row("answers again after an endless loop", recovery(LOOP), rounds=3, alone=True),
-    "stubborn": Row("the same, of a loop that catches everything", recovery(STUBBORN), rounds=3, alone=True),
     "cold": Row("new Python to first result", cold, rounds=5, alone=True),
     "memory": Row("private memory of a session at rest", memory, "MB", rounds=1, alone=True),
+    "stubborn": Row("answers again after a loop that catches everything", recovery(STUBBORN), rounds=3, alone=True),
     **{
         f"graded{n}": Row(
             f"programs per CPU second, {n} workers", graded(n), "/s", 3, alone=True, spread=True, more=True
