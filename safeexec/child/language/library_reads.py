@@ -29,6 +29,7 @@ IMPORTERS: Final = {
     "matplotlib.backends.registry": ("matplotlib.backends.",),
     "matplotlib.colors": ("matplotlib.", "__main__"),
     "matplotlib.pyplot": ("matplotlib.",),
+    "_plotly_utils.basevalidators": ("plotly.graph_objs", "PIL"),
     "pandas.plotting._core": ("pandas.plotting._matplotlib",),
     "sympy.stats.rv": ("numpy", "scipy"),
     "sympy.stats.joint_rv": ("numpy", "scipy"),
@@ -45,8 +46,9 @@ def guard_reads(rules: Rules) -> None:
     for module in WRITERS:
         _put(module, lambda module=module: {"setattr": _library_setattr(module, rules)})  # type: ignore[misc]
     for module, prefixes in IMPORTERS.items():
-        name = "import_module" if module.startswith("sympy") else "importlib"
-        _put(module, lambda name=name, prefixes=prefixes: {name: _importer(name, prefixes)})  # type: ignore[misc]
+        name = "importlib" if module.startswith(("matplotlib", "pandas")) else "import_module"
+        _put(module, lambda name=name, m=module, p=prefixes: {name: _importer(name, m, p)})  # type: ignore[misc]
+    _put("_plotly_utils.basevalidators", lambda: {"eval": _validator})
     _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
     after_import("pandas.io.formats.style", _close_styler)
     after_import("safeexec.facades.replacements.loops", _close_loops)
@@ -114,17 +116,28 @@ def _constants(value: Any) -> Iterator[str]:
         yield value
 
 
-def _importer(name: str, prefixes: tuple[str, ...]) -> Any:
+def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:
     def import_module(wanted: str, package: str | None = None) -> Any:
         if _type(wanted) is not str or not wanted.startswith(prefixes):
             raise ImportError(f"import of {wanted} is refused: no library imports what a program names", name=wanted)
         return importlib.import_module(wanted, package)
 
+    if module.startswith("_plotly"):
+        return import_module
     if name == "import_module":  # that of sympy, which answers None for what is not installed
         from sympy.external import import_module as real
 
         return lambda wanted, **options: import_module(wanted) and real(wanted, **options)
     return SimpleNamespace(import_module=import_module, reload=_refused_reload)
+
+
+def _validator(name: str) -> Any:
+    """`eval` where plotly means a class of its validators: text in other letters (NFKC) would be any code."""
+    space = vars(sys.modules["_plotly_utils.basevalidators"])
+    found = space.get(name)
+    if not (isinstance(found, type) and issubclass(found, space["BaseValidator"])):
+        raise NameError(f"name {name!r} is not defined", name=name)
+    return found
 
 
 def _refused_reload(module: object) -> NoReturn:

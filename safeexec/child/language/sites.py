@@ -73,7 +73,8 @@ _READERS: Final = """
     openpyxl.worksheet.header_footer openpyxl.worksheet.merge
     yaml.constructor yaml.events
     yaml.tokens bs4.element html5lib.filters.base html5lib.serializer html5lib.treewalkers.etree
-    html5lib.treewalkers.etree_lxml lxml.html soupsieve.css_types xlrd.biffh xlrd.formatting
+    html5lib.treewalkers.etree_lxml lxml.html _plotly_utils.basevalidators plotly.express.trendline_functions
+    soupsieve.css_types xlrd.biffh xlrd.formatting
 """
 READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
@@ -108,12 +109,14 @@ JUDGED: Final[dict[str, str]] = {
         bs4._deprecation:* bs4.builder:register_treebuilders_from bs4.element:Tag.copy_self
         html5lib._inputstream: html5lib._utils: soupsieve.css_parser:_SelectorContext.debug xlrd.book:Book.handle_name
         xlrd.formatting:* xlrd.sheet:Sheet.*
+        plotly.basedatatypes:BasePlotlyType._prop_set_child plotly.express._core:apply_default_cascade
+        plotly.validator_cache:* _plotly_utils.importers:* _plotly_utils.optional_imports:* _plotly_utils.png:*
         networkx.lazy_imports:* networkx.utils.backends:* networkx.utils.decorators:argmap.compile
         sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
-        soupsieve:* collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
+        soupsieve:* plotly.data:_get_dataset collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
         scipy.optimize._nonlin:_nonlin_wrapper
         scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods inspect:_signature_fromstr.wrap_value
     """,
@@ -125,7 +128,7 @@ JUDGED: Final[dict[str, str]] = {
         typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
     """,
     "replaced in the library (eval_sinks, library_reads)": """
-        matplotlib.backend_bases:get_registered_canvas_class
+        _plotly_utils.basevalidators:* matplotlib.backend_bases:get_registered_canvas_class
         matplotlib.backends.registry:BackendRegistry.load_backend_module
         matplotlib.colors:_make_norm_from_scale.ScaleNorm.__reduce__ matplotlib.pyplot:figure
         mpmath.identification:identify pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
@@ -138,7 +141,8 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.computation.ops:BinOp.evaluate
     """,
     "no facade gives it, and no state may name it": """
-        yaml.constructor:FullConstructor.* lxml.doctestcompare:* lxml.html.formfill:*
+        yaml.constructor:FullConstructor.* lxml.doctestcompare:* lxml.html.formfill:* plotly.io._renderers:*
+        plotly.matplotlylib.*:* plotly.tools:*
         PIL.ImageMath:unsafe_eval PIL.features:* inspect:_main inspect:classify_class_attrs inspect:getmodule
         matplotlib.backends._backend_gtk:* matplotlib.backends._backend_tk:* matplotlib.backends.backend_gtk3:*
         matplotlib.backends.backend_gtk4:* matplotlib.backends.backend_qt:* matplotlib.backends.backend_webagg:*

@@ -46,6 +46,7 @@ GROUPS = {
     "seaborn": "seaborn",
     "spreadsheets": "openpyxl xlrd",
     "markup": "lxml bs4",
+    "plotly": "plotly _plotly_utils",
     "networkx": "networkx",
     "pillow": "PIL",
     "helpers": "dateutil tqdm pytz tabulate",

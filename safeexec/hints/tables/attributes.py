@@ -138,7 +138,17 @@ def _use(text: str) -> Advice:
 _LITERAL: Advice = (("", "Use the builtin type: `{replacement}`."),)
 
 MODULE_ATTRIBUTES: dict[str, Advice] = {
-    # pages
+    # pages and figures
+    **dict.fromkeys(
+        ("plotly.io.to_image", "plotly.io.write_image", "plotly.io.write_images"),
+        _use(
+            "No browser draws here: show the figure (`fig.show()`), or write it with `fig.write_html('figure.html')`."
+        ),
+    ),
+    **dict.fromkeys(
+        ("plotly.io.renderers", "plotly.graph_objects.FigureWidget", "plotly.offline.plot", "plotly.offline.iplot"),
+        _use("Make a `go.Figure` and show it with `fig.show()`: it is a display of the step. No renderer is needed."),
+    ),
     **dict.fromkeys(
         ("lxml.html.submit_form", "lxml.html.open_http_urllib"),
         _use("There is no network: read the fields with `form.form_values()` and the page from a file or a text."),

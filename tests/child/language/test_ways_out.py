@@ -464,6 +464,36 @@ PAGES_AND_TREES = [
     ),
 ]
 
+_FIGURE = "import plotly.graph_objects as go\nf = go.Figure(go.Bar(y=[2]))\nv = f.layout._get_validator('title')\n"
+FIGURES = [
+    Way(
+        "a validator names a module",
+        "import of os is refused",
+        _FIGURE + "v.module_str = 'os'\nv.data_class_str = 'system'\nv._data_class = None\nprint(v.data_class)",
+        "data-analysis",
+    ),
+    Way(
+        "a validator is text, in letters that have no capitals",
+        "is not defined",
+        _FIGURE + "v = f.layout.xaxis._get_validator('range')\n"
+        "print(v.build_validator({'valType': '\U0001d428\U0001d429\U0001d41e\U0001d427#'}, 'a', 'b'))",
+        "data-analysis",
+    ),
+    Way(
+        "a trend line by name",
+        "attribute '__reduce__' is refused",
+        "import plotly.express as px\npx.scatter(x=[1, 2], y=[1, 2], trendline='rolling',"
+        " trendline_options={'window': 2, 'function': '__reduce__'})",
+        "data-analysis",
+    ),
+    Way(
+        "a picture by a browser",
+        "it starts programs",
+        "import plotly.io as pio\npio.write_image({}, 'a.png')",
+        "data-analysis",
+    ),
+]
+
 WAYS = [
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
@@ -477,6 +507,7 @@ WAYS = [
     *DATABASES_AND_DOCUMENTS,
     *WORKBOOKS_AND_GRAPHS,
     *PAGES_AND_TREES,
+    *FIGURES,
 ]
 
 
@@ -506,7 +537,7 @@ def told(sandboxes: dict[str, Sandbox], way: Way) -> str:
 def _marked(way: Way) -> Any:
     libraries = [
         name
-        for name in ("pandas", "sklearn", "matplotlib", "seaborn", "openpyxl", "networkx", "lxml", "bs4")
+        for name in ("pandas", "sklearn", "matplotlib", "seaborn", "openpyxl", "networkx", "lxml", "bs4", "plotly")
         if name in way.source
     ]
     libraries += ["jinja2"] if ".style." in way.source else []
