@@ -551,6 +551,7 @@ def _read(session: AsyncSession, path: str) -> bytes:
 async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] = ()) -> None:
     """Serve one client over the standard streams, until its end of input; SIGTERM and SIGINT end the process."""
     door = Door(policy, tools)
+    leaving: list[asyncio.Task[None]] = []  # a loop holds its tasks weakly
 
     async def leave() -> None:
         await door.close()
@@ -560,7 +561,7 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] 
     try:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, lambda: loop.create_task(leave()))
+            loop.add_signal_handler(number, lambda: leaving.append(loop.create_task(leave())))
         await door.server.run_stdio_async()
     finally:
         await door.close()

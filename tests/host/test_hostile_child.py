@@ -24,7 +24,7 @@ from tests.profiles import FORKING
 pytestmark = pytest.mark.profile("confined-python")
 OpenSession = Callable[..., Session]
 
-SOON = 15.0
+SOON = 45.0
 """Seconds: a host that waits longer for a hostile child waits too long. All its waits together are less."""
 GROWTH = 400 << 10
 """KiB by which the host's peak may grow over frames of 64 MiB."""

@@ -15,7 +15,7 @@ from safeexec.linux import processes
 from tests.kernel import harness
 from tests.kernel.conftest import SITUATIONS
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 STRAYS = """
 import os, time
 for _ in range(3):

@@ -13,7 +13,7 @@ import pytest
 from safeexec.linux import processes
 from tests.linux.forked import exit_status, in_a_fork
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def _until(condition: Callable[[], bool]) -> None:

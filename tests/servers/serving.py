@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 ANNOUNCED = re.compile(r"safeexec serves (http://\S+) token=(\S+)\n")
-STOP_SECONDS = 15
+STOP_SECONDS = 60
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Reads no certificates, which take each new client 0.1 s: nothing here is encrypted."""
 needs_server = pytest.mark.skipif(
