@@ -88,7 +88,10 @@ print(json.dumps([texts, when.isoformat(), sorted(zoneinfo.available_timezones()
 """
 
 
-@pytest.mark.parametrize("profile", ["calculator", "standard", "plugin", "expression"])
+@pytest.mark.parametrize(
+    "profile",
+    ["calculator", "standard", *[pytest.param(name, marks=pytest.mark.slow) for name in ("plugin", "expression")]],
+)
 def test_no_path_can_be_opened(run: Run, profile: str) -> None:
     """Not the library's own files, not /proc, not the image that it imports from by another way."""
     outcome = run(OPENS, profile, secret="5eaf00d5")

@@ -26,7 +26,10 @@ class Front:
 
         assert main(["jupyter", "install", "--prefix", str(prefix), "--policy", policy]) == 0
         specs = KernelSpecManager(kernel_dirs=[str(prefix / "share/jupyter/kernels")])
-        self.manager = KernelManager(kernel_name="safeexec", kernel_spec_manager=specs)
+        # Over sockets in a directory: a port is found free, let go of and bound later, when another may have it.
+        self.manager = KernelManager(
+            kernel_name="safeexec", kernel_spec_manager=specs, transport="ipc", ip=str(prefix / "kernel")
+        )
         self.manager.start_kernel(cwd=str(prefix))
         self.connect()
 
