@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def command(policy: str = "calculator", *options: str) -> list[str]:
     return [sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", policy, *options]
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """An address at which nobody answers. Its port is taken, so that nobody can begin to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +10,8 @@ import pytest
 
 from safeexec import SandboxClosed, SandboxError, Session, connect
 from safeexec.remote import pool
+from tests.remote.doors import nobody
 from tests.servers.serving import Server, needs_server, start, stop
-
-
-def unused() -> str:
-    """An address at which nobody answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
 def test_addresses_are_checked_before_anything_is_sent() -> None:
@@ -28,8 +22,8 @@ def test_addresses_are_checked_before_anything_is_sent() -> None:
 
 
 def test_where_nobody_answers_that_is_said_at_once() -> None:
-    with pytest.raises(SandboxClosed, match="does not answer"):
-        connect([unused(), unused()], "t")
+    with nobody() as first, nobody() as second, pytest.raises(SandboxClosed, match="does not answer"):
+        connect([first, second], "t")
 
 
 TOKEN = "a-token-of-some-length"
@@ -52,7 +46,7 @@ def servers(tmp_path: Path) -> Iterator[list[Server]]:
 
 @needs_server
 def test_sessions_are_spread_and_the_dead_are_gone_around(servers: list[Server]) -> None:
-    with connect([unused(), *(server.url for server in servers)], TOKEN) as sandbox:
+    with nobody() as none, connect([none, *(server.url for server in servers)], TOKEN) as sandbox:
         sessions = [sandbox.session() for _ in range(2)]
         places = [place_of(session) for session in sessions]
         assert sorted(places) == ["1", "2"]

@@ -21,7 +21,7 @@ from safeexec import ProtocolError, SandboxClosed, SandboxError, connect
 from safeexec.remote.calls import raised
 from safeexec.remote.pipe import PipeWire
 from tests.footprint import pause
-from tests.remote.doors import command
+from tests.remote.doors import command, nobody
 from tests.servers.serving import needs_server, serving
 
 LIAR = """
@@ -277,10 +277,8 @@ def test_what_speaks_http_and_is_no_server_of_ours(answer: bytes) -> None:
 
 
 def test_nobody_listens() -> None:
-    with create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    with pytest.raises(SandboxClosed, match="does not answer"):
-        connect(f"http://127.0.0.1:{port}", "token")
+    with nobody() as url, pytest.raises(SandboxClosed, match="does not answer"):
+        connect(url, "token")
 
 
 def test_exceptions_are_those_of_safeexec_and_no_others() -> None:
