@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 COMMAND = [sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", "calculator"]
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds for anything that is bound to come."""
 
 

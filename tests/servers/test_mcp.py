@@ -51,7 +51,7 @@ def order(item: str) -> str:
 def sell() -> None:
     """No policy allows it."""
 '''
-DEADLINE = 60.0
+DEADLINE = 180.0
 Call = Callable[..., Awaitable[CallToolResult]]
 
 
