@@ -63,14 +63,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 pytest.skip(f"this machine gives no {name}: {answer.reason}")
 
 
-HUNG_SECONDS = 600
-"""A test that its time-out (a signal) does not reach, in a loop without Python, ends its worker with the tracebacks."""
-
-
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, Any, Any]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A test that the signal of its time-out does not reach, in a loop without Python, ends its worker, and says where
+    it was: two minutes later.
+    """
+    mark = item.get_closest_marker("timeout")
+    seconds = float(mark.args[0] if mark is not None and mark.args else item.config.getini("timeout"))
     if sys.__stderr__ is not None:
-        faulthandler.dump_traceback_later(HUNG_SECONDS, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(seconds + 120, exit=True, file=sys.__stderr__)
     try:
         return (yield)
     finally:
