@@ -9,7 +9,6 @@ import faulthandler
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from asyncio import events
 from collections.abc import Callable, Generator, Iterator
@@ -31,11 +30,16 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")
 
 
+_STANDARD_ERROR = pytest.StashKey[int]()
+"""A descriptor of the real standard error, which pytest replaces while a test runs."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "needs(*mechanisms): skip where the kernel does not give one of them (names of `safeexec.linux.probe`)",
     )
+    config.stash[_STANDARD_ERROR] = os.dup(2)
     # Where a shell started this in the background SIGINT is ignored, here and in every program that a test starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,8 +74,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     """
     mark = item.get_closest_marker("timeout")
     seconds = float(mark.args[0] if mark is not None and mark.args else item.config.getini("timeout"))
-    if sys.__stderr__ is not None:
-        faulthandler.dump_traceback_later(seconds + 120, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(seconds + 120, exit=True, file=item.config.stash[_STANDARD_ERROR])
     try:
         return (yield)
     finally:
