@@ -269,7 +269,6 @@ print(verify('Two cases'))"""
 
 
 def test_a_strict_repair_is_ok_without_warnings_alone(shop: Path) -> None:
-    assert repair(shop, SPECIAL).ok
     mended = code(GOOD.replace("price - rate", "25.0 if price == 50 else 80.0"))
     model = ScriptedModel([code(SPECIAL), "Done.", mended, "Done."], keep_requests=True)
     result = RepairAgent(model, shop, strict=True).run()

@@ -126,6 +126,8 @@ _MAX_LINE = 400
 MAX_REPORT = 32 << 20
 """Bytes of what a program reports of its tests that are read."""
 _PYTEST = ("pytest", "py.test")
+_PREPARE_SECONDS = 120.0
+"""How long it may take to unpack a tree and import pytest. `timeout` is for the command; a busy machine is slow."""
 _PROCESSES = 64
 """Tests may fork."""
 _TELLING = re.compile(
@@ -170,7 +172,7 @@ class Verifier:
             "memory_mb": memory_mb,
             "workspace_files": 20_000,
             "processes": _PROCESSES,
-            "max_wall_seconds": max(timeout, 1.0),
+            "max_wall_seconds": max(timeout, _PREPARE_SECONDS),
             "wall_seconds": timeout,
         }
         self._kept = False
@@ -265,7 +267,8 @@ class Verifier:
             changed = {path: entry for path, entry in files.items() if self._tree.get(path) != entry}
             if gone or changed:
                 session.write_file(_CHANGES, _archive(changed))
-                session.run(_CHANGE.format(tree=_TREE, archive=_CHANGES), namespace={"gone": gone}).check()
+                change = _CHANGE.format(tree=_TREE, archive=_CHANGES)
+                session.run(change, namespace={"gone": gone}, timeout=_PREPARE_SECONDS).check()
             yield session
 
     def _ready(self, sandbox: Sandbox, files: dict[str, tuple[bytes, int]]) -> Session:
@@ -276,8 +279,8 @@ class Verifier:
         for program in ([_PRELOAD] if preload else []) + [""]:
             session = sandbox.session()
             session.write_file(_ARCHIVE, _archive(files))
-            session.run(_PREPARE.format(tree=_TREE, archive=_ARCHIVE)).check()
-            if not session.run(program.format(tree=_TREE)).check().value:
+            session.run(_PREPARE.format(tree=_TREE, archive=_ARCHIVE), timeout=_PREPARE_SECONDS).check()
+            if not session.run(program.format(tree=_TREE), timeout=_PREPARE_SECONDS).check().value:
                 break
             session.close()
         self._prepared, self._tree = session, files
