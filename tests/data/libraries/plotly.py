@@ -89,4 +89,4 @@ try:
     px.scatter(df, x="absent")
 except ValueError as error:
     print(str(error)[:60])
-go.Figure().update_layout(no_such="x")
+make_subplots(rows=0, cols=1)
