@@ -115,7 +115,7 @@ def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
         top = name.partition(".")[0]
         if not all(part.isidentifier() for part in name.split(".")) or name.startswith("_"):
             yield source.mistake(path, f"expected a package as in an import statement, found {name!r}")
-        elif top in reviewed:
+        elif top in reviewed and name not in REFUSED_MODULES:
             yield source.mistake(path, f"{top} has been reviewed: it belongs under imports")
         elif name in REFUSED_MODULES or top in REFUSED_MODULES:
             reason = REFUSED_MODULES.get(name) or REFUSED_MODULES[top]
