@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import faulthandler
 import os
 import shutil
@@ -106,12 +107,22 @@ def machine() -> Probe:
     return probe()
 
 
+_LOOPS = {base: dict(vars(base)) for base in asyncio.SelectorEventLoop.__mro__[:-1]}
+
+
 @pytest.fixture(autouse=True)
-def _own_event_loop_policy() -> Iterator[None]:
-    """Tests of the guest's language run in this process, and the guest's asyncio has a policy of its own."""
-    before = events._event_loop_policy  # type: ignore[attr-defined]
+def _own_event_loops() -> Iterator[None]:
+    """Tests of the guest's language run in this process. The guest's asyncio has a policy of its own, and closes what
+    reaches descriptors in the classes of all event loops.
+    """
     yield
-    events._event_loop_policy = before  # type: ignore[attr-defined]
+    events._event_loop_policy = None  # type: ignore[attr-defined]
+    for base, before in _LOOPS.items():
+        for name in [name for name, value in vars(base).items() if before.get(name) is not value]:
+            if name in before:
+                setattr(base, name, before[name])
+            else:
+                delattr(base, name)
 
 
 # Sandboxes
