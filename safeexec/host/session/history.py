@@ -124,11 +124,16 @@ class History(Generic[C]):
         return self._forget([copy for copy, of in self._copies.items() if of is state])
 
     def change_files(self, files: Any) -> None:
-        """The host changed files: the same memory with others. Copies of it serve both; a name keeps what it named."""
-        now = self.current
+        """The host changed files: the same memory with others. Copies of it serve both; a name keeps what it named.
+
+        Where no copy is left to go back to, the session would begin anew: with these files.
+        """
+        now, root = self.current, self.root
         self.current = State(now.step, now.memory, files, now.before, now.older, now.tool_calls)
-        if now is self.root:
+        if now is root:
             self.root = self.current
+        elif not self._copies:
+            self.root = State(root.step, root.memory, files, root.before, root.older, root.tool_calls)
 
     # Copies
 

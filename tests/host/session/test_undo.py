@@ -151,6 +151,20 @@ def test_what_the_host_set_after_a_name_is_told_to_be_lost(open_session: OpenSes
     assert result.notes == ("the state of checkpoint 'p' is the newest that was left",)
 
 
+@pytest.mark.profile("confined-python")
+def test_files_of_the_host_outlive_a_process_without_checkpoints(open_session: OpenSession) -> None:
+    """The variables are lost, and that is told; what the host handed over is not."""
+    session = open_session(checkpoints="off")
+    session.run("x = 1").check()
+    session.write_file("given.txt", "theirs")
+    session.run("open('own.txt', 'w').close()").check()
+    result = session.run("import os\nos._exit(3)")
+    assert (result.outcome, result.state) == ("crashed", "restored")
+    assert result.notes == ("checkpoints are off, so the session starts empty",)
+    assert session.list_files() == ["given.txt"]
+    assert session.read_file("given.txt") == b"theirs"
+
+
 def test_a_step_that_cannot_be_rolled_back_says_so(session: Session) -> None:
     session.run("import threading\ngate = threading.Event()\nt = threading.Thread(target=gate.wait)\nt.start()")
     result = session.run("gate.set()\nt.join()")
