@@ -80,7 +80,7 @@ def to_frozenset(fuel: Fuel, *args: Any) -> frozenset[Any]:
     return frozenset(*[_hashed(fuel, arg) for arg in args])
 
 
-def to_dict(fuel: Fuel, *args: Any, **options: Any) -> dict[Any, Any]:
+def to_dict(fuel: Fuel, /, *args: Any, **options: Any) -> dict[Any, Any]:
     """`dict(pairs)`; dict displays and comprehensions come here too, as a list of pairs."""
     if len(args) == 1 and type(args[0]) is not dict:
         for pair in unpacked(fuel, args[0], 1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from safeexec.inline.fuel import SMALL, Fuel, Refused, spend, weight
+from safeexec.inline.fuel import SMALL, WIDE, Fuel, Refused, apart, spend, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def _constant(fuel: Fuel, value: object, depth: int) -> int:
 def _integer(fuel: Fuel, value: int, depth: int) -> int:
     units = weight(value)
     spend(fuel, units)
+    if value.bit_length() > WIDE:
+        apart(fuel, "wide")
     return units
 
 
@@ -80,9 +82,7 @@ def _text(fuel: Fuel, value: str, depth: int) -> int:
 
 
 def _range(fuel: Fuel, value: range, depth: int) -> int:
-    units = weight(value.start) + weight(value.stop) + weight(value.step)
-    spend(fuel, units)
-    return units
+    return sum(_integer(fuel, number, depth) for number in (value.start, value.stop, value.step))
 
 
 def _sequence(fuel: Fuel, value: list[Any] | tuple[Any, ...], depth: int) -> int:

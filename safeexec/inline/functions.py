@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def from_host(function: Callable[..., object]) -> Guard:
     """A function that the caller passed: its own cost is the caller's affair, its result is admitted like any value."""
 
-    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+    def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
         spend(fuel, 1)
         return admit(function(*args, **options))
 
@@ -35,7 +35,7 @@ def _exact(name: str) -> Guard:
 
     maker: Guard | None = None
 
-    def guard(fuel: Fuel, *args: Any, **options: Any) -> Any:
+    def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
         nonlocal maker
         if maker is None:
             from safeexec.inline.exact import MAKERS

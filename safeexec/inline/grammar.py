@@ -289,8 +289,8 @@ class Builder:
         element = body()
         self._scopes.pop()
         done: list[Clause] = [
-            (rows(1 + self._nodes - before), names, test)
-            for (rows, test, before), names in zip(clauses, targets, strict=True)
+            (rows(1 + self._nodes - before + depth), names, test)  # an item passes through all loops around its own
+            for depth, ((rows, test, before), names) in enumerate(zip(clauses, targets, strict=True))
         ]
         return form(node, element, done, uses)
 

@@ -99,7 +99,7 @@ def power(fuel: Fuel, base: Any, exponent: Any, modulus: Any = None) -> Any:
         if type(number) not in INTEGERS:
             raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
     width = max(base.bit_length(), modulus.bit_length(), 30)
-    spend(fuel, 1 + ((width // 30) ** 2 * (30 + exponent.bit_length()) >> 4) + (width >> 6) ** 2)
+    spend(fuel, 1 + ((3 + (width // 30) ** 2) * (30 + exponent.bit_length()) >> 4) + (width >> 6) ** 2)
     return pow(base, exponent, modulus)
 
 

@@ -12,7 +12,7 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 import operator
 
 from safeexec.inline.costs import OPTIONAL_MODULES, admit, collisions, known, measure
-from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, power_bits, spend, weight
+from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, notes, power_bits, spend, weight
 from safeexec.inline.text import printf
 
 TYPE_CHECKING = False
@@ -271,9 +271,7 @@ def key(fuel: Fuel, item: Any, table: Any) -> None:
 
 def crowd(fuel: Fuel, table: Any) -> int:
     """The most keys of the table that share one hash. Counted once in an evaluation: the account keeps the table."""
-    if len(fuel) == 1:
-        fuel.append({})  # type: ignore[arg-type]
-    counted: dict[int, tuple[Any, int]] = fuel[1]  # type: ignore[assignment]
+    counted: dict[int, tuple[Any, int]] = notes(fuel)
     known_as = counted.get(id(table))
     if known_as is None:
         spend(fuel, 1 + len(table))

@@ -38,18 +38,19 @@ def width(digits: str) -> None:
 
 def printf(fuel: Fuel, template: str, values: Any) -> int:
     """The cost of `template % values`."""
-    units = 1 + (len(template) >> 4)
+    units = 1 + len(template)
     spend(fuel, units)
     directives = 0
     for numbers in _directives(template):
         directives += 1
+        spend(fuel, MAX_WIDTH >> 4)
         for number in numbers:
             if number == "*":
                 raise Refused("'*' as a width in a format is not available in expressions; write the number")
             width(number)
     for value in values if type(values) is tuple else values.values() if type(values) is dict else (values,):
         _expandable(fuel, value)  # '%d' makes an integer of it
-    return units + _printed(fuel, values) * max(1, directives) + directives * (MAX_WIDTH >> 4)
+    return _printed(fuel, values) * max(1, directives)
 
 
 def _directives(template: str) -> Iterator[tuple[str, str]]:

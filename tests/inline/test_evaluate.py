@@ -475,3 +475,20 @@ def test_a_plain_expression_loads_no_policy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
+
+
+def test_a_keyword_may_have_any_name() -> None:
+    assert evaluate("dict(fuel=3, args=4)") == {"fuel": 3, "args": 4}
+    assert evaluate("burn(fuel=3)", functions={"burn": lambda fuel: fuel * 2}) == 6
+
+
+def test_integers_of_512_bits_and_decimals_are_compared() -> None:
+    widest = 2**512 - 1
+    assert evaluate("[price < n, price == n, n in [price]]", {"price": Decimal(widest), "n": widest}) == [
+        False,
+        True,
+        True,
+    ]
+    with pytest.raises(ExpressionError, match="512 bits"):
+        evaluate("price == n", {"price": Decimal(1), "n": widest + 1})
+    assert evaluate("price + n", {"price": Decimal(1), "n": 10**200}) == Decimal(1) + 10**200
