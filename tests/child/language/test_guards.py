@@ -136,6 +136,27 @@ def test_harmless_templates(guest: Run) -> None:
         guest("('{a}' + '').format(b=1)")
 
 
+@pytest.mark.parametrize(
+    ("of_class", "expected"),
+    [
+        ("class S(str):\n    def format(self, x): return 'own'\n", "own"),
+        ("class S(str):\n    def __format__(self, spec): return 'no'\n", "1"),
+        ("class S:\n    def __init__(self, t): self.t = t\n    def __hash__(self): return hash(self.t)\n"
+         "    def __eq__(self, other): return True\n    def format(self, x): return 'own'\n", "own"),
+    ],
+)  # fmt: skip
+def test_a_template_known_to_be_harmless_is_no_other_object_that_equals_it(
+    of_class: str, expected: str, guest: Run
+) -> None:
+    assert guest(of_class + "t = '{' + '}'\n(t.format(1), t.format(2), S(t).format(1))") == ("1", "2", expected)
+
+
+def test_a_lying_template_is_read_although_a_harmless_one_is_known(guest: Run) -> None:
+    lying = "class S(str):\n    def __hash__(self): return hash('{}')\n    def __eq__(self, other): return True\n"
+    with pytest.raises(AttributeError, match="'__globals__' is refused"):
+        guest(FUNCTION + lying + "t = '{' + '}'\nt.format(1)\nS('{0.__globals__}').format(f)")
+
+
 def test_the_dict_of_a_class_hides_what_getattr_would_refuse(guest: Run) -> None:
     assert (
         guest("'__getattribute__' in object.__dict__ or 'format' in vars(str) or '__subclasses__' in vars(type)")
