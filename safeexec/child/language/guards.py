@@ -11,6 +11,7 @@ import builtins
 import sys
 from collections import UserString
 from collections.abc import Callable, Container
+from functools import partial
 from types import (
     BuiltinMethodType,
     ClassMethodDescriptorType,
@@ -385,7 +386,9 @@ def _readable_dict(
 
 
 def _readable_state(value: Any, found: Any, judged: Callable[[Any, str, Any], Any]) -> Any:
-    """`__getstate__` of an object: that of `object` tells what `vars` would."""
+    """`__getstate__` of an object: that of `object` tells what `vars` would. No function, for the original is none:
+    `inspect.isfunction` is asked of every attribute.
+    """
     if _type(found) not in _OF_LIBRARIES:
         return found
 
@@ -400,7 +403,7 @@ def _readable_state(value: Any, found: Any, judged: Callable[[Any, str, Any], An
             return shown, {name: item for name, item in slots.items() if not leads_away(item)}
         return state
 
-    return state_of
+    return partial(state_of)
 
 
 def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bool:
