@@ -11,7 +11,7 @@ import warnings
 from safeexec.errors import ExpressionError
 from safeexec.inline.fuel import Refused
 from safeexec.inline.grammar import Builder
-from safeexec.inline.report import FILENAME, at_node, at_syntax_error, described, failed, failure
+from safeexec.inline.report import FILENAME, at_node, at_syntax_error, called, described, failed, failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,10 @@ def _hush() -> None:
     """
     filters: list[Any] = warnings.filters  # type: ignore[assignment]
     if not filters or filters[0] is not _SILENCE:
-        if _SILENCE in filters:
+        try:
             filters.remove(_SILENCE)
+        except ValueError:  # it was not there, or another thread was quicker
+            pass
         filters.insert(0, _SILENCE)
 
 
@@ -115,4 +117,11 @@ class Expression:
             ) from None
         if isinstance(error, Refused):
             raise at_node(str(error), source, node) from None
+        if at_once and isinstance(error, TypeError) and isinstance(node, ast.Call):
+            # The guard was never entered: Python's words would be about its parameters.
+            raise at_node(
+                f"TypeError: {called(node)}() cannot be called with these arguments: too many, too few or misnamed",
+                source,
+                node,
+            ) from None
         raise at_node(described(error), source, node) from error

@@ -69,6 +69,12 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
+def called(node: ast.Call) -> str:
+    """The function of a call, by its last name."""
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "the function")
+
+
 def failed(error: Exception) -> tuple[ast.expr | None, bool]:
     """The node of the innermost closure that failed, and whether it failed by itself and not in a guard."""
     found: ast.expr | None = None

@@ -492,3 +492,10 @@ def test_integers_of_512_bits_and_decimals_are_compared() -> None:
     with pytest.raises(ExpressionError, match="512 bits"):
         evaluate("price == n", {"price": Decimal(1), "n": widest + 1})
     assert evaluate("price + n", {"price": Decimal(1), "n": 10**200}) == Decimal(1) + 10**200
+
+
+@pytest.mark.parametrize("source", ["sum()", "abs(1, 2, 3)", "round(1, 2, 3, 4)", "len(fuel=3)", "math.gcd(x=1)"])
+def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: str) -> None:
+    name = source.partition("(")[0].rpartition(".")[2]
+    with pytest.raises(ExpressionError, match=rf"^TypeError: {name}\(\) cannot be called with these arguments"):
+        evaluate(source)
