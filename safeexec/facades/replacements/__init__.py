@@ -38,6 +38,7 @@ _FILES = {
     "asyncio": "loops",
     "numpy": "arrays",
     "os": "environment",
+    "shutil": "removal",
     "tqdm": "progress",
     "yaml": "markup",
     "lxml": "trees",

@@ -102,12 +102,14 @@ TABLES = {
     "shutil": Table(
         "Error ExecError get_terminal_size ignore_patterns ReadError SameFileError SpecialFileError",
         files="copy copy2 copyfile copyfileobj copymode copystat copytree disk_usage move rmtree",
+        replaced="rmtree",
         refuse={
             "get_archive_formats get_unpack_formats make_archive register_archive_format register_unpack_format "
             "unpack_archive unregister_archive_format unregister_unpack_format": FILES,
             "chown which": MACHINE,
         },
         internal="COPY_BUFSIZE nt RegistryError",
+        note="the real rmtree gives os.open and its like to error handlers; the replacement, functions that refuse.",
     ),
     "tempfile": Table(
         files="gettempdir mkdtemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile",

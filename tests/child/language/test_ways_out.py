@@ -120,6 +120,16 @@ WHAT_COMES_BACK = [
         "class P(type(typing.List[int])): pass\n"
         "p = P(int, (int,))\np.__origin__ = asyncio.new_event_loop()\nprint(p._ssock)",
     ),
+    Way(
+        "an error handler of shutil.rmtree is given os.open",
+        "os.open is refused, also to an error handler of shutil.rmtree",
+        "import os, shutil\nos.mkdir('d')\n"
+        "class Gone:\n    asked = 0\n    def __fspath__(self):\n"
+        "        Gone.asked += 1\n        return 'd' if Gone.asked == 1 else 'gone'\n"
+        "def handler(function, path, error): return function('d', 0)\n"
+        "shutil.rmtree(Gone(), onerror=handler)",
+        "data-analysis",
+    ),
 ]
 
 ROUTES_TO_FRAMES = [
