@@ -126,7 +126,10 @@ BINARY: dict[type[ast.AST], tuple[str, Apply, dict[tuple[type, type], Cost]]] = 
     ast.Mod: (
         "%",
         operator.mod,
-        {**_numeric(_quotient), **_pairs(printf, (str,), (*REALS, str, tuple, list, dict, type(None)))},
+        {
+            **_numeric(_quotient),
+            **_pairs(printf, (str,), (*NUMBERS, str, tuple, list, dict, *_SETS, range, type(None))),
+        },
     ),
     ast.Pow: ("**", operator.pow, _numeric(power_cost, NUMBERS)),
     ast.LShift: ("<<", operator.lshift, _numeric(_shift, INTEGERS)),
@@ -159,6 +162,8 @@ def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
     """The cost for operands of which one is a decimal, a fraction, a date or a time: the first one adds their rules."""
     if OPTIONAL_MODULES.isdisjoint((left.__module__, right.__module__)) or not (known(left) and known(right)):
         return None
+    if kind is ast.Mod and left is str:
+        return printf
     from safeexec.inline import exact  # loaded with the first such value
 
     costs = BINARY[kind][2]

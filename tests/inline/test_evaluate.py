@@ -499,3 +499,19 @@ def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: st
     name = source.partition("(")[0].rpartition(".")[2]
     with pytest.raises(ExpressionError, match=rf"^TypeError: {name}\(\) cannot be called with these arguments"):
         evaluate(source)
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("%.2f", Decimal("3.14159")),
+        ("%s", Fraction(1, 3)),
+        ("%s", date(2026, 1, 2)),
+        ("%r", 1 + 2j),
+        ("%s", {1}),
+        ("%s", range(3)),
+        ("%s and %d", (Decimal("2.5"), 3)),
+    ],
+)
+def test_a_template_formats_what_python_formats(template: str, value: object) -> None:
+    assert evaluate("template % value", {"template": template, "value": value}) == template % value  # type: ignore[operator]
