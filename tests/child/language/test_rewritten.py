@@ -95,3 +95,17 @@ def test_a_failing_test_ends_the_step_with_its_status(sandbox_for: Callable[[str
         assert session.run("T.__name__").value == "T"
     assert (result.outcome, result.exit_status) == ("error", 1)
     assert "AssertionError: no" in result.stderr
+
+
+def test_a_mock_has_the_spec_of_a_librarys_class_and_function(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = (
+        "import fractions, json\nfrom unittest import mock\n"
+        "m = mock.create_autospec(fractions.Fraction)\nm.from_float(0.5)\n"
+        "try: m.from_float(1, 2, 3)\nexcept TypeError as error: print(error)\n"
+        "try: m.nothing\nexcept AttributeError as error: print(error)\n"
+        "d = mock.create_autospec(json.dumps, return_value='text')\nprint(d({}))\n"
+    )
+    with sandbox_for("standard").session() as session:
+        result = session.run(source)
+    assert result.outcome == "ok", result.error
+    assert result.stdout == "too many positional arguments\nMock object has no attribute 'nothing'\ntext\n"

@@ -125,6 +125,9 @@ REWRITES["unittest.mock"] = Rewrite(
         "getattr(func, '__code__', None)": "inspect.isfunction(func)",
         "pkgutil.resolve_name": "_named",
         "inspect.getattr_static(": "_getattr_static(",
+        "getattr(spec, attr, None)": "_shown(spec, attr)",
+        "getattr(obj, '__func__')": "_shown(obj, '__func__') or obj",
+        "_callable(obj.__func__)": "True",
     },
     put="""
 from types import ModuleType, MethodType
@@ -144,6 +147,14 @@ def _named(target):
         f"patch of {target!r} by a dotted name is refused but for modules of the program itself: "
         "use patch.object(thing, 'name', ...), or patch.dict(mapping)"
     )
+
+
+def _shown(spec, name):
+    # `dir` of a library's function also lists what is refused; a refusal does not ask for the default.
+    try:
+        return getattr(spec, name, None)
+    except AttributeError:
+        return None
 
 
 def _getattr_static(thing, name, default=None):
