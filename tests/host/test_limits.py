@@ -283,3 +283,12 @@ def test_workspace_bytes_and_files_are_limited(open_session: OpenSession) -> Non
     assert (result.error.rule, "workspace_files" in result.error.message) == ("limits.workspace_files", True)
     assert "put the data into one file" in str(result.error.hint)
     assert session.run("import os\nos.listdir()").value == []
+
+
+def test_the_same_flood_has_the_same_outcome_however_fast_it_is(open_session: OpenSession) -> None:
+    session = open_session(output_kb=4)
+    assert session.run("count = 1").ok
+    for _ in range(10):  # done in less time than the host takes to look
+        result = session.run("count = 2\nprint('x' * 100_000)")
+        assert (result.outcome, result.state) == ("output", "restored")
+    assert session.run("print('x' * 20_000)\ncount").value == 1

@@ -177,8 +177,9 @@ class Step:
             if isinstance(message, m.StepDone):
                 if message.step != self.number:
                     raise ProtocolError(f"the end of step {message.step} was told while step {self.number} ran")
-                # A flood may end itself at RLIMIT_FSIZE, with an OSError about a full file, before a look finds it.
-                if message.outcome == "output" or (message.outcome == "error" and watch.flooded()):
+                # A flood may end by itself between two looks: well, or at RLIMIT_FSIZE with an OSError of a full file.
+                # The same program then has the same outcome, however long the host took to look.
+                if message.outcome == "output" or watch.flooded():
                     return self._fate.setdefault(None, watch.flood())
                 return message
             if isinstance(message, m.ToolRequest):
