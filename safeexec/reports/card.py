@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from safeexec.compiler.names import CONSTRUCTS
 from safeexec.facades.access import module_access
 from safeexec.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.policy.plans import language_plan
@@ -302,7 +303,11 @@ def _description(policy: PolicyData) -> str:
     return "" if policy.origin("description").rpartition(":")[0] in inherited else _one_line(policy.description)
 
 
+_STATEMENTS = CONSTRUCTS.keys() - {"attribute", "comprehension", "f-string", "lambda", "star-import", "walrus", "yield"}
+
+
 def _without(constructs: list[str]) -> str:
     if len(constructs) > 12:
-        return ", expressions only"
+        written = [name for name in CONSTRUCTS if name not in constructs]
+        return f", of the language only {', '.join(written)}" if _STATEMENTS & {*written} else ", expressions only"
     return f", without {', '.join(constructs)}" if constructs else ""

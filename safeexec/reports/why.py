@@ -162,7 +162,7 @@ class Judge:
         """The answer for what an import statement names: a module, or a name in one."""
         if not _DOTTED.match(name):
             raise PolicyError(f"{name!r} is no name that can be imported")
-        return self._dotted(name)
+        return self._dotted(name, imported=True)
 
     def about(self, objection: Diagnostic) -> Answer:
         """The answer for what the compiler objects to in a program."""
@@ -241,8 +241,8 @@ class Judge:
             )
         return answer
 
-    def _dotted(self, name: str) -> Answer:
-        """A module, or a name in one: the longest part that is a module is one."""
+    def _dotted(self, name: str, *, imported: bool = False) -> Answer:
+        """A module, or a name in one: the longest part that is a module is one. `imported`: by an import statement."""
         if self.plan.mode == "python":
             return self._answer(name, "module", True, self.policy.origin("language.mode"))
         parts = name.removesuffix(".*").split(".")
@@ -256,7 +256,14 @@ class Judge:
             if not (access := module_access(module, self.plan)).allowed:
                 break
             access = name_access(module, part, self.plan)
-            return self._member(name, module, parts[at:], access.allowed, access.rule, access.reason)
+            path = parts[at:]
+            if imported and access.allowed and "attribute" in self.plan.refused_constructs:
+                # Where no attribute can be read, `from` still imports the name. That is all that is asked here.
+                objections = self.compile(f"from {module} import {part}")
+                refusal = objections[0] if objections else None
+                rule, hint = (refusal.rule, refusal.hint or "") if refusal else (access.rule, "")
+                return self._answer(name, "attribute", refusal is None, rule, access.reason, hint)
+            return self._member(name, module, path, access.allowed, access.rule, access.reason)
         access = module_access(module, self.plan)
         # What a refused module is called as a whole says more than the module it lies in: urllib.request, os.system.
         subject = name.removesuffix(".*") if not access.allowed else module

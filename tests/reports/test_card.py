@@ -143,3 +143,12 @@ def test_the_state_and_the_files():
 def test_an_unknown_format():
     with pytest.raises(ValueError, match="text, markdown or json"):
         Policy.load("standard").card("html")  # type: ignore[arg-type]
+
+
+def test_a_policy_of_few_constructs_says_which():
+    few = {"constructs": ["assignment", "for", "function", "f-string"]}
+    assert (
+        "of the language only assignment, f-string, for, function."
+        in Policy.load("calculator").replace(language=few).card()
+    )
+    assert "expressions only" in Policy.load("expression").card()

@@ -466,3 +466,16 @@ def test_only_the_whole_of_a_chain_of_attributes_is_read() -> None:
         "json.decoder.JSONDecoder",
         "json.loads",
     ]
+
+
+def test_where_no_attribute_is_read_an_import_still_brings_the_name() -> None:
+    policy = Policy.load("calculator").replace(
+        language={"constructs": ["assignment", "import"]}, imports={"datetime": ["date"]}
+    )
+    assert policy.why("from math import sqrt").allowed
+    assert not policy.why("from datetime import time").allowed
+    assert not policy.why("math.sqrt").allowed
+    program = "from datetime import date\nimport math\nday = date(2024, 1, 2)\nroot = math.sqrt(2)"
+    found = policy.needs(program)
+    assert [(need.line, need.answer.name) for need in found.refused] == [(4, "attribute")]
+    assert "imports" not in found.grant  # nothing that the policy gives already
