@@ -106,14 +106,35 @@ class AgentResult:
         return "" if self.answer is None else as_text(self.answer)
 
 
+class _Repr:
+    """Prints itself as the text that it was given."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _shown(value: Any) -> Any:
+    """The value, with what stayed in the sandbox as it prints itself there. `limits.value_depth` bounds the nesting."""
+    if isinstance(value, Opaque):
+        return _Repr(value.repr)
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value)(map(_shown, value))
+    if type(value) is dict:
+        return {_shown(key): _shown(item) for key, item in value.items()}
+    return value
+
+
 def as_text(answer: Any) -> str:
     """An answer in words, also one that `str` refuses: an int of 5000 digits. Of an object that stayed in the sandbox
-    its repr.
+    its repr, also inside of lists and the like: the roots that sympy found.
     """
-    if isinstance(answer, Opaque):
-        return answer.repr
     try:
-        return str(answer)
+        return str(_shown(answer))
     except (ValueError, TypeError, ArithmeticError, RecursionError):
         return short_repr(answer)
 

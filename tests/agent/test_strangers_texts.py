@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safeexec import Opaque
 from safeexec.agent import Message, Reply, ToolCall, Transcript, TranscriptError, extract
 from safeexec.agent.extraction import without_thinking
 from safeexec.agent.loop import _code_of
@@ -255,3 +256,8 @@ def test_answers_that_cannot_be_compared_are_not_the_same() -> None:
     assert _same([10**5000], [10**5000]) and _same(float("nan"), float("nan"))
     assert not _same({10**5000: Decimal("sNaN")}, {10**5000: Decimal("sNaN")})
     assert not _same([Decimal("sNaN")], [Decimal(1)]) and not _same(1, 1.0)
+
+
+def test_objects_that_stayed_in_the_sandbox_are_told_as_they_print_themselves() -> None:
+    root = Opaque("Mul", "-sqrt(2)", reason="it stays")
+    assert as_text({"roots": [root], "both": (root, 2)}) == "{'roots': [-sqrt(2)], 'both': (-sqrt(2), 2)}"
