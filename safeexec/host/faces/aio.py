@@ -230,7 +230,7 @@ class AsyncSandbox:
         """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it
         there).
         """
-        from safeexec.host.faces.many import parts_of, workers_for
+        from safeexec.host.faces.many import each_of, parts_of, workers_for
 
         waiting: deque[asyncio.Task[Result]] = deque()
         places = asyncio.Semaphore(workers_for(workers))
@@ -241,7 +241,7 @@ class AsyncSandbox:
                 return await self.run(source, **options)
 
         try:
-            for program in programs:
+            for program in each_of(programs):
                 waiting.append(asyncio.create_task(one(program)))
                 if len(waiting) >= 2 * workers_for(workers):
                     yield await waiting.popleft()
@@ -256,7 +256,7 @@ class AsyncSandbox:
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        from safeexec.host.faces.many import parts_of, workers_for
+        from safeexec.host.faces.many import each_of, parts_of, workers_for
 
         running: set[asyncio.Task[tuple[int, Result]]] = set()
 
@@ -265,7 +265,7 @@ class AsyncSandbox:
             return number, await self.run(source, **options)
 
         try:
-            for number, program in enumerate(programs):
+            for number, program in enumerate(each_of(programs)):
                 running.add(asyncio.create_task(one(number, program)))
                 if len(running) >= workers_for(workers):
                     done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Self
@@ -44,6 +44,8 @@ def parts_of(program: str | Program, timeout: float | None) -> tuple[str, RunOpt
     """The source of a program, and how it is run. Raises TypeError for a dict of anything else."""
     if isinstance(program, str):
         return program, {"timeout": timeout}
+    if not isinstance(program, Mapping):
+        raise TypeError(f"a program is a str, or a dict of source, stdin and argv, not {type(program).__name__}")
     if "source" not in program or not program.keys() <= _PARTS:
         raise TypeError(
             f"a program is a str, or a dict of source, stdin and argv, not of {', '.join(program) or 'nothing'}"
@@ -54,6 +56,13 @@ def parts_of(program: str | Program, timeout: float | None) -> tuple[str, RunOpt
 _PARTS = {"source", "stdin", "argv"}
 
 
+def each_of(programs: Iterable[str | Program]) -> Iterable[str | Program]:
+    """The programs. Raises TypeError for a single one: a text would be run letter by letter."""
+    if isinstance(programs, str | Mapping):
+        raise TypeError("map takes a list of programs, not one: [program]; `Sandbox.run` runs one")
+    return programs
+
+
 def in_order(
     open_session: OpenSession, programs: Iterable[str | Program], workers: int, timeout: float | None
 ) -> Iterator[Result]:
@@ -61,7 +70,7 @@ def in_order(
 
     Whoever stops to listen, by an exception, Ctrl-C or `close`, stops the programs that run.
     """
-    rest = iter(programs)
+    rest = iter(each_of(programs))
     with _Workers(open_session, workers, timeout) as pool:
         waiting = deque(pool.submit(program) for program in islice(rest, 2 * workers))
         while waiting:
@@ -74,7 +83,7 @@ def as_completed(
     open_session: OpenSession, programs: Iterable[str | Program], workers: int, timeout: float | None
 ) -> Iterator[tuple[int, Result]]:
     """Number and result of each program, as they come; else as `in_order`."""
-    rest = enumerate(programs)
+    rest = enumerate(each_of(programs))
     with _Workers(open_session, workers, timeout) as pool:
         waiting = {pool.submit(program): number for number, program in islice(rest, 2 * workers)}
         while waiting:

@@ -46,6 +46,12 @@ class Handle:
         """Call a method with values of the host; give what it returns, as `Plugin.call` does."""
         return self._call(name, args, kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a handle has no attribute {name!r}: call a method of the object by handle.call({name!r}, …); "
+            "its other attributes stay in the plugin"
+        )
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the object itself: a function that the plugin returned."""
         return self._call("", args, kwargs)

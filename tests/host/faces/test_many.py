@@ -335,3 +335,19 @@ def test_the_command_line_reads_programs_as_python_does(tmp_path: Path, capsys: 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     told = {line["file"]: (line["outcome"], line["stdout"]) for line in lines}
     assert told == {"mark.py": ("ok", "é\n"), "latin.py": ("ok", "é\n"), "none.py": ("error", "")}
+
+
+def test_one_program_is_no_list_of_programs() -> None:
+    async def awaited(program: Any) -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            async for _ in sandbox.map(program):
+                raise AssertionError("it was run")
+
+    with Sandbox("calculator") as sandbox:
+        for program in ("1 + 1", {"source": "1 + 1"}):
+            with pytest.raises(TypeError, match=r"\[program\]"):
+                next(iter(sandbox.map(program)))
+            with pytest.raises(TypeError, match=r"\[program\]"):
+                asyncio.run(awaited(program))
+        with pytest.raises(TypeError, match="not NoneType"):
+            next(iter(sandbox.map([None])))  # type: ignore[list-item]

@@ -457,6 +457,8 @@ def test_an_object_that_cannot_cross_stays_and_is_called_there(sandbox: Sandbox)
     with sandbox.plugin(COUNTER, timeout=5) as plugin:
         counter = plugin.call("make")
         assert isinstance(counter, Handle)
+        with pytest.raises(AttributeError, match=r"handle\.call\('add', …\)"):
+            counter.add(1)
         assert (counter.type, counter.call("add", 1), counter.call("add", 2)) == ("Counter", 1, 3)
         assert counter.call("itself").call("add", 1) == 4
         assert plugin.adder(2)(3) == 5
