@@ -366,7 +366,7 @@ class Builder:
             raise self.error(_unknown(f"{module} has no {node.attr} here", node.attr, table), node)
         if isinstance(node, ast.Attribute):
             raise self.error("methods are not available in expressions; pass the value to a function", node)
-        raise self.error("only a function named here can be called", node)
+        raise self.error("only a function named here can be called; a product is written with *", node)
 
 
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})

@@ -11,6 +11,19 @@ MAX_MESSAGE = 300
 """Characters of a message of Python's that an error repeats: the key of a KeyError may be long."""
 
 
+_WRITTEN = {
+    **dict.fromkeys("×·∙⋅", "a product is written with *"),
+    "÷": "a quotient is written with /",
+    "−": "write the minus sign of the keyboard, -",
+    "√": "a root is math.sqrt(x)",
+    "²": "a square is x ** 2",
+    "³": "a cube is x ** 3",
+    "!": "n! is math.factorial(n)",
+    "=": "equality is ==; a name gets its value from the caller",
+}
+"""How mathematics is written here, by the character that the parser stopped at."""
+
+
 def lines_of(source: str) -> list[str]:
     """The lines as the parser counts them: a carriage return ends one too."""
     return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -52,10 +65,23 @@ def at_syntax_error(error: Exception, source: str) -> ExpressionError:
         start = (error.offset or len(lines_of(source)[line - 1]) + 1) - 1
         end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
         message = error.msg.removesuffix(f" (detected at line {line})")
-        return failure(f"not an expression: {message}", source, line, start, end)
+        told = f"not an expression: {message}{_advice(message, source, line, start)}"
+        return failure(told, source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
     return failure(f"not an expression: {error}", source, 1, 0, 1)
+
+
+def _advice(message: str, source: str, line: int, start: int) -> str:
+    if not source.strip():
+        return "; it is empty"
+    if message == "invalid decimal literal":
+        return f"; {_WRITTEN['×']}"
+    if message != "invalid syntax" and not message.startswith("invalid character"):
+        return ""
+    lines = lines_of(source)
+    found = lines[line - 1][start : start + 1] if line <= len(lines) else ""
+    return f"; {_WRITTEN[found]}" if found in _WRITTEN else ""
 
 
 def described(error: Exception) -> str:

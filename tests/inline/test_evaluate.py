@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 import statistics
 import subprocess
 import sys
@@ -515,3 +516,27 @@ def test_a_call_that_fits_no_parameters_is_told_without_words_of_ours(source: st
 )
 def test_a_template_formats_what_python_formats(template: str, value: object) -> None:
     assert evaluate("template % value", {"template": template, "value": value}) == template % value  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("", "it is empty"),
+        ("2x", "a product is written with *"),
+        ("2(3 + 4)", "a product is written with *"),
+        ("2 × 3", "a product is written with *"),
+        ("5!", "math.factorial"),
+        ("√2", "math.sqrt"),
+        ("x²", "x ** 2"),
+        ("x = 3", "equality is =="),
+    ],
+)
+def test_what_is_written_as_on_paper_is_told_how_to_be_written(source: str, told: str) -> None:
+    with pytest.raises(ExpressionError, match=re.escape(told)):
+        evaluate(source, {"x": 1})
+
+
+@pytest.mark.parametrize("source", ["f'{x!z}'", "'a", "x == 1 =", "(1", "1 if x", "\n\n="])
+def test_other_faults_of_syntax_are_told_in_words_of_python(source: str) -> None:
+    with pytest.raises(ExpressionError, match="not an expression"):
+        evaluate(source, {"x": 1})
