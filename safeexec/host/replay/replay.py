@@ -218,6 +218,7 @@ class Replay:
 
     def run(self, to: Place | None, *, keep_going: bool) -> None:
         """Run the records in turn: to the end, to the step `to`, or to the first difference."""
+        self._check_replaced()
         session = Session(drive(self._sandbox._core.new_session()))
         self._sessions[1] = session
         for name in self._values.keys() - self._given():
@@ -231,6 +232,13 @@ class Replay:
                 return
         if to is not None:
             raise RecordingError(f"{self.recording.path}: there is no step {to[1]} of session {to[0]}")
+
+    def _check_replaced(self) -> None:
+        if not self._sources:
+            return
+        steps = {(record.session, record.step) for record in self.recording if isinstance(record, form.Run)}
+        for session, step in self._sources.keys() - steps:
+            raise RecordingError(f"{self.recording.path}: replace: there is no step {step} of session {session}")
 
     def _given(self) -> frozenset[str]:
         """The names that the host gave values, where any are to be changed."""

@@ -161,6 +161,8 @@ def test_any_point_can_be_had_and_gone_on_from(record: Record) -> None:
         assert branch.run("n").value == 3
     with pytest.raises(RecordingError, match="there is no step 9 of session 1"):
         replay(path, trust=True, to=9)
+    with pytest.raises(RecordingError, match="replace: there is no step 9 of session 1"):
+        replay(path, trust=True, replace={9: "n = 0"})
 
 
 def test_a_difference_is_named_with_its_cause(record: Record) -> None:
