@@ -118,7 +118,9 @@ class Watch:
 
     def flooded(self) -> bool:
         """Whether one of the streams is past the ceiling."""
-        return max(output.size() for output in self._outputs) > self._limits.output_kb * 1024 * OUTPUT_CEILING
+        most = self._limits.output_kb * 1024 * OUTPUT_CEILING
+        stdout, stderr = self._outputs
+        return stdout.size() > most or stderr.size() > most
 
     def flood(self) -> Verdict:
         """The verdict on a step that printed too much, or raised an exception with a message as long as that."""
