@@ -19,7 +19,7 @@ xs = [n / 4 for n in range(41)]
 ys = [2 * x**2 + 3 * sin(x) for x in xs]
 terms = {}
 def fit(name, values):
-    # One factor after the other, each as good as the others leave it: they settle soon.
+    # One factor after the other, each as good as the others leave it: they come to rest soon.
     terms[name] = (0.0, values)
     for _ in range(200):
         for one, (_, ours) in list(terms.items()):

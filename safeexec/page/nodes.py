@@ -85,10 +85,10 @@ class RunPage(Struct, kw_only=True):
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """The lines of the tree: lane, the row that a line comes from (its own first one where it has no parent), its first
+    """The lines of the tree: track, the row that a line comes from (its own first one where it has no parent), its first
     and its last row.
 
-    A node's last child goes on in its line, each other child begins one. No two lines of a lane touch.
+    A node's last child goes on in its line, each other child begins one. No two lines of a track touch.
     """
     chain_of: list[int] = []
     spans: list[list[int]] = []
@@ -101,7 +101,7 @@ def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
             chain = len(spans)
             spans.append([parent if parent >= 0 else row, row, row])
         chain_of.append(chain)
-    lanes = [0] * len(spans)
+    tracks = [0] * len(spans)
     free: list[int] = []
     taken: list[tuple[int, int]] = []
     used = 0
@@ -110,11 +110,11 @@ def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
         while taken and taken[0][0] < start:
             heapq.heappush(free, heapq.heappop(taken)[1])
         if free:
-            lanes[chain] = heapq.heappop(free)
+            tracks[chain] = heapq.heappop(free)
         else:
-            lanes[chain], used = used, used + 1
-        heapq.heappush(taken, (end, lanes[chain]))
-    return [(lanes[chain], start, first, end) for chain, (start, first, end) in enumerate(spans)]
+            tracks[chain], used = used, used + 1
+        heapq.heappush(taken, (end, tracks[chain]))
+    return [(tracks[chain], start, first, end) for chain, (start, first, end) in enumerate(spans)]
 
 
 def title_of(source: str) -> str:

@@ -5,8 +5,8 @@
 const page = JSON.parse(document.getElementById("data").textContent);
 const nodes = page.nodes;
 const ROW = 30; // pixels, as in the style sheet
-const LANE = 14;
-const LANES = 10; // that are drawn; further ones share the last
+const TRACK = 14;
+const TRACKS = 10; // that are drawn; further ones share the last
 const BEYOND = 8; // rows drawn above and below what is seen
 
 const GROUPS = {
@@ -44,11 +44,11 @@ function drawn(tag, attributes) {
 
 // The lines of the tree: which chains pass through a row
 
-const laneOf = new Array(nodes.length).fill(0);
+const trackOf = new Array(nodes.length).fill(0);
 const passing = nodes.map(() => []);
-page.chains.forEach(([lane, start, first, end]) => {
-  const column = Math.min(lane, LANES - 1);
-  if (lane < LANES) for (let row = start; row <= end; row += 1) passing[row].push({ column, start, first, end });
+page.chains.forEach(([track, start, first, end]) => {
+  const column = Math.min(track, TRACKS - 1);
+  if (track < TRACKS) for (let row = start; row <= end; row += 1) passing[row].push({ column, start, first, end });
 });
 {
   const chainOf = new Map();
@@ -58,10 +58,10 @@ page.chains.forEach(([lane, start, first, end]) => {
   nodes.forEach((node, row) => {
     const parent = parentOf(node);
     const chain = chainOf.get(row);
-    laneOf[row] = chain ? Math.min(chain[0], LANES - 1) : laneOf[parent];
+    trackOf[row] = chain ? Math.min(chain[0], TRACKS - 1) : trackOf[parent];
   });
 }
-const width = (Math.max(0, ...laneOf) + 1) * LANE + 8;
+const width = (Math.max(0, ...trackOf) + 1) * TRACK + 8;
 
 function parentOf(node) {
   return node.parent === undefined ? -1 : node.parent;
@@ -69,16 +69,16 @@ function parentOf(node) {
 
 function lines(row) {
   const picture = drawn("svg", { width, height: ROW, "aria-hidden": "true" });
-  const x = (lane) => lane * LANE + LANE / 2 + 2;
+  const x = (track) => track * TRACK + TRACK / 2 + 2;
   const half = ROW / 2;
   const line = (path) => picture.append(drawn("path", { d: path, fill: "none", stroke: "currentColor", "stroke-opacity": ".45", "stroke-width": "1.5" }));
   for (const { column, start, first, end } of passing[row]) {
     const from = start < first && row === start ? null : row > (start < first ? start : first) ? 0 : half;
-    if (from === null) line(`M ${x(laneOf[row])} ${half} C ${x(laneOf[row])} ${ROW} ${x(column)} ${half} ${x(column)} ${ROW}`);
+    if (from === null) line(`M ${x(trackOf[row])} ${half} C ${x(trackOf[row])} ${ROW} ${x(column)} ${half} ${x(column)} ${ROW}`);
     else line(`M ${x(column)} ${from} V ${row < end ? ROW : half}`);
   }
   const node = nodes[row];
-  const dot = { cx: x(laneOf[row]), cy: half, r: node.kind === "step" || node.kind === "query" ? 4.5 : 3, class: badness(node), fill: node.undone ? "var(--back)" : "currentColor", stroke: "currentColor", "stroke-width": "1.5" };
+  const dot = { cx: x(trackOf[row]), cy: half, r: node.kind === "step" || node.kind === "query" ? 4.5 : 3, class: badness(node), fill: node.undone ? "var(--back)" : "currentColor", stroke: "currentColor", "stroke-width": "1.5" };
   picture.append(drawn("circle", dot));
   return picture;
 }
