@@ -85,8 +85,8 @@ class RunPage(Struct, kw_only=True):
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    """The lines of the tree: track, the row that a line comes from (its own first one where it has no parent), its first
-    and its last row.
+    """The lines of the tree: track, the row that a line comes from (its own first one where it has no parent), its
+    first and its last row.
 
     A node's last child goes on in its line, each other child begins one. No two lines of a track touch.
     """

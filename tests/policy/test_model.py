@@ -13,17 +13,7 @@ import pytest
 
 from safeexec import Policy, PolicyError
 from safeexec.policy.settings import Filesystem, Limits, Selection
-
-PROFILES = [
-    "expression",
-    "calculator",
-    "mathematics",
-    "standard",
-    "plugin",
-    "data-analysis",
-    "deterministic",
-    "confined-python",
-]
+from tests.shipped import PROFILES
 
 
 @pytest.fixture(params=PROFILES)

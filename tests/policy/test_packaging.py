@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.shipped import PROFILES
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").is_file(), reason="needs the source tree")
@@ -92,18 +94,6 @@ def copy(source: Path, target: Path) -> None:
             place = target / path.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(path.read_bytes())
-
-
-PROFILES = [
-    "expression",
-    "calculator",
-    "mathematics",
-    "standard",
-    "plugin",
-    "data-analysis",
-    "deterministic",
-    "confined-python",
-]
 
 
 @pytest.mark.slow

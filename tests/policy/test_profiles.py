@@ -16,17 +16,9 @@ from safeexec.policy import resolved, schema
 from safeexec.policy.profiles import prepared, read_profile, shipped_directory
 from safeexec.policy.settings import PROTECTIONS
 from safeexec.reports import reference
+from tests.shipped import PROFILES
 
-SHIPPED = {
-    "expression",
-    "calculator",
-    "mathematics",
-    "standard",
-    "plugin",
-    "data-analysis",
-    "deterministic",
-    "confined-python",
-}
+SHIPPED = {*PROFILES}
 
 
 def test_the_profiles_of_the_installation_are_no_others(tmp_path, monkeypatch):

@@ -9,17 +9,7 @@ import pytest
 
 from safeexec import Policy
 from safeexec.facades.access import module_access
-
-PROFILES = [
-    "expression",
-    "calculator",
-    "mathematics",
-    "standard",
-    "plugin",
-    "data-analysis",
-    "deterministic",
-    "confined-python",
-]
+from tests.shipped import PROFILES
 
 
 def price(symbol: str, day: str = "today") -> float:
