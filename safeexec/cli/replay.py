@@ -30,6 +30,7 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file", type=_named(str), action="append", default=[], metavar="NAME=PATH", help="what was left out"
     )
+    parser.add_argument("--state", metavar="PATH", help="the state that a restored session went on from, if left out")
     parser.add_argument("--trust", action="store_true", help="take the recorded policy as it is, whatever it grants")
 
 
@@ -40,6 +41,7 @@ def changes_of(options: argparse.Namespace) -> dict[str, Any]:
         "set": {name: evaluate(expression) for name, expression in options.set},
         "replace": {step: read_source(name) for step, name in options.replace},
         "files": {name: Path(path) for name, path in options.file},
+        "state": options.state,
         "trust": options.trust,
     }
 

@@ -508,8 +508,12 @@ class SandboxCore:
                 self._policies[key] = policy
         return policy
 
-    def restore(self, path: str | os.PathLike[str], trust: str, timeout: float | None) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`."""
+    def restore(
+        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
+    ) -> Core[SessionCore]:
+        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
+        recorded.
+        """
         from safeexec.host.files import state_file
 
         self.check_usable()
@@ -524,6 +528,10 @@ class SandboxCore:
                 if session.workspace is not None:
                     yield Work(partial(state_file.put_back, session.workspace, saved))
                 yield from session.load(saved.payload, timeout)
+                if record is not None and record is not False:
+                    from safeexec.host.session import recorder
+
+                    recorder.record(session, record, (yield Work(saved.whole)))
             except BaseException:
                 yield from session.close()
                 raise

@@ -127,6 +127,8 @@ class Heading(Record, frozen=True, kw_only=True, tag="recording"):
     tools: list[ToolShape] = []
     files: dict[str, Content] = {}
     """What was in the workspace when the session began."""
+    state: Content | None = None
+    """The file of `Session.save` that the session goes on from; its files are not in `files`."""
     redacted: list[str] = []
     """The names of variables and tools whose values are not in here."""
 

@@ -30,6 +30,8 @@ VALUE_BYTES = 4 << 20
 """Of one value that is written down; of a larger one its hash is."""
 CONTENT_BYTES = 8 << 20
 """The same, of a file."""
+CONTENTS_BYTES = 12 << 20
+"""Of all files that a workspace begins with: with a state, base64 and quotes they fit into one line."""
 TEXT_CHARACTERS = 1 << 20
 """Of one output, and of the text of one display."""
 SHORT = 500
@@ -99,11 +101,11 @@ def encoded(value: Any) -> bytes:
     return encode(value, max_bytes=2 * VALUE_BYTES, max_depth=MAX_DEPTH, arrays=True).data
 
 
-def content(data: bytes, hidden: Redaction = NOTHING_REDACTED) -> Content:
-    """The bytes of a file."""
+def content(data: bytes, hidden: Redaction = NOTHING_REDACTED, most: int = CONTENT_BYTES) -> Content:
+    """The bytes of a file; of more than `most` the hash."""
     if hidden.shows(data):
         return Content(left_out="redacted", size=len(data))
-    if len(data) > CONTENT_BYTES:
+    if len(data) > min(most, CONTENT_BYTES):
         return Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
     return Content(base64.b64encode(data).decode("ascii"), size=len(data))
 
@@ -126,6 +128,15 @@ def arguments_of(form: Value) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def bytes_of(form: Value | Content) -> bytes:
     """The bytes in a record. Raises ValueError."""
     return _read(form, bytes)  # type: ignore[no-any-return]
+
+
+def contents(files: dict[str, bytes], hidden: Redaction) -> dict[str, Content]:
+    """The files of a workspace; those that one line has no room for are left out."""
+    held, room = {}, CONTENTS_BYTES
+    for name, data in files.items():
+        held[name] = one = content(data, hidden, room)
+        room -= one.size if one.data is not None else 0
+    return held
 
 
 def _read(form: Value | Content, read: Callable[[bytes], Any]) -> Any:

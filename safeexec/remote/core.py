@@ -100,7 +100,11 @@ class RemoteSandboxCore:
     def drop_template(self, name: str) -> NoReturn:
         self.templates()
 
-    def restore(self, path: str | os.PathLike[str], trust: str, timeout: float | None) -> Core[RemoteSessionCore]:
+    def restore(
+        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: object = None
+    ) -> Core[RemoteSessionCore]:
+        if record is not None and record is not False:
+            raise RecordingError(UNRECORDED)
         state = marked((yield Work(partial(_read_file, path))))
         given = {**self._which, "state": state, "trust": trust, "timeout": timeout}
         return (yield from self._opened("sandbox.restore", given))

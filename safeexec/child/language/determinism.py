@@ -13,7 +13,7 @@ machine's clock, and so does C code that asks the kernel (``numpy.datetime64("no
 Object addresses: the zygote runs without address randomisation where the kernel allows it, so that sets of objects
 mostly keep their order and `repr` its addresses from run to run on one machine. That is not promised: not across
 machines or versions, not after a restore, and not where the kernel refuses. Neither are `os.getpid`, the path of the
-workspace, and what threads do at the same time.
+workspace, the times of its files, and what threads do at the same time.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
     from safeexec.policy.settings import Checkpoints
     from safeexec.protocol.confinement import Mechanism
+    from safeexec.recordings.tape import RecordOptions
     from safeexec.recordings.timeline import Timeline
     from safeexec.results import Result, ToolCallRecord, Variable
 
@@ -186,11 +187,12 @@ class AsyncSandbox:
         *,
         trust: Literal["signed", "kernel-only"] = "signed",
         timeout: float | None = None,
+        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
     ) -> AsyncSession:
         """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as
         `Sandbox.restore`.
         """
-        return AsyncSession(await drive(self._core.restore(path, trust, timeout)))
+        return AsyncSession(await drive(self._core.restore(path, trust, timeout, record)))
 
     async def plugin(
         self,

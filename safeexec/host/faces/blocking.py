@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Policy
     from safeexec.policy.settings import Checkpoints
     from safeexec.protocol.confinement import Mechanism
+    from safeexec.recordings.tape import RecordOptions
     from safeexec.recordings.timeline import Timeline
     from safeexec.results import Result, ToolCallRecord, Variable
 
@@ -249,15 +250,16 @@ class Sandbox:
         *,
         trust: Literal["signed", "kernel-only"] = "signed",
         timeout: float | None = None,
+        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
     ) -> Session:
         """A session that goes on from a state that `Session.save` wrote.
 
         A file that this host did not sign, or that was saved under another policy, is code of unknown origin: it needs
         ``trust="kernel-only"`` and a policy without a language layer. The limits of a step hold; `timeout` is its limit
-        in seconds. Raises `StateFileError` for a damaged, foreign or newer file, and for one that holds or takes more
-        than the policy's limits allow.
+        in seconds; `record` is as for `session`. Raises `StateFileError` for a damaged, foreign or newer file, and for
+        one that holds or takes more than the policy's limits allow.
         """
-        return Session(drive(self._core.restore(path, trust, timeout)))
+        return Session(drive(self._core.restore(path, trust, timeout, record)))
 
     def plugin(
         self,

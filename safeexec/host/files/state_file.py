@@ -117,6 +117,16 @@ class SavedState(NamedTuple):
     """A descriptor of the pickle, for a child."""
     signed: bool
     """Whether the signature is this host's."""
+    head: bytes
+    """What the file begins with, up to the contents of the files."""
+    signature: bytes
+
+    def whole(self) -> bytes:
+        """The file again, as it was read."""
+        parts = [self.head]
+        for fd in (self.files, self.payload):
+            _each_chunk(fd, 0, os.fstat(fd).st_size, parts.append)
+        return b"".join([*parts, self.signature])
 
     def close(self) -> None:
         """Close both descriptors."""
@@ -307,12 +317,13 @@ def _read(fd: int, size: int, key: bytes, limits: Limits, shown: str) -> SavedSt
         for part in parts:
             copies.append(_copy(fd, place, part, mac.update, shown))
             place += part
-        signed = hmac.compare_digest(mac.digest(), os.pread(fd, _SIGNATURE, place))
+        signature = os.pread(fd, _SIGNATURE, place)
     except BaseException:
         for copy in copies:
             os.close(copy)
         raise
-    return SavedState(header, copies[0], copies[1], signed)
+    signed = hmac.compare_digest(mac.digest(), signature)
+    return SavedState(header, copies[0], copies[1], signed, head + encoded, signature)
 
 
 def _check_room(parts: list[int], files: int, limits: Limits, shown: str) -> None:

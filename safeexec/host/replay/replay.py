@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace as copied
 
-from safeexec.errors import PolicyError, RecordingError, SandboxError, ToolError
+from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
 from safeexec.host.faces.blocking import Sandbox, Session
 from safeexec.host.replay.served import Exchange, ServedTools
 from safeexec.host.session.recorder import libraries
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """A step: the number of its session, and its own."""
-OWN = "the recording, or a step depends on what is not recorded (processes, threads, the kernel)"
+OWN = "the recording, or a step depends on what is not recorded (processes, threads, the times of files, the kernel)"
 
 
 def replay(
@@ -44,6 +46,7 @@ def replay(
     set: Mapping[str, Any] | None = None,
     replace: Mapping[int | Place, str] | None = None,
     files: Mapping[str, bytes | os.PathLike[str]] | None = None,
+    state: str | os.PathLike[str] | None = None,
     tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
     trust: bool = False,
     on_difference: Literal["stop", "go on"] = "stop",
@@ -51,8 +54,9 @@ def replay(
     """Run a recording again, as far as the step `to` (a step of the first session, or session and step).
 
     It stops at the first `difference`, unless `on_difference` is ``go on``. `policy` is another one than the recorded;
-    `set` are other values for variables that the host has set; `replace` are other sources for steps; `files` are
-    what the recording left out. `tools` answer the calls that are not in it.
+    `set` are other values for variables that the host has set; `replace` are other sources for steps; `files`, and
+    `state` for a session that was restored, are what the recording left out. `tools` answer the calls that are not in
+    it.
 
     The policy of a recording is taken where it is that of a profile here, or grants nothing that could harm: else it
     takes a `policy` of yours, or `trust`. Raises `RecordingError`, `PolicyError`.
@@ -68,6 +72,7 @@ def replay(
     changes = {_place(key): source for key, source in (replace or {}).items()}
     replayed = Replay(recording, chosen, dict(set or {}), changes, dict(files or {}), tools, policy is not None)
     try:
+        replayed.begin(state, trust)
         replayed.run(None if to is None else _place(to), keep_going=on_difference == "go on")
     except BaseException:
         replayed.close()
@@ -149,35 +154,61 @@ class Replay:
         self._other = other
         self._changed = ""
         """What was changed first, in words."""
+        self._files = files
         self._hidden = Redaction(frozenset(heading.redacted))
         self._sessions: dict[int, Session] = {}
         self._begun: dict[int, form.Run | form.Queried] = {}
         self._calls: dict[int, dict[int, Exchange]] = {}
         """By session, the calls of the step that runs, by their numbers."""
-        self._tools, self._sandbox = self._opened(tools, files)
+        self._tools, self._sandbox = self._opened(tools)
 
-    def _opened(self, tools: Any, files: dict[str, Any]) -> tuple[ServedTools, Sandbox]:
+    def _opened(self, tools: Any) -> tuple[ServedTools, Sandbox]:
         """A sandbox that has the recorded files, and whose tools are the recorded ones."""
         heading = self.recording.heading
         live = Toolbox(tools_from(tools), self.policy, None) if tools else None
         if live is not None and live.has_effects:
             raise ToolError("a tool with an effect does not answer in a replay: it would have its effect")
         served = ServedTools(heading.tools, live)
-        held = {}
-        for name, content in heading.files.items():
-            try:
-                held[name] = files.pop(name) if name in files else bytes_of(content)
-            except ValueError as error:
-                raise RecordingError(
-                    f"the file {name[:200]!r} is needed: {error} (--file NAME=PATH gives it)"
-                ) from None
-        if unknown := next(iter(files), None):
-            raise RecordingError(f"no file {unknown!r} is in the recording")
+        held = {name: self._content(name, content) for name, content in heading.files.items()}
         sandbox = Sandbox(self.policy, files=held, spare=0)
         core = sandbox._opened = sandbox._new_core()
         core.toolbox = served  # type: ignore[assignment]
         sandbox.open()
         return served, sandbox
+
+    def _content(self, name: str, content: form.Content) -> bytes | os.PathLike[str]:
+        try:
+            return self._files[name] if name in self._files else bytes_of(content)
+        except ValueError as error:
+            raise RecordingError(f"the file {name[:200]!r} is needed: {error} (--file NAME=PATH gives it)") from None
+
+    def begin(self, given: str | os.PathLike[str] | None, trust: bool) -> None:
+        """Open the first session. `given`: the state that it goes on from, if not the recorded one. A state that this
+        host did not sign is code of unknown origin: it takes `trust`, and a policy without a language layer.
+        """
+        recorded = self.recording.heading.state
+        if recorded is None:
+            if given is not None:
+                raise RecordingError(f"{self.recording.path}: the session was not restored from a state")
+            self._sessions[1] = Session(drive(self._sandbox._core.new_session()))
+            return
+        how: Literal["signed", "kernel-only"] = "kernel-only" if trust else "signed"
+        if given is not None:
+            self._sessions[1] = self._sandbox.restore(given, trust=how)
+            return
+        try:
+            data = bytes_of(recorded)
+        except ValueError as error:
+            raise RecordingError(
+                f"the state that the session goes on from is needed: {error} (--state gives it)"
+            ) from None
+        with NamedTemporaryFile(prefix="safeexec-state-") as file:
+            file.write(data)
+            file.flush()
+            try:
+                self._sessions[1] = self._sandbox.restore(file.name, trust=how)
+            except StateFileError as error:
+                raise StateFileError(str(error).replace(file.name, "the state that the session goes on from")) from None
 
     def __enter__(self) -> Self:
         return self
@@ -219,8 +250,7 @@ class Replay:
     def run(self, to: Place | None, *, keep_going: bool) -> None:
         """Run the records in turn: to the end, to the step `to`, or to the first difference."""
         self._check_replaced()
-        session = Session(drive(self._sandbox._core.new_session()))
-        self._sessions[1] = session
+        session = self.session
         for name in self._values.keys() - self._given():
             self._changed = self._changed or f"{name} was set"
             session.set(name, self._values[name])
@@ -234,6 +264,11 @@ class Replay:
             raise RecordingError(f"{self.recording.path}: there is no step {to[1]} of session {to[0]}")
 
     def _check_replaced(self) -> None:
+        if self._files:
+            heading = self.recording.heading
+            known = {*heading.files, *(record.name for record in self.recording if isinstance(record, form.Written))}
+            if unknown := next((name for name in self._files if name not in known), None):
+                raise RecordingError(f"no file {unknown!r} is in the recording")
         if not self._sources:
             return
         steps = {(record.session, record.step) for record in self.recording if isinstance(record, form.Run)}
@@ -342,7 +377,7 @@ class Replay:
         core.step = max(core.step, recorded.step)
         if not begun or core.line.history.current.step == recorded.now:
             return
-        if recorded.now == 0 and core.line.workspace is None:
+        if recorded.now == 0 and core.line.workspace is None and self.recording.heading.state is None:
             fresh = Session(drive(self._sandbox._core.new_session()))
             fresh._core.step = core.step
             self._sessions[recorded.session] = fresh
@@ -373,7 +408,8 @@ class Replay:
         elif isinstance(record, form.Deleted):
             del session.namespace[record.name]
         elif isinstance(record, form.Written):
-            session.write_file(record.name, bytes_of(record.content))
+            content = self._content(record.name, record.content)
+            session.write_file(record.name, content if isinstance(content, bytes) else Path(content).read_bytes())
         elif isinstance(record, form.Command):
             result = session.command(record.argv, cwd=record.cwd, timeout=record.timeout)
             if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):

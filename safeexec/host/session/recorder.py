@@ -40,21 +40,23 @@ USUAL = ("numpy", "pandas", "scipy", "sklearn", "matplotlib")
 """What is looked for where a policy does not name its imports."""
 
 
-def record(session: SessionCore, options: Any) -> None:
-    """Record a session that has just been opened. `options`: a path, True (in memory), or `RecordOptions`. Raises
-    `RecordingError`.
+def record(session: SessionCore, options: Any, state: bytes | None = None) -> None:
+    """Record a session that has just been opened, with the `state` that it goes on from. `options`: a path, True (in
+    memory), or `RecordOptions`. Raises `RecordingError`.
     """
     if options is True:
         options = RecordOptions()
     if not isinstance(options, RecordOptions):
         options = RecordOptions(path=options)
     recording = RecordedLineage(Tape(options))
-    hidden, files, started = recording.tape.hidden, _files(session), datetime.now(UTC).isoformat()
+    hidden, started = recording.tape.hidden, datetime.now(UTC).isoformat()
+    files = _files(session) if state is None else {}
     shapes = session.sandbox.toolbox.signatures
 
     def heading(n: int, at: float) -> form.Heading:
-        held = {name: forms.content(data, hidden) for name, data in files.items()}
-        return _heading(session, shapes(), held, sorted(hidden.names), started)
+        held = forms.contents(files, hidden)
+        goes_on = None if state is None else forms.content(state, hidden)
+        return _heading(session, shapes(), held, goes_on, sorted(hidden.names), started)
 
     recording.tape.add(heading)
     recording.join(session)
@@ -72,6 +74,7 @@ def _heading(
     session: SessionCore,
     shapes: Iterable[m.ToolSignature],
     files: dict[str, form.Content],
+    state: form.Content | None,
     redacted: list[str],
     started: str,
 ) -> form.Heading:
@@ -92,6 +95,7 @@ def _heading(
         label=session.label,
         tools=[form.ToolShape(one.name, one.parameters, one.returns, one.doc) for one in shapes],
         files=files,
+        state=state,
         redacted=redacted,
     )
 

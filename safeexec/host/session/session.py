@@ -1236,6 +1236,7 @@ class SessionCore:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
+        self._meet_files()
 
     def _load(self, runner: Runner, fds: tuple[int, ...], seconds: float) -> Core[m.Done]:
         answer = yield from self._watched(runner, m.Load(), m.Done, fds, seconds)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from safeexec import Policy, RecordingError, RecordOptions, Sandbox, Session, replay
+from safeexec import Policy, RecordingError, RecordOptions, Sandbox, Session, StateFileError, replay, tool
 from safeexec.host.replay.replay import recorded_policy
 from safeexec.recordings.format import Heading
 from safeexec.recordings.forms import line_of
@@ -38,9 +38,33 @@ def token() -> str:
     return "open" + "sesame"
 
 
+@tool(effect="deferred")
+def send(to: str) -> None:
+    """A tool whose calls are carried out when their step is kept."""
+    if to == "1":
+        raise ValueError("there is no such person")
+
+
+def cancel(seat: str, row: int) -> None:
+    """What undoes `book`."""
+    if row == 2:
+        raise OSError("the line is dead")
+
+
+@tool(undo=cancel)
+def book(row: int) -> str:
+    """A tool that can be undone."""
+    if row < 0:
+        raise ValueError("no such row")
+    return f"seat {row}"
+
+
+TOOLS = [price, token, send, book]
+
+
 @pytest.fixture(scope="module")
 def fixed(_own_temporary_directory: None) -> Iterator[Sandbox]:
-    with Sandbox(FIXED, tools=[price, token], files={"start.txt": b"begin"}, spare=0) as sandbox:
+    with Sandbox(FIXED, tools=TOOLS, files={"start.txt": b"begin"}, spare=0) as sandbox:
         yield sandbox
 
 
@@ -85,57 +109,137 @@ STEPS = (
     "lambda: 1",
     "print(uuid.uuid4()); 1 / 0",
     "def gen():\n    yield 1\ng = gen(); next(g)",
+    "g = iter(range(9))\nheld = [next(g)]",
+    "held.append(next(g)); held",
     "import socket",
     "sum(price('x') for _ in range(3))",
     "input()",
     "del log[:]; float('nan'), [float('nan')]",
     "raise KeyError('x')",
+    "send(str(len(log)))",
+    "row = len(log)\nbook(row)",
+    "book(-1)",
+    "send('x')\n1 / 0",
+    "f = open('kept.txt', 'a+'); f.write(str(len(log))); f.flush()",
+    "f.seek(0); f.read()",
+    "open('gone.txt', 'w').write('1')\nimport helper\nhelper.f(2)",
+    "open('helper.py', 'w').write(f'def f(n):\\n    return n * {len(log)}\\n')",
+    "import sys\nsys.exit(3)",
+    "total = object()\ntotal",
+    "def deep(n):\n    return deep(n + 1)\ndeep(0)",
+    "hash('x'), hash(('a', 1)), id(log) == id(log)",
+    "import datetime\ndatetime.datetime.now(), datetime.date.today()",
+    "import secrets\nsecrets.token_hex(4)",
+    "random.seed(len(log)); random.sample(range(99), 3)",
+    "import asyncio\nasync def f():\n    await asyncio.sleep(0.001)\n    return time.time()\nasyncio.run(f())",
+    "import decimal\ndecimal.getcontext().prec = 5 + len(log)\ndecimal.Decimal(1) / 7",
+    "import functools\n@functools.cache\ndef fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(30)",
+    "import sqlite3\nsqlite3.connect(':memory:').execute('select random() is not null').fetchall()",
+    "sorted(globals().keys() - {'f'})",
+    "display({'text/html': '<b>1</b>', 'text/plain': str(random.random())})",
+    "x = 1 /",
+    "().__class__.__subclasses__()",
+    "while random.random() < 0.9:\n    log.append(random.random())\nlog[-3:]",
+)
+ANALYSIS = (
+    *STEPS,
+    "import numpy as np\nnp.random.rand(3), np.random.default_rng(4).normal(size=2)",
+    "import numpy as np\na = np.arange(len(log) + 1) / 3\na",
+    "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, len(log)], 'b': list('xyz')})\ndf",
+    "df['c'] = df.a * 2\ndf.groupby('b').sum()",
+    "import matplotlib.pyplot as plt\nplt.plot([1, 2, len(log)])\nplt.title('t')\nplt.show()",
+    "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.hist([random.random() for _ in range(9)])\nfig",
+    "df.plot()",
+    "import os\nos.urandom(4), sorted(os.listdir('.')), os.getpid() > 0",
+    "import os\nos.remove('kept.txt')",
+    "import os, time\nos.stat('start.txt').st_size, time.localtime()[:5]",
+    "import sqlite3\nc = sqlite3.connect('db.sqlite')\nc.execute('create table if not exists t(x)')\n"
+    "c.execute('insert into t values(?)', (len(log),))\nc.commit()\nc.execute('select * from t').fetchall()",
+    "import secrets, tempfile\nsecrets.token_hex(4), tempfile.mktemp()",
+    "import zipfile\nz = zipfile.ZipFile('z.zip', 'w')\nz.writestr('a', 'b')\nz.close()\nopen('z.zip', 'rb').read()",
+    "import pathlib\npathlib.Path('d').mkdir(exist_ok=True)\npathlib.Path('d/x').write_text('1')\n"
+    "sorted(str(one) for one in pathlib.Path('.').rglob('*'))",
+    "import sys\nsys.exit(3)",
+    "import pickle\npickle.dumps({'a', 'b', 1})",
+    "import threading\nt = threading.Thread(target=log.append, args=(1,))\nt.start()\nt.join()\nlen(log)",
+    "from scipy import stats\nstats.norm.rvs(size=2)",
+    "import logging\nlogging.warning('w')",
+    "import shutil\nshutil.copy('start.txt', 'copy.txt'); sorted(os.listdir())",
+)
+STOPS = (
+    "total = 5\nwhile True:\n    pass",
+    "open('half.txt', 'w').write('half')\nwhile True:\n    pass",
+    "price('x')\nsend('late')\nwhile True:\n    pass",
+    "x = bytearray(1 << 40)",
+    "while True:\n    print('x' * 100000)",
 )
 OPENING = "import random, time, uuid\ntotal = 0\nlog = []"
 
 
-def wander(session: Session, choose: random.Random, length: int) -> None:
-    """A random session: steps, files, values, checkpoints, rollbacks, branches, stops."""
+def wander(session: Session, choose: random.Random, length: int, steps: Sequence[str] = STEPS) -> None:
+    """A random session: steps, files, values, tools, effects, checkpoints, rollbacks, branches, stops."""
     session.run(OPENING).check()
     open_sessions = [session]
     for number in range(length):
         some = choose.choice(open_sessions)
-        act = choose.randrange(14)
+        act = choose.randrange(22)
         try:
             if act == 0:
                 some.checkpoint(f"c{choose.randrange(2)}")
-            elif act == 1:
-                some.rollback(choose.choice([None, "c0", "c1"]))
-            elif act == 2 and len(open_sessions) < 4:
+            elif act in (1, 2):
+                some.rollback(choose.choice([None, None, "c0", "c1"]))
+            elif act == 3 and len(open_sessions) < 4:
                 open_sessions += some.branch(choose.randrange(1, 3))
-            elif act == 3:
-                some.set("total", choose.random())
             elif act == 4:
-                some.write_file("given.txt", str(number).encode())
+                some.set(choose.choice(["total", "log", "x"]), choose.choice([choose.random(), [1, {2}], "text", None]))
             elif act == 5:
-                some.run("total = 5\nwhile True:\n    pass", timeout=0.05)
-            elif act == 6 and some is not session:
+                some.write_file(choose.choice(["given.txt", "helper.py"]), f"def f(n):\n    return {number}".encode())
+            elif act == 6:
+                some.run(choose.choice(STOPS), timeout=0.05, atomic=choose.random() < 0.2)
+            elif act == 7 and some is not session:
                 open_sessions.remove(some)
                 some.close()
+            elif act == 8:
+                some.drop(f"c{choose.randrange(2)}")
+            elif act == 9:
+                del some.namespace[choose.choice(["total", "x", "held"])]
+            elif act == 10 and some is not session:
+                some.adopt()
+            elif act == 11:
+                some.run("total, x", namespace={"total": number, "x": [choose.random()]}, argv=["prog", str(number)])
+            elif act == 12:
+                some.get(choose.choice(["total", "log", "f"]))
+                some.namespace.keys()
             else:
-                source = choose.choice(STEPS)
+                source = choose.choice(steps)
                 some.run(source, atomic=choose.random() < 0.2, stdin=choose.choice([None, "line", ["a", "b"]]))
         except Exception as error:
-            assert type(error).__name__ in ("CheckpointError", "SandboxError"), error
+            assert type(error).__name__ in ("CheckpointError", "SandboxError", "KeyError", "TypeError"), error
     for some in open_sessions[1:]:
         some.close()
 
 
-def replays_alike(fixed: Sandbox, path: Path, seed: int, length: int) -> None:
-    with fixed.session(record=path) as session:
-        wander(session, random.Random(seed), length)
+def begun(fixed: Sandbox, path: Path, seed: int, steps: Sequence[str]) -> Session:
+    """A session that is recorded: every third one goes on from a saved state."""
+    if seed % 3:
+        return fixed.session(record=path)
+    state = path.with_suffix(".state")
+    with fixed.session() as first:
+        wander(first, random.Random(-seed), 8, steps)
+        first.save(state)
+    return fixed.restore(state, record=path)
+
+
+def replays_alike(fixed: Sandbox, path: Path, seed: int, length: int, steps: Sequence[str] = STEPS) -> None:
+    with begun(fixed, path, seed, steps) as session:
+        wander(session, random.Random(seed), length, steps)
     with replay(path, trust=True) as replayed:
         assert replayed.difference is None, (seed, str(replayed.difference))
         assert replayed.steps > length // 4
 
 
 def test_random_sessions_replay_without_a_difference(fixed: Sandbox, tmp_path: Path) -> None:
-    for seed in (1, 2):
+    for seed in (2, 3):
         replays_alike(fixed, tmp_path / f"{seed}.jsonl", seed, 25)
 
 
@@ -144,6 +248,16 @@ def test_random_sessions_replay_without_a_difference(fixed: Sandbox, tmp_path: P
 def test_many_random_sessions_replay_without_a_difference(fixed: Sandbox, tmp_path: Path) -> None:
     for seed in range(10, 40):
         replays_alike(fixed, tmp_path / f"{seed}.jsonl", seed, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.modules("numpy", "pandas", "scipy", "matplotlib")
+def test_random_analyses_replay_without_a_difference(tmp_path: Path) -> None:
+    policy = Policy.load("data-analysis").replace(determinism=FIXED.determinism)
+    with Sandbox(policy, tools=TOOLS, files={"start.txt": b"begin"}, spare=0) as sandbox:
+        for seed in range(10):
+            replays_alike(sandbox, tmp_path / f"{seed}.jsonl", seed, 60, ANALYSIS)
 
 
 def counting(session: Session) -> None:
@@ -282,6 +396,34 @@ def test_files_come_along(record: Record) -> None:
     with replay(record(act), trust=True) as replayed:
         assert replayed.difference is None
         assert replayed.session.read_file("out.txt") == b"beginmore"
+
+
+def test_a_session_that_was_restored_goes_on_from_the_recorded_state(
+    fixed: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, path, without = tmp_path / "s.state", tmp_path / "r.jsonl", tmp_path / "without.jsonl"
+    with fixed.session() as first:
+        first.run("def double(n):\n    return 2 * n\nopen('a.txt', 'w').write('a')")
+        first.save(state)
+    with fixed.restore(state, record=path) as session:
+        result = session.run("double(21), open('a.txt').read()")
+        assert result.value == (42, "a") and result.files == (), "the step has changed no file"
+    with replay(path, trust=True) as replayed:
+        assert replayed.difference is None and replayed.session.run("double(1)").value == 2
+    with fixed.restore(state, record=RecordOptions(path=without, redact=["x"])) as session:
+        session.set("x", "double")  # a text that is in the state
+    heading = Recording(path).heading
+    assert heading.state is not None and heading.state.size == state.stat().st_size and not heading.files
+    heading_with(without, state={"left_out": "redacted", "size": 5})
+    with pytest.raises(RecordingError, match=r"the state that the session goes on from is needed: .*--state"):
+        replay(without, trust=True)
+    with replay(without, trust=True, state=state, set={"x": "double"}) as replayed:
+        assert replayed.session.run("double(1)").value == 2
+    with pytest.raises(StateFileError, match="the state that the session goes on from was saved under another policy"):
+        replay(path, policy="standard")
+    monkeypatch.setenv("SAFEEXEC_STATE_KEY", "ab" * 16)
+    with pytest.raises(StateFileError, match="the state that the session goes on from is foreign"):
+        replay(path, trust=True)
 
 
 def test_a_policy_that_came_with_a_recording_is_not_one_of_this_machine(
