@@ -166,7 +166,7 @@ FIRST_RUN = {
     ),
     "host/startup": "confinement launch launcher",
     "host/tools": "approvals toolbox",
-    "host/watch": "account accountant census gate groups memory rest supervisor unnamed verdict watched",
+    "host/watch": "account accountant census gate groups memory rest rotation supervisor unnamed verdict watched",
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",

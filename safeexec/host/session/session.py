@@ -153,9 +153,9 @@ class SessionCore:
         """Whether the child keeps what the last call returned, which cannot cross."""
         self.number = next(_numbers)
         self.label: str | None = None
+        """Whose session it is, in the words of the host: for its audit log."""
         self.restored = 0
         """How often it has been brought back."""
-        """Whose session it is, in the words of the host: for its audit log."""
         self.template: str | None = None
         """The name of the template that the session, or the one that it branched from, began with."""
         self.code = b""
@@ -192,8 +192,8 @@ class SessionCore:
                     "run(..., wait=seconds), use a session per thread, or branch"
                 )
             yield Wait((), monotonic() + BRIEF_SECONDS)
-        if self.watched.accountant.resting:
-            self.watched.accountant.hurry()
+        if self.watched.resting:
+            self.watched.wake()
         try:
             return (yield from work)
         finally:

@@ -1,8 +1,9 @@
 """The one look at all sessions of this process: steps, tools, questions, checkpoints and rest alike.
 
 A thread looks every 50 ms while any session is in use and every 250 ms otherwise, and never spends more than a fiftieth
-of its time on that: with more sessions it looks more rarely. Nothing that a guest does can hold it up. It reads what
-the kernel tells and sends signals; what takes longer is done by whoever uses the session next.
+of its time on that: with more sessions it looks more rarely. `rotation` says who is looked at. Nothing that a guest
+does can hold it up. It reads what the kernel tells and sends signals; what takes longer is done by whoever uses the
+session next.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.census import Birth, Census, Machine, Process, owner_of
+from safeexec.host.watch.rotation import REST_SECONDS, Rotation, Sleeper
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space
@@ -28,12 +30,6 @@ if TYPE_CHECKING:
     from safeexec.policy.model import Limits, Policy
 
 LOOK_SECONDS = 0.05
-REST_SECONDS = 0.25
-"""How often a session is looked at that nobody uses."""
-CALM_LOOKS, CALM_SECONDS = 20, 1.0
-"""After so many looks that found nothing running, five seconds, a session at rest is looked at once a second: 1,000 of
-them would take 2 % of a core otherwise. A fork still waits for leave, and an address space is still bounded.
-"""
 SHARE = 100
 """A look that took so much CPU time is followed by this many times as much without one: 1 % of a core at most."""
 NEWBORN_LOOKS = 2
@@ -52,20 +48,12 @@ LINGER_LOOKS = 8
 """Looks at nothing after which the thread ends."""
 
 
-class Subject(Protocol):
+class Subject(Sleeper, Protocol):
     """What is watched: a session, or a command. Its methods are called from the accountant's thread and do not wait."""
 
     account: Account
 
-    def lineage_leaders(self) -> Collection[int]:
-        """The first process of each lineage that it has processes of."""
-        ...
-
     def known(self) -> Known: ...
-
-    def in_use(self) -> bool:
-        """Whether a caller waits for it."""
-        ...
 
     def period(self) -> Period:
         """What its figures are of at the moment."""
@@ -96,17 +84,12 @@ class Accountant:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._census = Census(machine)
-        self._subjects: dict[int, weakref.ref[Subject]] = {}
-        """By identity. Read and changed in calls of C code alone: from any thread, and by what the collector ends."""
-        self._next: dict[int, float] = {}
-        """When each lineage is due."""
-        self._calm: dict[int, int] = {}
-        """How many looks in a row found nothing of it running."""
+        self._rotation: Rotation[Subject] = Rotation()
         self._last = 0.0
         self._owed: collections.OrderedDict[weakref.ref[Subject], None] = collections.OrderedDict()
         """Sessions that have run since their files were looked at, the longest waiting first."""
         self.resting = True
-        """Whether the next look is a quarter of a second away. Whoever begins to use a session calls `hurry` then."""
+        """Whether nobody is in use, and the next look a quarter of a second away."""
         self._took = 0.0
         """CPU time of the last look."""
         self._wake = _thread.allocate_lock()
@@ -124,51 +107,41 @@ class Accountant:
 
     def enter(self, subject: Subject) -> None:
         """The same without a thread: somebody calls `look`."""
-        self._subjects[id(subject)] = weakref.ref(subject)
+        self._rotation.enter(subject)
 
     def remove(self, subject: Subject) -> None:
-        self._subjects.pop(id(subject), None)
+        self._rotation.remove(subject)
 
-    def hurry(self) -> None:
-        """A session is in use again: look soon."""
-        self.resting = False
-        try:
-            self._wake.release()
-        except RuntimeError:  # somebody else did at the same time
-            return
+    def hurry(self, subject: Subject) -> None:
+        """It is in use, and was found `resting`: look at it soon."""
+        self._rotation.wake(subject)
+        if self.resting:
+            self.resting = False
+            with contextlib.suppress(RuntimeError):  # somebody else did at the same time
+                self._wake.release()
 
     def look(self, now: float) -> None:
         """Look at all that is due."""
         began = thread_time()
-        lineages: dict[int, list[Subject]] = {}
-        for key, reference in list(self._subjects.items()):
-            if (subject := reference()) is None:
-                self._subjects.pop(key, None)
-                continue
-            for leader in subject.lineage_leaders():
-                lineages.setdefault(leader, []).append(subject)
-        gone = self._census.lineages.keys() - lineages.keys()
-        self._census.forget(gone)
-        for leader in gone:
-            self._next.pop(leader, None)
-            self._calm.pop(leader, None)
-        for leader in lineages:
+        lineages, used = self._rotation.turn(now)
+        leaders = self._rotation.leaders()
+        self._census.forget(self._census.lineages.keys() - leaders)
+        for leader in leaders - self._census.lineages.keys():
             self._census.watch(leader)
         self._census.find(now)
-        used = {leader for leader, subjects in lineages.items() if any(subject.in_use() for subject in subjects)}
         found: dict[Subject, list[Process]] = {}
         for leader, subjects in lineages.items():
-            if leader in used or now >= self._next.get(leader, 0.0):
+            if leader in used or self._rotation.due(leader, now):
                 for subject in subjects:
                     self._guarded(subject, subject.waits)
                 members = self._census.measure(leader)
                 ran = leader in used or any(process.spent or process.looks <= NEWBORN_LOOKS for process in members)
-                self._calm[leader] = 0 if ran else self._calm.get(leader, 0) + 1
-                self._next[leader] = now + (REST_SECONDS if self._calm[leader] < CALM_LOOKS else CALM_SECONDS)
+                self._rotation.looked(leader, now, ran=ran)
                 if ran:
                     for subject, share in divide(members, subjects):
                         found.setdefault(subject, []).extend(share)
                 # Otherwise nothing has run, so nothing has grown.
+        self._rotation.retire(lineages)
         for subject, share in found.items():
             self._guarded(subject, partial(self._judge, subject, share, now))
         self.resting, self._took = not used, thread_time() - began
@@ -216,7 +189,7 @@ class Accountant:
             while idle < LINGER_LOOKS or not self._may_end():
                 with contextlib.suppress(OSError):
                     self.look(monotonic())
-                idle = 0 if self._subjects else idle + 1
+                idle = 0 if self._rotation else idle + 1
                 if self._wake.acquire(timeout=self.pause()):
                     self._wake.acquire(timeout=LOOK_SECONDS)
         except BaseException:
@@ -226,7 +199,7 @@ class Accountant:
     def _may_end(self) -> bool:
         """Whether nobody is left to look at; then whoever comes next starts another thread."""
         with self._lock:
-            self._alive = bool(self._subjects)
+            self._alive = bool(self._rotation)
             return not self._alive
 
 

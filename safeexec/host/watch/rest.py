@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def open_sessions(self) -> list[SessionCore]: ...
 
 
-TICK_SECONDS = 0.25
+TICK_SECONDS = 0.5
 """How often to see which sessions are to be compacted or closed: that is a glance at two numbers each."""
 
 

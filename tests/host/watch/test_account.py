@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 
 from safeexec.host.watch.account import BIRTHS, EXACT_SECONDS, GROWTH_BYTES, Account, Known, Period
 from safeexec.host.watch.accountant import (
-    CALM_LOOKS,
-    CALM_SECONDS,
     LONGEST_SECONDS,
     LOOK_SECONDS,
-    REST_SECONDS,
     SHARE,
     Accountant,
 )
+from safeexec.host.watch.rotation import CALM_SECONDS, QUIET_SECONDS, REST_SECONDS
 from safeexec.host.watch.verdict import Verdict
 from safeexec.policy.model import Limits
 from tests.host.watch.scripted import ScriptedMachine
@@ -36,7 +34,7 @@ class ScriptedSubject:
         self.machine, self.leader, self.runner, self.grouped = machine, leader, runner, grouped
         self.copies: set[int] = set()
         self.promised = 0
-        self.used = True
+        self.used, self.resting = True, False
         self.began = Period(0.0)
         self.verdicts: list[Verdict] = []
         self.ended: set[int] = set()
@@ -244,10 +242,9 @@ def test_a_session_at_rest_has_a_budget_of_its_own_and_is_looked_at_more_rarely(
 
 def test_a_session_that_has_long_been_calm_is_looked_at_once_a_second_until_it_runs(scene: Scene) -> None:
     scene.session.used = False
-    for _ in range(CALM_LOOKS + 3):
+    for _ in range(int(QUIET_SECONDS / REST_SECONDS) + 3):
         scene.look(REST_SECONDS)
     scene.machine.run(scene.runner, 2.5)
-    assert not scene.look(REST_SECONDS)
     assert scene.outcome(CALM_SECONDS) == "cpu"
     scene.session.verdicts.clear()
     scene.session.began = Period(1.0)

@@ -1,0 +1,168 @@
+"""Whose turn it is to be looked at. Pure: time is handed in.
+
+Who is in use is looked at each time, who rests a few times a second, and who has been calm for long once a second. Of
+these a few come at each look, so that a thousand of them put off no look at the one that runs.
+"""
+
+from __future__ import annotations
+
+import collections
+import weakref
+from collections.abc import Collection, Iterable
+from math import ceil
+from typing import Generic, Protocol, TypeVar
+
+REST_SECONDS = 0.25
+"""How often a session is looked at that nobody uses."""
+QUIET_SECONDS, CALM_SECONDS = 5.0, 1.0
+"""A session at rest of which nothing has run for so long is calm: it is looked at once a second. A fork still waits for
+leave, and an address space is still bounded.
+"""
+
+
+class Sleeper(Protocol):
+    """Who is looked at, as far as its turn depends on it."""
+
+    resting: bool
+    """Whether the next look may be a while away. Whoever begins to use it, and finds that, has it woken."""
+
+    def lineage_leaders(self) -> Collection[int]:
+        """The first process of each lineage that it has processes of."""
+        ...
+
+    def in_use(self) -> bool:
+        """Whether a caller waits for it."""
+        ...
+
+
+S = TypeVar("S", bound=Sleeper)
+
+
+class LastLook:
+    """What is remembered of a lineage until the next one."""
+
+    __slots__ = ("due", "quiet", "ran", "subjects")
+
+    def __init__(self, now: float) -> None:
+        self.due = now
+        self.ran = now
+        """When a look last found something of it running."""
+        self.quiet = False
+        self.subjects: list[int] = []
+        """Whose processes are in it."""
+
+
+class Rotation(Generic[S]):
+    """All who are looked at. `enter`, `remove` and `wake` may come from any thread, the others from one."""
+
+    def __init__(self) -> None:
+        self._subjects: dict[int, weakref.ref[S]] = {}
+        """By identity. Read and changed in calls of C code alone: from any thread, and by what the collector ends."""
+        self._awake: set[int] = set()
+        """Those that no look leaves out. Changed in the same way."""
+        self._lineages: dict[int, LastLook] = {}
+        self._calm: collections.OrderedDict[int, None] = collections.OrderedDict()
+        """The lineages that only sleepers have, the longest not looked at first."""
+        self._last = 0.0
+
+    def __len__(self) -> int:
+        return len(self._subjects)
+
+    def enter(self, subject: S) -> None:
+        self._subjects[id(subject)] = weakref.ref(subject)
+        self._awake.add(id(subject))
+
+    def remove(self, subject: S) -> None:
+        self._subjects.pop(id(subject), None)
+        self._awake.discard(id(subject))
+
+    def wake(self, subject: S) -> None:
+        """It is in use again."""
+        subject.resting = False
+        self._awake.add(id(subject))
+
+    def turn(self, now: float) -> tuple[dict[int, list[S]], set[int]]:
+        """By lineage, all who share it: of those awake, and of the calm whose turn it is. And the lineages in use."""
+        count = ceil(len(self._calm) * min(1.0, (now - self._last) / CALM_SECONDS))
+        self._last = now
+        lineages = self._awakened()
+        used = {leader for leader, subjects in lineages.items() if any(map(_in_use, subjects))}
+        for _ in range(min(count, len(self._calm))):
+            leader, _none = self._calm.popitem(last=False)
+            subjects = [one for one in self._living(self._lineages[leader].subjects) if leader in one.lineage_leaders()]
+            if subjects:
+                lineages[leader] = subjects
+        kept = {leader: self._lineages[leader] for leader in self._calm}
+        for leader, subjects in lineages.items():
+            kept[leader] = lineage = self._lineages.get(leader) or LastLook(now)
+            lineage.subjects = [id(subject) for subject in subjects]
+        self._lineages = kept
+        return lineages, used
+
+    def leaders(self) -> Collection[int]:
+        """All lineages, as of the last turn."""
+        return self._lineages.keys()
+
+    def due(self, leader: int, now: float) -> bool:
+        """Whether a lineage that nobody uses is to be looked at."""
+        return now >= self._lineages[leader].due
+
+    def looked(self, leader: int, now: float, *, ran: bool) -> None:
+        """A lineage has been looked at."""
+        lineage = self._lineages[leader]
+        if ran:
+            lineage.ran = now
+        lineage.quiet = now - lineage.ran >= QUIET_SECONDS
+        lineage.due = now + REST_SECONDS
+
+    def retire(self, lineages: dict[int, list[S]]) -> None:
+        """After the looks of a turn: who has been calm for long is left out of most looks to come."""
+        calm: dict[int, S] = {}
+        for leader, subjects in lineages.items():
+            if not self._lineages[leader].quiet:
+                self._awake.update(self._lineages[leader].subjects)
+                continue
+            calm |= {id(subject): subject for subject in subjects}
+            if all(map(self._sleeps, subjects)):
+                self._calm[leader] = None
+        for key, subject in calm.items():
+            self._awake.discard(key)
+            # In use since a moment, it may have been woken before it was left out.
+            if subject.in_use() or any(leader not in self._calm for leader in subject.lineage_leaders()):
+                self._awake.add(key)
+
+    def _sleeps(self, subject: S) -> bool:
+        seen = [self._lineages.get(leader) for leader in subject.lineage_leaders()]
+        return subject.resting and all(lineage is not None and lineage.quiet for lineage in seen)
+
+    def _awakened(self) -> dict[int, list[S]]:
+        """The lineages of those awake. Who shares one with them is awake as well."""
+        lineages: dict[int, list[S]] = {}
+        todo = list(self._awake)
+        for key in todo:
+            for subject in self._living([key]):
+                for leader in subject.lineage_leaders():
+                    lineages.setdefault(leader, []).append(subject)
+                    if leader in self._calm:
+                        del self._calm[leader]
+                        others = [other for other in self._lineages[leader].subjects if other not in self._awake]
+                        self._awake.update(others)
+                        todo += others
+        return lineages
+
+    def _living(self, keys: Iterable[int]) -> Iterable[S]:
+        for key in keys:
+            reference = self._subjects.get(key)
+            if reference is not None and (subject := reference()) is not None:
+                yield subject
+            else:
+                self._subjects.pop(key, None)
+                self._awake.discard(key)
+
+
+def _in_use(subject: Sleeper) -> bool:
+    """Marked first: who begins to use it meanwhile either is seen, or sees the mark."""
+    subject.resting = True
+    if subject.in_use():
+        subject.resting = False
+    return not subject.resting
