@@ -2,61 +2,105 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from benchmarks.compare import __main__ as compare
 from benchmarks.compare import report
+from benchmarks.compare.__main__ import answers
 from benchmarks.compare.bed import missing
-from benchmarks.compare.contenders import BY_NAME, Process
-from benchmarks.compare.rows import ROWS, Row, measure
+from benchmarks.compare.contenders import BY_NAME, BareExec, Process
+from benchmarks.compare.rows import ROWS, Row, measured
 from benchmarks.compare.trials import Host, attempt, attempts, exact
 from benchmarks.compat.__main__ import by_cpython, programs
 from tests.attempts import World
+from tests.servers.test_stdio import gone
 
 
-def few(row: str, names: list[str]) -> dict[str, dict[str, Any]]:
+def few(row: str, name: str) -> dict[str, Any]:
     """A row with one round."""
-    chosen = ROWS[row]._replace(rounds=1)
-    found: dict[str, dict[str, Any]] = {}
-    services = {name: BY_NAME[name].service() for name in names}
-    opened = {name: service.__enter__() for name, service in services.items()}
-    for answer in measure(chosen, opened):
-        found[str(answer["contender"])] = answer
-    for service in services.values():
-        service.__exit__(None, None, None)
-    return found
+    with BY_NAME[name].service() as opened:
+        return measured(ROWS[row]._replace(rounds=1), opened, name)
 
 
 @pytest.mark.parametrize("row", ["step", "session", "numbers", "tool"])
 def test_a_row_has_a_figure_for_each_that_can(row: str) -> None:
-    found = few(row, ["safeexec", "bare exec"])
-    assert all(said["figure"] > 0 for said in found.values()), found
+    for name in ("safeexec", "bare exec"):
+        said = few(row, name)
+        assert said["figure"] > 0, said
 
 
 def test_who_cannot_says_why() -> None:
-    found = few("stubborn", ["bare exec"])
-    assert "nothing stops it" in found["bare exec"]["reason"]
-    assert "function of the host" in few("tool", ["bare forked child"])["bare forked child"]["reason"]
+    assert "nothing stops it" in few("stubborn", "bare exec")["reason"]
+    assert "function of the host" in few("tool", "bare forked child")["reason"]
 
 
-def test_a_failing_contender_has_a_reason_and_hinders_nobody() -> None:
+def test_a_failing_contender_has_a_reason() -> None:
     def samples(opened: Any) -> Iterator[float]:
-        if opened == "broken":
-            raise RuntimeError("no such thing")
-        yield from itertools.repeat(2.0)
+        raise RuntimeError("no such thing")
+        yield 0.0
 
-    found = list(measure(Row("any", samples), {"broken": "broken", "well": "well"}))  # type: ignore[dict-item]
-    assert found == [
-        {"contender": "broken", "reason": "it fails: no such thing"},
-        {"contender": "well", "figure": 2.0, "note": ""},
-    ]
+    assert measured(Row("any", samples), BareExec, "any") == {"reason": "it fails: no such thing"}
+
+
+ONE = "import json, sys, os, time, subprocess; print(json.dumps({'figure': 1.0}), flush=True); "
+
+
+@pytest.mark.parametrize(
+    ("then", "reasons"),
+    [
+        ("", []),
+        ("os._exit(3)", ["its host ended"]),
+        # What holds its own output open, beyond its end and outside its group, is ended as well.
+        (
+            "print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True); time.sleep(600)",
+            ["no answer"],
+        ),
+    ],
+)
+def test_an_answer_is_there_at_once_and_nothing_is_waited_for_or_left(
+    then: str, reasons: list[str], tmp_path: Path
+) -> None:
+    said = list(answers([sys.executable, "-c", ONE + then], tmp_path / "errors.txt", patience=0.5))
+    assert said[0] == {"figure": 1.0}
+    with suppress(psutil.NoSuchProcess):
+        gone([psutil.Process(one) for one in said if isinstance(one, int)])
+    told = [one["reason"] for one in said[1:] if isinstance(one, dict)]
+    assert len(told) == len(reasons) and all(one.startswith(reason) for one, reason in zip(told, reasons, strict=True))
+
+
+def test_a_run_goes_on_with_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer is in the file at once; what was measured is not measured again."""
+    monkeypatch.setattr(compare, "ROWS", {"step": ROWS["step"], "numbers": ROWS["numbers"]})
+    monkeypatch.setattr(compare, "BY_NAME", {"bare exec": BareExec, "broken": Broken})
+    first = compare.Run(tmp_path, quick=True)
+    first.rows()
+    kept = json.loads((tmp_path / "report.json").read_text())
+    figures = kept["rows"]["step"]["figures"]
+    assert figures["bare exec"]["figure"] > 0 and "invalid choice" in (tmp_path / "errors.txt").read_text()
+    assert figures["broken"] == {"reason": "its host ended"}
+    del kept["rows"]["numbers"]["figures"]["bare exec"]
+    (tmp_path / "report.json").write_text(json.dumps(kept))
+    second = compare.Run(tmp_path, quick=True)
+    second.rows()
+    assert second.known["rows"]["step"]["figures"] == figures
+    assert second.known["rows"]["numbers"]["figures"]["bare exec"]["figure"] > 0
+    with pytest.raises(SystemExit, match="another run"):
+        compare.Run(tmp_path, quick=False)
+
+
+class Broken(BareExec):
+    """No process knows it."""
+
+    name = "broken"
 
 
 def test_a_process_per_step_keeps_variables_and_functions() -> None:
@@ -88,7 +132,7 @@ def test_programs_and_attempts_are_judged() -> None:
 
 
 def data() -> report.Report:
-    names = ("safeexec", "safeexec, no undo", "bare exec", "Monty")
+    names = ("safeexec", "safeexec, no undo", "bare exec", "Monty", "absent")
     row = {"what": "a step", "unit": "s", "more": False}
     figures = {
         "safeexec": {"figure": 2.0, "note": ""},
@@ -96,17 +140,19 @@ def data() -> report.Report:
         "bare exec": {"figure": 0.5, "note": ""},
         "Monty": {"reason": "it fails"},
     }
-    small = {name: {"figure": 1.0, "note": "once"} for name in names}
-    trials: dict[str, Any] = {name: {"reason": "as the other"} for name in names}
-    trials["safeexec"] = {"programs": 100, "exact": 99, "attempts": 7, "reached": 0, "ended": 0, "language": 0}
+    small = {name: {"figure": 1.0, "note": "once"} for name in names[:-1]}
     return {
         "date": "2026-01-01", "python": "3.12.0", "machine": "here", "quick": False,
         "contenders": {
-            name: {"holds": "nothing", "apart": name != "bare exec", "boundary": "language", "version": ""}
+            name: {
+                "holds": "nothing", "apart": name != "bare exec", "boundary": "language", "version": "",
+                "untried": "" if name == "safeexec" else "as safeexec",
+                "missing": "not installed: pip install absent" if name == "absent" else "",
+            }
             for name in names
         },
         "rows": {key: {**row, "figures": figures if key == "step" else small} for key in ROWS},
-        "trials": trials,
+        "trials": {"safeexec": {"program a": "exact", "program b": "differs", "walk, standard": "", "run": "reached"}},
     }  # fmt: skip
 
 
@@ -133,8 +179,12 @@ def test_the_report(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "outdated" not in text
-    assert text.index("| a step | 2 s | bare exec 4 |") < text.index("a process of its own\n") < text.index("99 of 100")
-    assert "- Monty: it fails (a step)." in text
+    assert (
+        text.index("| a step | 2 s | bare exec 4 |")
+        < text.index("a process of its own\n")
+        < text.index("| safeexec | 1 of 2 | 2 | 1 | 0 | 0 |")
+    )
+    assert "- Monty: it fails (a step)." in text and "- absent: not installed: pip install absent.\n" in text
     assert "beside.svg" in readme.read_text() and "<svg" in (tmp_path / "beside.svg").read_text()
     assert (tmp_path / "times.png").stat().st_size > 10_000
 

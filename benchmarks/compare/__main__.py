@@ -2,8 +2,10 @@
 
     pip install '.[bench]' && apt-get install bubblewrap && npm install --prefix ~/.cache/safeexec-bench pyodide
 
-Writes `report.md`, `report.json` and plots into DIR; with `--write` also the tables of `benchmarks/README.md` and the
-picture of the project's README. About five minutes; the machine should have nothing else to do.
+Each row of each contender is measured by a process of its own, which is ended if it does not answer. Each answer is
+written to DIR/report.json at once: the same command again goes on with what is not there, and makes `report.md` and
+plots of what is. `--write`: also the tables of `benchmarks/README.md` and the picture of the project's README. Under
+eight minutes on two cores (`--quick`: five), which should have nothing else to do.
 """
 
 from __future__ import annotations
@@ -12,144 +14,184 @@ import argparse
 import json
 import os
 import platform
+import select
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
+import psutil
+
 from benchmarks.compare import bed, report
-from benchmarks.compare.contenders import BY_NAME, CONTENDERS, Contender
-from benchmarks.compare.rows import ROWS, Row
+from benchmarks.compare.contenders import BY_NAME
+from benchmarks.compare.rows import ROWS
+from benchmarks.compare.trials import listed
 from benchmarks.compat.__main__ import by_cpython, programs
 
 LANES = 2
-"""How many contenders are tried, or measured on a core of their own, side by side."""
-GROUP_SECONDS = 600.0
-"""What the rows of one process may take together."""
-DISTRIBUTIONS = {"pydantic_monty": "pydantic-monty"}
-ALONE_SECONDS = 60.0
-"""The same, of one contender: what never comes back must not keep the others waiting."""
-Answers = Iterator[dict[str, Any]]
+"""How many rows, or contenders with their trials, go on side by side, each row on a core of its own."""
+PATIENCE = 15.0
+"""Seconds that an answer may take where nothing else runs; on a busy machine so many times more."""
+Answer = dict[str, Any]
 
 
-def lines_of(command: list[str], seconds: float, stdin: str = "", core: int | None = None) -> Answers:
-    """The JSON lines that a command prints, those of a command that is ended or dies, too."""
-    environment = {**os.environ, "LARGE": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    if core is not None:
-        command = ["taskset", "-c", str(core), *command]
-    with tempfile.TemporaryFile("w+") as given:
+def answers(command: list[str], errors: Path, stdin: str = "", patience: float = PATIENCE) -> Iterator[Answer]:
+    """The JSON lines that a command prints, each in time; at last a `reason` if it did not end well.
+
+    At the end nothing of it is left.
+    """
+    seconds = patience * max(1.0, os.getloadavg()[0] / LANES)
+    with tempfile.TemporaryFile("w+") as given, errors.open("a") as told:
         given.write(stdin)
         given.seek(0)
-        process = subprocess.Popen(
-            command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-            env=environment,
-        )  # fmt: skip
+        process = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=told, start_new_session=True)
+    assert process.stdout is not None
+    pending = b""
     try:
-        output, errors = process.communicate(timeout=seconds)
+        while select.select([process.stdout], [], [], seconds)[0]:
+            if not (data := os.read(process.stdout.fileno(), 1 << 16)):
+                if process.wait(seconds):
+                    yield {"reason": "its host ended"}
+                return
+            *whole, pending = (pending + data).split(b"\n")
+            yield from map(json.loads, whole)
+        yield {"reason": f"no answer within {seconds:g} s"}
     except subprocess.TimeoutExpired:
+        yield {"reason": "it does not end"}
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill it and all below it, also what is in sessions of its own; reap it."""
+    if process.poll() is None:
+        for below in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                below.kill()
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        output, errors = process.communicate()
-    if process.returncode > 0:
-        print(f"  {' '.join(command[-4:])}: {errors.strip().splitlines()[-1:]}", file=sys.stderr)
-    for line in output.splitlines():
-        if line.endswith("}"):
-            yield json.loads(line)
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
 
 
-def measured(quick: bool) -> dict[str, dict[str, dict[str, Any]]]:
-    """Row → contender → its figure, or why there is none."""
-    found: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in ROWS}
-    here = [one for one in CONTENDERS if not one.missing()]
-    cores = sorted(os.sched_getaffinity(0))[:LANES]
+class Run:
+    """What is known by now, in a file."""
 
-    def rows(chosen: dict[str, Row], names: list[str], seconds: float, core: int | None = None) -> None:
-        print(f"  {', '.join(chosen)}: {', '.join(names)}", flush=True)
-        who = [part for name in names for part in ("--contender", name)]
-        left = list(chosen)
-        while left:
-            command = [sys.executable, "-m", "benchmarks.compare.rows", *left, *who, *(["--quick"] if quick else [])]
-            before = len(left)
-            for answer in lines_of(command, seconds, core=core):
-                left = [key for key in left if key != answer["row"]]
-                found[answer.pop("row")][answer.pop("contender")] = answer
-            if len(left) == before or seconds == ALONE_SECONDS:
-                for key in left[:1]:
-                    print(f"  {key}: no answer", flush=True)
-                left = left[1:]
-
-    def some(alone: bool, spread: bool) -> dict[str, Row]:
-        return {key: row for key, row in ROWS.items() if (row.alone, row.spread) == (alone, spread)}
-
-    everybody = [one.name for one in here]
-    rows(some(alone=False, spread=False), everybody, GROUP_SECONDS)
-    rows(some(alone=False, spread=True), everybody, GROUP_SECONDS)
-    waiting = list(reversed(everybody))
-
-    def lane(core: int) -> None:
-        while waiting:
-            rows(some(alone=True, spread=False), [waiting.pop()], ALONE_SECONDS, core)
-
-    with ThreadPoolExecutor(len(cores)) as pool:
-        list(pool.map(lane, cores))
-    for name in everybody:
-        rows(some(alone=True, spread=True), [name], ALONE_SECONDS)
-    for figures in found.values():
-        for one in CONTENDERS:
-            figures.setdefault(one.name, {"reason": one.missing() or "it did not come back, or ended its host"})
-    return found
-
-
-def tried(kind: type[Contender], wanted: str, quick: bool) -> list[dict[str, Any]]:
-    """All trials of a contender. One that ends everything there counts as such, and the next goes on behind it."""
-    found: list[dict[str, Any]] = []
-    while True:
-        command = bed.command([sys.executable, "-m", "benchmarks.compare.trials", kind.name])
-        command += [*(["--quick"] if quick else []), "--skip", str(len(found))]
-        came = list(lines_of(command, GROUP_SECONDS, wanted))
-        found += came
-        if not came or came[-1].get("last"):
-            return found[:-1] if came else found
-        found.append({"attempt": "", "layer": "", "got": "ended"})
-
-
-def all_trials(quick: bool) -> dict[str, dict[str, Any]]:
-    """Contender → what it ran and let through, or why that is not known."""
-    missing = bed.missing()
-    wanted = json.dumps({one.path.stem: by_cpython(one) for one in programs()})
-    found: dict[str, dict[str, Any]] = {}
-
-    def one(kind: type[Contender]) -> None:
-        if reason := kind.missing() or (missing if kind.runs else kind.why_not):
-            found[kind.name] = {"reason": reason}
-            return
-        trials = tried(kind, wanted, quick)
-        ran = [trial for trial in trials if "program" in trial]
-        attempts = [trial for trial in trials if "attempt" in trial]
-        found[kind.name] = {
-            "programs": len(ran),
-            "exact": sum(trial["exact"] for trial in ran),
-            "attempts": len(attempts),
-            **{kind: sum(trial["got"] == kind for trial in attempts) for kind in ("reached", "ended", "language")},
-            "through": [trial["attempt"] for trial in attempts if trial["got"]],
+    def __init__(self, directory: Path, quick: bool) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._path = directory / "report.json"
+        self._errors = directory / "errors.txt"
+        self._options = ["--quick"] if quick else []
+        self._quick = quick
+        self._lock = Lock()
+        self._stopped = False
+        self.known: report.Report = {
+            "date": datetime.now(UTC).date().isoformat(),
+            "python": platform.python_version(),
+            "machine": f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
+            "quick": quick,
+            "rows": {
+                key: {"what": row.what, "unit": row.unit, "more": row.more, "figures": {}} for key, row in ROWS.items()
+            },
+            "trials": {},
         }
-        print(f"  {kind.name}: {found[kind.name]['exact']} of {len(ran)} programs", flush=True)
+        if self._path.exists():
+            before = json.loads(self._path.read_text(encoding="utf-8"))
+            same = ("python", "machine", "quick")
+            if [before[key] for key in same] != [self.known[key] for key in same] or [*before["rows"]] != [*ROWS]:
+                raise SystemExit(f"{self._path} is of another run ({', '.join(same)} or rows differ): name another DIR")
+            self.known = before
+        untried = bed.missing()
+        self.known["contenders"] = {
+            name: {
+                "holds": one.holds, "apart": one.apart, "boundary": one.boundary, "missing": one.missing(),
+                "untried": one.why_not or untried,
+                "version": "" if one.missing() or not one.needs else metadata.version(one.needs),
+            }
+            for name, one in BY_NAME.items()
+        }  # fmt: skip
+        self._here = report.installed(self.known)
 
-    with ThreadPoolExecutor(LANES) as pool:
-        list(pool.map(one, CONTENDERS))
-    return found
+    def _keep(self) -> None:
+        with self._lock:
+            new = self._path.with_suffix(".new")
+            new.write_text(json.dumps(self.known) + "\n", encoding="utf-8")
+            new.replace(self._path)
 
+    def rows(self) -> None:
+        """Every row of every contender: two at a time with a core each, then one by one those that use all cores."""
+        cores = [str(core) for core in sorted(os.sched_getaffinity(0))[:LANES]]
+        for spread, lanes in ((False, cores), (True, [",".join(cores)])):
+            self._in_lanes(
+                lambda cell, cores: self._row(*cell, cores),
+                [
+                    (key, name)
+                    for key, row in ROWS.items()
+                    for name in self._here
+                    if row.spread == spread and name not in self.known["rows"][key]["figures"]
+                ],
+                lanes,
+            )
 
-def version(kind: type[Contender]) -> str:
-    try:
-        return metadata.version(DISTRIBUTIONS.get(kind.needs, kind.needs)) if kind.needs else ""
-    except metadata.PackageNotFoundError:
-        return ""
+    def _row(self, key: str, name: str, cores: str) -> None:
+        began = time.monotonic()
+        command = ["taskset", "-c", cores, sys.executable, "-m", "benchmarks.compare.rows", key, name, *self._options]
+        said, *_ = [*answers(command, self._errors), {"reason": "it says nothing"}]
+        self.known["rows"][key]["figures"][name] = said
+        self._keep()
+        told = said.get("reason") or report.figure(said["figure"], ROWS[key].unit)
+        print(f"  {ROWS[key].what}: {name}: {told} [{time.monotonic() - began:.1f} s]", flush=True)
+
+    def trials(self) -> None:
+        """All trials of all contenders."""
+        wanted = json.dumps({one.path.stem: by_cpython(one) for one in programs()})
+        able = [name for name in self._here if not self.known["contenders"][name]["untried"]]
+        self._in_lanes(lambda name, _: self._tried(name, wanted), able, [""] * LANES)
+
+    def _tried(self, name: str, wanted: str) -> None:
+        """Those of one contender, from where an earlier run left off. What ends everything there counts as that."""
+        began = time.monotonic()
+        command = bed.command([sys.executable, "-m", "benchmarks.compare.trials", name, *self._options])
+        found = self.known["trials"].setdefault(name, {})
+        names = listed(BY_NAME[name], self._quick)
+        while (left := names[len(found) :]) and not self._stopped:
+            told = answers([*command, "--skip", str(len(found))], self._errors, wanted)
+            for trial, said in zip(left, chain(told, [{}]), strict=False):
+                if self._stopped:
+                    return
+                found[trial] = said.get("got", "ended")
+                self._keep()
+                if "got" not in said:
+                    break
+        print(f"  {name}: {len(found)} trials [{time.monotonic() - began:.1f} s]", flush=True)
+
+    def _in_lanes(self, work: Callable[[Any, str], None], items: list[Any], lanes: list[str]) -> None:
+        """All the work, a thread for each lane. When this is interrupted, each ends what it is at."""
+        remaining = iter(items)
+
+        def lane(name: str) -> None:
+            for item in remaining:
+                if self._stopped:
+                    return
+                work(item, name)
+
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            try:
+                list(pool.map(lane, lanes))
+            except BaseException:
+                self._stopped = True
+                raise
 
 
 def main() -> int:
@@ -160,32 +202,14 @@ def main() -> int:
     parser.add_argument("--report", type=Path, metavar="DIR", default=Path("report"), help="default: report")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes, every tenth trial")
     parser.add_argument("--write", action="store_true", help="also the tables and the picture of the project's pages")
-    parser.add_argument("--again", action="store_true", help="measure nothing: from DIR/report.json")
     options = parser.parse_args()
-    options.report.mkdir(parents=True, exist_ok=True)
-    kept = options.report / "report.json"
-    if not options.again:
-        print("rows", flush=True)
-        figures = measured(options.quick)
-        print("programs and attempts", flush=True)
-        said = {
-            "date": datetime.now(UTC).date().isoformat(),
-            "python": platform.python_version(),
-            "machine": f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
-            "quick": options.quick,
-            "contenders": {
-                name: {"holds": one.holds, "apart": one.apart, "boundary": one.boundary, "version": version(one)}
-                for name, one in BY_NAME.items()
-            },
-            "rows": {
-                key: {"what": row.what, "unit": row.unit, "more": row.more, "figures": figures[key]}
-                for key, row in ROWS.items()
-            },
-            "trials": all_trials(options.quick),
-        }
-        kept.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-    report.write(json.loads(kept.read_text(encoding="utf-8")), options.report, pages=options.write)
-    print(f"written: {options.report}/report.md, report.json and plots")
+    run = Run(options.report, options.quick)
+    try:
+        run.rows()
+        run.trials()
+    finally:
+        report.write(run.known, options.report, pages=options.write)
+        print(f"written: {options.report}/report.md, report.json and plots")
     return 0
 
 

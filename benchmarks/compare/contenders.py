@@ -1,9 +1,7 @@
 """The table of contenders: each a session behind one small interface. What one cannot do says why.
 
-    pip install '.[bench]'; apt-get install bubblewrap; npm install --prefix ~/.cache/safeexec-bench pyodide
-
 Each is as its documentation sets it up, with the same modules allowed (`IMPORTS`) where modules are listed. What is
-not installed is left out, and said.
+not installed is left out, and said, with what installs it.
 """
 
 from __future__ import annotations
@@ -15,13 +13,12 @@ import json
 import os
 import pickle
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 IMPORTS = (
     "bisect", "collections", "dataclasses", "datetime", "decimal", "fractions", "functools", "heapq", "itertools",
@@ -54,10 +51,8 @@ class Contender:
     """Whether guest code has a process of its own."""
     boundary: ClassVar[str] = ""
     """What the escape corpus is tried against: `language`, `process`, or nothing, where nothing is held back."""
-    runs: ClassVar[bool] = True
-    """Whether it is tried with whole programs."""
     why_not: ClassVar[str] = ""
-    """Why not, or why no attempt to get out is made."""
+    """Why it is not tried with whole programs, nor with attempts to get out."""
 
     def __init__(self, limit: float = FOREVER) -> None:
         """A new session. `limit`: seconds for a step, where that is said when it opens."""
@@ -65,7 +60,9 @@ class Contender:
     @classmethod
     def missing(cls) -> str:
         """Why it cannot be measured here, or nothing."""
-        return f"{cls.needs} is not installed" if cls.needs and importlib.util.find_spec(cls.needs) is None else ""
+        if not cls.needs or importlib.util.find_spec(cls.needs):
+            return ""
+        return f"not installed: pip install {cls.needs.replace('_', '-')}"
 
     @classmethod
     @contextlib.contextmanager
@@ -131,9 +128,11 @@ class Ours(Contender):
     boundary = "language"
     checkpoints = "idle"
     profile = "standard"
+    large = False
+    """Whether it may hold more than the profile says: others have no limit."""
 
     def __init__(self, sandbox: Any, limit: float = FOREVER, opened: Any = None) -> None:
-        self._sandbox = sandbox
+        self._sandbox, self._limit = sandbox, min(limit, 30)
         self._session = opened or sandbox.session(checkpoints=self.checkpoints)
 
     @classmethod
@@ -141,14 +140,14 @@ class Ours(Contender):
     def service(cls) -> Iterator[Callable[..., Contender]]:
         from safeexec import Policy, Sandbox
 
-        policy: Any = cls.profile
-        if os.environ.get("LARGE"):
-            policy = Policy.load(cls.profile).replace(memory_mb=2048, checkpoint_memory_mb=8192)
+        policy = Policy.load(cls.profile)
+        if cls.large:
+            policy = policy.replace(memory_mb=2048, checkpoint_memory_mb=8192)
         with Sandbox(policy, tools=[add]) as sandbox:
             yield lambda limit=FOREVER: cls(sandbox, limit)
 
     def run(self, source: str) -> object:
-        result = self._session.run(source, timeout=30)
+        result = self._session.run(source, timeout=self._limit)
         self.printed = result.stdout
         return result.check().value
 
@@ -189,7 +188,6 @@ class Ours(Contender):
 class OursKept(Ours):
     name = "safeexec, no undo"
     holds = "kernel and language, a process of its own"
-    runs = False
     boundary = ""
     why_not = "as safeexec"
     checkpoints = "off"
@@ -417,7 +415,8 @@ class Monty(Contender):
     def service(cls) -> Iterator[Callable[..., Contender]]:
         import pydantic_monty
 
-        with pydantic_monty.Monty() as pool:
+        # Its default is as many sessions as there are cores; another one would wait for ever.
+        with pydantic_monty.Monty(max_processes=64, checkout_timeout=5) as pool:
             yield lambda limit=FOREVER: cls(pool, limit)
 
     def run(self, source: str) -> object:
@@ -471,7 +470,6 @@ class BareForked(Contender):
 
     name = "bare forked child"
     holds = "nothing; a process of its own"
-    runs = False
     why_not = "as bare exec"
 
     def __init__(self, limit: float = FOREVER) -> None:
@@ -501,19 +499,20 @@ class Process(Contender):
 
     name = "process per step"
     holds = "nothing; a process of its own"
-    why_not = "it holds nothing back, as bare exec"
 
     def __init__(self, limit: float = FOREVER) -> None:
+        self._limit = limit
         self._directory = tempfile.mkdtemp(prefix="steps-")
         self._state = Path(self._directory, "state")
 
     def command(self) -> list[str]:
         return [sys.executable, "-I", STEPPER]
 
-    def _step(self, source: str, stdin: str = "", argv: list[str] | None = None, limit: float | None = None) -> Any:
+    def _step(self, source: str, stdin: str = "", argv: list[str] | None = None, limit: float = 0) -> Any:
         path = Path(self._directory, "step.py")
         path.write_text(source)
         given = [*self.command(), str(self._state), str(path), *(argv or ["-c"])]
+        limit = limit or self._limit
         done = subprocess.run(given, input=stdin, capture_output=True, text=True, timeout=limit, check=False)
         self.printed = done.stdout
         return done
@@ -525,7 +524,7 @@ class Process(Contender):
         return None
 
     def program(self, source: str, stdin: str, argv: list[str]) -> int:
-        return int(self._step(source, stdin, argv, 15).returncode)
+        return int(self._step(source, stdin, argv, 10).returncode)
 
     def get(self, name: str) -> Any:
         self._step(f"import json; print(json.dumps({name}))")
@@ -563,7 +562,7 @@ class Bubblewrap(Process):
 
     @classmethod
     def missing(cls) -> str:
-        return "" if shutil.which("bwrap") else "bubblewrap is not installed"
+        return "" if shutil.which("bwrap") else "not installed: apt-get install bubblewrap"
 
     def command(self) -> list[str]:
         read = ["/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", sys.prefix, sys.base_prefix, STEPPER]
@@ -581,7 +580,6 @@ class Ipykernel(Contender):
     name = "ipykernel"
     needs = "ipykernel"
     holds = "nothing; a process of its own"
-    runs = False
     why_not = "a kernel takes a second to start; it holds nothing back, as bare exec"
 
     def __init__(self, limit: float = FOREVER) -> None:
@@ -592,7 +590,7 @@ class Ipykernel(Contender):
     @classmethod
     def missing(cls) -> str:
         found = map(importlib.util.find_spec, ("ipykernel", "jupyter_client"))
-        return "" if all(found) else "ipykernel and jupyter_client are not installed"
+        return "" if all(found) else "not installed: pip install ipykernel jupyter-client"
 
     def run(self, source: str) -> object:
         said: list[str] = []
@@ -637,7 +635,6 @@ class Pyodide(Contender):
 
     name = "Pyodide"
     holds = "the WebAssembly runtime, a process of its own"
-    runs = False
     why_not = "an instance takes a second to start"
 
     def __init__(self, limit: float = FOREVER) -> None:
@@ -653,7 +650,9 @@ class Pyodide(Contender):
 
     @classmethod
     def missing(cls) -> str:
-        return "" if shutil.which("node") and PYODIDE.exists() else "node, or pyodide of npm, is not installed"
+        if shutil.which("node") and PYODIDE.exists():
+            return ""
+        return f"not installed: apt-get install nodejs npm && npm install --prefix {PYODIDE.parents[1]} pyodide"
 
     def _read(self) -> Any:
         assert self._node.stdout is not None
@@ -701,19 +700,3 @@ CONTENDERS: tuple[type[Contender], ...] = (
     BareExec, RestrictedPython, Smolagents, Asteval, Interpretthis,
 )  # fmt: skip
 BY_NAME = {one.name: one for one in CONTENDERS}
-
-
-@contextlib.contextmanager
-def alarm(seconds: float, what: str) -> Iterator[None]:
-    """Raises `Cannot` in what takes longer. Of the main thread alone; C code is not interrupted."""
-
-    def late(*_: object) -> NoReturn:
-        raise Cannot(f"{what} took more than {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -11,7 +11,7 @@ from benchmarks.common import shown
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "benchmarks/README.md"
 README = PROJECT / "README.md"
-PICTURE = PROJECT / "safeexec/docs/beside.svg"
+PICTURE = PROJECT / "benchmarks/beside.svg"
 OURS = "safeexec"
 BEGIN, END = "<!-- compare -->\n", "<!-- end of compare -->\n"
 AHEAD = 1.1
@@ -33,40 +33,51 @@ def figure(number: float, unit: str) -> str:
 
 
 def installed(data: Report) -> list[str]:
-    """The contenders that have a figure or a trial."""
-    rows = data["rows"].values()
-    return [name for name in data["contenders"] if any("figure" in row["figures"][name] for row in rows)]
+    """The contenders that are here."""
+    return [name for name, said in data["contenders"].items() if not said["missing"]]
 
 
-def factor(row: Report, name: str) -> float | None:
-    """How many times better `name` is than we are."""
-    ours, theirs = row["figures"][OURS].get("figure"), row["figures"][name].get("figure")
-    if not ours or not theirs:
-        return None
-    return float(theirs / ours if row["more"] else ours / theirs)
+def known(row: Report, name: str) -> float | None:
+    """A figure, where there is one."""
+    found: float | None = row["figures"].get(name, {}).get("figure")
+    return found
+
+
+def through(data: Report, name: str) -> dict[str, int]:
+    """How many trials of a contender ended how, beside how many there were."""
+    tried = data["trials"].get(name, {})
+    whole = [got for trial, got in tried.items() if trial.startswith("program ")]
+    ways_out = [got for trial, got in tried.items() if not trial.startswith("program ")]
+    return {
+        "programs": len(whole), "exact": whole.count("exact"), "attempts": len(ways_out),
+        **{got: ways_out.count(got) for got in ("reached", "ended", "language")},
+    }  # fmt: skip
 
 
 def ahead(data: Report) -> str:
     """Where others are better, the largest gap first."""
     found = []
+    others = [name for name in installed(data) if name not in (OURS, "safeexec, no undo")]
     for row in data["rows"].values():
-        better = {}
-        for name in installed(data):
-            if name not in (OURS, "safeexec, no undo") and (times := factor(row, name)) and times > AHEAD:
-                better[name] = times
-        if better:
-            best = sorted(better, key=lambda name: -better[name])
+        ours, better = known(row, OURS), {}
+        for name in others:
+            if ours and (theirs := known(row, name)):
+                better[name] = theirs / ours if row["more"] else ours / theirs
+        best = sorted((name for name in better if better[name] > AHEAD), key=lambda name: -better[name])
+        if best:
             told = ", ".join(f"{name} {better[name]:.2g}" for name in best)
             found.append((better[best[0]], f"| {row['what']} | {cell(row, OURS)} | {told} |"))
     lines = [line for _, line in sorted(found, reverse=True)]
+    exact = {name: through(data, name)["exact"] for name in installed(data)}
+    if more := [f"{name} {exact[name]}" for name in others if exact[name] > exact[OURS]]:
+        lines.append(f"| programs exact | {exact[OURS]} | {', '.join(more)} |")
     return "\n".join(["| what | safeexec | who is ahead, and how many times |", "| --- | --- | --- |", *lines]) + "\n"
 
 
 def cell(row: Report, name: str) -> str:
-    said = row["figures"][name]
-    if "figure" not in said:
+    if (found := known(row, name)) is None:
         return "—"
-    return figure(said["figure"], row["unit"]) + ("\\*" if said["note"] else "")
+    return figure(found, row["unit"]) + ("\\*" if row["figures"][name]["note"] else "")
 
 
 def table(data: Report, names: list[str]) -> str:
@@ -84,34 +95,29 @@ def reach(data: Report) -> str:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name in installed(data):
-        said = data["trials"][name]
-        if "reason" in said:
-            continue
+        said = through(data, name)
         exact = f"{said['exact']} of {said['programs']}" if said["programs"] else "—"
-        if said["attempts"]:
-            passed = said["language"] if data["contenders"][name]["boundary"] == "language" else "—"
-            rest = f"{said['attempts']} | {said['reached']} | {said['ended']} | {passed}"
-        else:
-            rest = "— | — | — | —"
-        lines.append(f"| {name} | {exact} | {rest} |")
+        passed = said["language"] if data["contenders"][name]["boundary"] == "language" else "—"
+        tried = f"{said['attempts']} | {said['reached']} | {said['ended']} | {passed}"
+        if said["programs"] or said["attempts"]:
+            lines.append(f"| {name} | {exact} | {tried if said['attempts'] else '— | — | — | —'} |")
     return "\n".join(lines) + "\n"
 
 
 def reasons(data: Report) -> str:
     """Why there is no figure, or what is to be said of one."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for row in data["rows"].values():
-        for name in installed(data):
-            said = row["figures"][name]
-            if told := said.get("reason") or (said.get("note") and f"\\* {said['note']}"):
+    for name, about in data["contenders"].items():
+        for row in data["rows"].values():
+            said = row["figures"].get(name, {"reason": "not yet measured"})
+            if told := about["missing"] or said.get("reason") or (said["note"] and f"\\* {said['note']}"):
                 found[name, told].append(row["what"])
-    lines = [f"- {name}: {told} ({'; '.join(rows)})." for (name, told), rows in found.items()]
-    for name, said in data["trials"].items():
-        if "reason" in said and name in installed(data):
-            lines.append(f"- {name}: {said['reason']} (programs and attempts).")
-    absent = [name for name in data["contenders"] if name not in installed(data)]
-    lines += [f"- {name}: {next(iter(data['rows'].values()))['figures'][name]['reason']}." for name in absent]
-    return "\n".join(lines) + "\n"
+        if about["untried"] and not about["missing"]:
+            found[name, about["untried"]].append("programs and attempts")
+    return "".join(
+        f"- {name}: {told}{'' if data['contenders'][name]['missing'] else ' (' + '; '.join(what) + ')'}.\n"
+        for (name, told), what in found.items()
+    )
 
 
 def body(data: Report) -> str:
@@ -121,8 +127,8 @@ def body(data: Report) -> str:
     versions = ", ".join(f"{name} {said['version']}" for name, said in data["contenders"].items() if said["version"])
     quick = " A quick run: smaller sizes, few rounds." if data["quick"] else ""
     return f"""\
-Medians, each contender in turn, on {data["machine"]}, CPython {data["python"]}, {data["date"]}.{quick} The times
-belong to that machine; compare them within a row. {versions}.
+Medians, each row of each contender in a process of its own, on {data["machine"]}, CPython {data["python"]},
+{data["date"]}.{quick} The times belong to that machine; compare them within a row. {versions}.
 
 ### Where others are ahead
 
@@ -153,58 +159,57 @@ def plots(data: Report, directory: Path) -> None:
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "safeexec"
-    names = installed(data)
-    for unit, title in (("s", "seconds, less is better"), ("MB", "MB, less is better"), ("/s", "per CPU second")):
-        rows = [row for row in data["rows"].values() if row["unit"] == unit]
-        if rows:
-            dots(rows, names, title, directory / f"{ {'s': 'times', 'MB': 'memory', '/s': 'programs'}[unit] }.png")
-    tried = {name: said for name, said in data["trials"].items() if said.get("attempts")}
-    if tried:
-        bars(tried, directory / "attempts.png")
-    dots(
-        [data["rows"][key] for key in PICTURED],
-        [name for name in names if name in COLOURS],
-        "seconds, less is better",
-        directory / "beside.svg",
-    )
+    matplotlib.rcParams["font.size"] = 11
+    names, rows = installed(data), data["rows"].values()
+    for unit, title, name in (
+        ("s", "seconds, less is better", "times"),
+        ("MB", "MB, less is better", "memory"),
+        ("/s", "programs per CPU second, more is better", "programs"),
+    ):
+        dots([row for row in rows if row["unit"] == unit], names, title, directory / f"{name}.png")
+    bars({name: said for name in names if (said := through(data, name))["attempts"]}, directory / "attempts.png")
+    pictured = [data["rows"][key] for key in PICTURED]
+    dots(pictured, [name for name in names if name in COLOURS], "seconds, less is better", directory / PICTURE.name)
 
 
 def dots(rows: list[Report], names: list[str], title: str, path: Path) -> None:
-    """A line for each row, a dot for each contender, on a logarithmic scale."""
+    """A line for each row, a dot for each contender, on a logarithmic scale. On white, so that it reads on any page."""
     from matplotlib import pyplot
 
-    figure_, axes = pyplot.subplots(figsize=(9, 1.4 + 0.42 * len(rows)))
+    height = 0.42 * len(rows)
+    figure_, axes = pyplot.subplots(figsize=(9, 1.4 + height))
     spare = iter(pyplot.get_cmap("tab20").colors)
     for name in names:
-        places = [(row["figures"][name].get("figure"), -number) for number, row in enumerate(rows)]
-        known = [(x, y) for x, y in places if x]
-        if known:
-            size, colour = (90, COLOURS[OURS]) if name == OURS else (45, COLOURS.get(name) or next(spare))
-            axes.scatter(*zip(*known, strict=True), s=size, color=colour, label=name, zorder=3 if name == OURS else 2)
+        places = [(x, -number) for number, row in enumerate(rows) if (x := known(row, name))]
+        size, colour = (90, COLOURS[OURS]) if name == OURS else (45, COLOURS.get(name) or next(spare))
+        if places:
+            axes.scatter(*zip(*places, strict=True), s=size, color=colour, label=name, zorder=3 if name == OURS else 2)
     axes.set_xscale("log")
     axes.set_yticks([-number for number in range(len(rows))], [row["what"].replace("`", "") for row in rows])
     axes.set_xlabel(title)
     axes.grid(axis="both", alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(
-        loc="upper center", bbox_to_anchor=(0.35, -0.9 / (1.4 + 0.42 * len(rows)) - 0.02), ncols=4, frameon=False
-    )
+    axes.legend(loc="upper center", bbox_to_anchor=(0.35, -0.9 / (1.4 + height) - 0.02), ncols=4, frameon=False)
     figure_.savefig(path, bbox_inches="tight", metadata={"Date": None} if path.suffix == ".svg" else None)
     pyplot.close(figure_)
 
 
-def bars(tried: Report, path: Path) -> None:
+def bars(tried: dict[str, dict[str, int]], path: Path) -> None:
+    """A bar for each contender: what came of the attempts to get out."""
     from matplotlib import pyplot
 
     figure_, axes = pyplot.subplots(figsize=(9, 1 + 0.4 * len(tried)))
     left = [0] * len(tried)
-    for kind, colour in (("reached", "#c0392b"), ("ended", "#e67e22"), ("language", "#f7dc6f")):
+    for kind, label, colour in (
+        ("reached", "reached the host", "#c0392b"),
+        ("ended", "ended or hung it", "#e67e22"),
+        ("language", "past the language", "#f7dc6f"),
+    ):
         counts = [said[kind] for said in tried.values()]
-        label = {"reached": "reached the host", "ended": "ended or hung it", "language": "past the language"}[kind]
         axes.barh(list(tried), counts, left=left, color=colour, label=label)
         left = [a + b for a, b in zip(left, counts, strict=True)]
     axes.invert_yaxis()
-    axes.set_xlabel(f"attempts of {max(said['attempts'] for said in tried.values())} that got through")
+    axes.set_xlabel(f"attempts of {max((said['attempts'] for said in tried.values()), default=0)} that got through")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure_.savefig(path, bbox_inches="tight")
@@ -219,7 +224,7 @@ def write(data: Report, directory: Path, *, pages: bool) -> None:
     (directory / "report.md").write_text(f"# safeexec beside other systems\n\n{own}\n{seen}\n", encoding="utf-8")
     plots(data, directory)
     if pages:
-        PICTURE.write_text((directory / "beside.svg").read_text(encoding="utf-8"), encoding="utf-8")
+        PICTURE.write_text((directory / PICTURE.name).read_text(encoding="utf-8"), encoding="utf-8")
         between(PAGE, f"\n{text}\n")
         between(README, f"![Times of safeexec and others]({PICTURE.relative_to(PROJECT).as_posix()})\n")
 

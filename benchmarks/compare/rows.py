@@ -1,10 +1,7 @@
-"""The table of rows, and the engine that measures one: every contender in turn, or each in a process of its own.
+"""The table of rows, and what measures one: `python -m benchmarks.compare.rows ROW CONTENDER [--quick]`.
 
-python -m benchmarks.compare.rows ROW... [--contender NAME] [--quick]
-
-Prints one JSON object per contender as it is known. A row is a generator: it sets up a session, then gives one sample
-whenever it is asked. In turn means that the contenders are asked one after the other, round by round, so that a busy
-machine disturbs all of them alike; the figure is the median of a contender's samples.
+Prints one JSON object. A row is a generator: it sets up a session, then gives one sample whenever it is asked; the
+figure is their median.
 """
 
 from __future__ import annotations
@@ -20,11 +17,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import closing
 from typing import NamedTuple
 
-from benchmarks.common import PROGRAM, one_core
-from benchmarks.compare.contenders import BY_NAME, Cannot, Contender, alarm
+from benchmarks.common import PROGRAM
+from benchmarks.compare.contenders import BY_NAME, Cannot, Contender, Ours
 from benchmarks.kernels import KERNELS
 
 Open = Callable[..., Contender]
@@ -230,7 +227,7 @@ def graded(workers: int) -> Callable[[Open], Iterator[float]]:
                 session.close()
 
         first = timed(lambda: one(0))
-        count = max(4 * workers, min(100, int(1.5 / first)))
+        count = max(workers, min(100, int(SECONDS / first)))
         with ThreadPoolExecutor(workers) as pool:
             while True:
                 before = cpu_seconds()
@@ -279,10 +276,9 @@ def cold(name: str) -> Iterator[float]:
         f"with BY_NAME[{name!r}].service() as opened:\n"
         "    session = opened()\n    session.run('x = 1 + 1')\n    session.close()\n"
     )
-    plain = {key: value for key, value in os.environ.items() if key != "LARGE"}  # a profile as it is shipped
     command = [sys.executable, "-c", source]
     while True:
-        yield timed(lambda: subprocess.run(command, check=True, capture_output=True, env=plain))
+        yield timed(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
 class Row(NamedTuple):
@@ -292,8 +288,6 @@ class Row(NamedTuple):
     samples: Callable[..., Iterator[float]]
     unit: str = "s"
     rounds: int = 30
-    alone: bool = False
-    """Whether each contender is measured in a process of its own."""
     spread: bool = False
     """Whether all cores are used."""
     more: bool = False
@@ -315,83 +309,53 @@ ROWS: dict[str, Row] = {
     "numbers": Row("value: list of 10,000 numbers", values("value = list(range(10000))", 10_000)),
     "text": Row("value: 1 MB of text", values("value = 'x' * 1000000", 1_000_000)),
     "tool": Row("call of a host function", tool_calls, rounds=10),
-    "saved": Row(f"{MEGABYTES} MB of objects kept, changed, brought back", saved, rounds=5, alone=True),
-    "file": Row(f"{MEGABYTES} MB of objects through a file to a new session", through_a_file, rounds=3, alone=True),
+    "saved": Row(f"{MEGABYTES} MB of objects kept, changed, brought back", saved, rounds=5),
+    "file": Row(f"{MEGABYTES} MB of objects through a file to a new session", through_a_file, rounds=3),
     "fanout": Row("branch of 10 MB of objects, one step", fan_out, rounds=5, spread=True),
-    "loop": Row("answers again after an endless loop", recovery(LOOP), rounds=3, alone=True),
-    "cold": Row("new Python to first result", cold, rounds=5, alone=True),
-    "memory": Row("private memory of a session at rest", memory, "MB", rounds=1, alone=True),
-    "stubborn": Row("answers again after a loop that catches everything", recovery(STUBBORN), rounds=3, alone=True),
+    "loop": Row("answers again after an endless loop", recovery(LOOP), rounds=3),
+    "cold": Row("new Python to first result", cold, rounds=5),
+    "memory": Row("private memory of a session at rest", memory, "MB", rounds=1),
+    "stubborn": Row("answers again after a loop that catches everything", recovery(STUBBORN), rounds=3),
     **{
-        f"graded{n}": Row(
-            f"programs per CPU second, {n} workers", graded(n), "/s", 3, alone=True, spread=True, more=True
-        )
+        f"graded{n}": Row(f"programs per CPU second, {n} workers", graded(n), "/s", 3, spread=True, more=True)
         for n in (1, 2, 4)
     },
 }
 SECONDS = 0.3 if QUICK else 1.0
-"""What a contender may take for the samples of a row, beyond the first."""
-FIRST_SECONDS = 20.0
-"""What it may take to set up and for its first sample."""
+"""What the samples of a row may take, beyond the first."""
 
 
-def measure(row: Row, services: dict[str, Open]) -> Iterator[dict[str, object]]:
-    """One object for each contender: its median and note, or why there is none."""
-    with ExitStack() as stack:
-        running: dict[str, Iterator[float]] = {}
-        found: dict[str, list[float]] = {}
-        left: dict[str, float] = {}
-        for name, opened in services.items():
-            try:
-                with alarm(FIRST_SECONDS, "it"):
-                    samples = row.samples(name if row.samples is cold else opened)
-                    stack.callback(samples.close)  # type: ignore[attr-defined]
-                    first = next(samples)
-            except Exception as error:  # each system has exceptions of its own
-                yield {"contender": name, "reason": reason(error)}
-                continue
-            running[name], found[name], left[name] = samples, [first], SECONDS
-        for _ in range(row.rounds if not QUICK else min(row.rounds, 5)):
-            for name, samples in running.items():
-                if left[name] > 0:
-                    began = time.perf_counter()
-                    try:
-                        found[name].append(next(samples))
-                    except StopIteration:
-                        left[name] = 0
-                    left[name] -= time.perf_counter() - began
-        for name, taken in found.items():
-            # The first sample is a warm-up, where there are others.
-            yield {
-                "contender": name,
-                "figure": statistics.median(taken[1:] or taken),
-                "note": next((sample.note for sample in taken if isinstance(sample, Sample)), ""),
-            }
-
-
-def reason(error: Exception) -> str:
-    """Why a contender has no figure, in one line."""
-    told = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-    return told if isinstance(error, Cannot) else f"it fails: {told[:100]}"
+def measured(row: Row, opened: Open, name: str) -> dict[str, object]:
+    """The median of the samples and their note, or why there is none."""
+    found: list[float] = []
+    end = 0.0
+    try:
+        with closing(row.samples(name if row.samples is cold else opened)) as samples:  # type: ignore[type-var]
+            for sample in samples:
+                found.append(sample)
+                end = end or time.perf_counter() + SECONDS
+                if len(found) > row.rounds or time.perf_counter() > end:
+                    break
+    except Exception as error:  # each system has exceptions of its own
+        told = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        return {"reason": told if isinstance(error, Cannot) else f"it fails: {told[:100]}"}
+    # The first sample is a warm-up, where there are others.
+    return {"figure": statistics.median(found[1:] or found), "note": getattr(found[0], "note", "")}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Rows of the comparison, as lines of JSON.")
-    parser.add_argument("rows", nargs="+", choices=ROWS)
-    parser.add_argument("--contender", action="append", choices=BY_NAME)
+    parser = argparse.ArgumentParser(description="One row of the comparison, as a line of JSON.")
+    parser.add_argument("row", choices=ROWS)
+    parser.add_argument("contender", choices=BY_NAME)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # RestrictedPython warns about each annotation
-    chosen = [BY_NAME[name] for name in options.contender or BY_NAME]
-    with ExitStack() as stack:
-        answers = stack.enter_context(os.fdopen(os.dup(1), "w"))
+    Ours.large = True
+    row = ROWS[options.row]
+    with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what guests print is no answer
-        if not any(ROWS[row].spread for row in options.rows):
-            stack.enter_context(one_core())
-        services = {one.name: stack.enter_context(one.service()) for one in chosen if not one.missing()}
-        for row in options.rows:
-            for answer in measure(ROWS[row], services):
-                print(json.dumps({"row": row, **answer}), file=answers, flush=True)
+        with BY_NAME[options.contender].service() as opened:
+            print(json.dumps(measured(row, opened, options.contender)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

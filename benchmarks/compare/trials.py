@@ -3,8 +3,8 @@
 python -m benchmarks.compare.trials CONTENDER [--skip N] [--quick] < WHAT_CPYTHON_MAKES_OF_THE_PROGRAMS
 
 Runs in the bed (`bed.py`). Each trial has a process of its own, with a time limit: that of its session, or, where guest
-code runs in the host's process, a fork of this one. One JSON object per trial; whoever reads them starts this again
-behind the last one, should an attempt end it. Attempts that only use up something are not among them: the rows about
+code runs in the host's process, a fork of this one. One JSON object per trial of `listed`; whoever reads them starts
+this again behind one that ended it, or hung it. Attempts that only use up something are not among them: the rows about
 endless loops are about those.
 """
 
@@ -21,16 +21,16 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from typing import Any
+from subprocess import SubprocessError
 
-from benchmarks.compare.contenders import BY_NAME, Cannot, Contender, alarm
-from benchmarks.compat.__main__ import SECONDS, Outcome, Program, comparable, programs
+from benchmarks.compare.contenders import BY_NAME, Contender
+from benchmarks.compat.__main__ import Outcome, Program, comparable, programs
 from tests.attempts import STEP, Case, World, read, suits
 
 STOP_SECONDS = 3.0
 """The limit of a step, where a contender has one."""
 PATIENCE = 8.0
-"""Seconds for an attempt with all its steps; a program has `SECONDS`."""
+"""Seconds for a fork: a program, or an attempt with all its steps."""
 OUTPUT_BYTES = 16 << 20
 
 
@@ -95,13 +95,11 @@ class Host:
             self._open[profile] = self._stack.enter_context(kind.service())
         return self._open[profile]
 
-    def do(
-        self, work: Callable[[Contender], Iterator[str | int]], seconds: float, profile: str = ""
-    ) -> tuple[str, int | None]:
+    def do(self, work: Callable[[Contender], Iterator[str | int]], profile: str) -> tuple[str, int | None]:
         """What a session wrote, and the last number of `work`; None where it took too long, or ended the host."""
         if self.kind.apart:
             opened, text, status = self._opened(profile), "", None
-            with suppress(Cannot, OSError), alarm(seconds, "it"), closing(opened(STOP_SECONDS)) as session:
+            with suppress(OSError, SubprocessError), closing(opened(STOP_SECONDS)) as session:
                 for said in work(session):
                     text, status = (text + said, status) if isinstance(said, str) else (text, said)
             return text, status
@@ -116,7 +114,7 @@ class Host:
                         status = said
             return status
 
-        return in_fork(alone, seconds)
+        return in_fork(alone, PATIENCE)
 
     def close(self) -> None:
         self._stack.close()
@@ -130,7 +128,7 @@ def exact(host: Host, program: Program, wanted: Outcome) -> bool:
         yield session.printed
         yield status & 127
 
-    text, status = host.do(work, SECONDS, "standard")
+    text, status = host.do(work, "standard")
     if status is None:
         return False
     return comparable(Outcome(text, "", status), program) == comparable(wanted._replace(stderr=""), program)
@@ -151,7 +149,7 @@ def attempt(host: Host, case: Case, world: World) -> str:
         yield ENDED
 
     world.clean()
-    text, status = host.do(work, PATIENCE, case.profile)
+    text, status = host.do(work, case.profile)
     if case.oracle.startswith("late"):
         time.sleep(3)
     if world.token in text or os.path.lexists(world.drop) or world.beacon.exists() or "ESCAPED hostpid" in text:
@@ -164,20 +162,19 @@ def attempt(host: Host, case: Case, world: World) -> str:
     return "" if status == ENDED else "ended"
 
 
-def trials(host: Host, wanted: dict[str, list[Any]], quick: bool) -> Iterator[Callable[[World], dict[str, Any]]]:
-    """All of them, in an order that stays the same."""
-    for program in programs()[:: 10 if quick else 1] if host.kind.runs else []:
-        yield lambda _, program=program: {  # type: ignore[misc]
-            "program": program.path.stem,
-            "kind": program.kind,
-            "exact": exact(host, program, Outcome(*wanted[program.path.stem])),
-        }
-    for case in attempts()[:: 10 if quick else 1] if host.kind.boundary else []:
-        yield lambda world, case=case: {  # type: ignore[misc]
-            "attempt": f"{case.headers['id']}-{case.profile}",
-            "layer": case.layer,
-            "got": attempt(host, case, world),
-        }
+PROGRAM = "program "
+"""How the names of those trials begin."""
+
+
+def listed(kind: type[Contender], quick: bool) -> dict[str, Program | Case]:
+    """All trials of a contender by name, in an order that stays the same."""
+    every = 10 if quick else 1
+    whole = programs()[::every] if not kind.why_not else []
+    ways_out = attempts()[::every] if kind.boundary else []
+    return {
+        **{PROGRAM + one.path.stem: one for one in whole},
+        **{f"{one.headers['id']}, {one.profile}": one for one in ways_out},
+    }
 
 
 def main() -> None:
@@ -192,14 +189,17 @@ def main() -> None:
     for name in ("numpy", "pandas", kind.needs, "RestrictedPython" if kind.needs else ""):
         if name and importlib.util.find_spec(name):
             __import__(name)  # once, for all the forks
+    wanted = json.load(sys.stdin)
     host, world = Host(kind), World()
-    for number, trial in enumerate(trials(host, json.load(sys.stdin), options.quick)):
-        if number >= options.skip:
+    for trial in [*listed(kind, options.quick).values()][options.skip :]:
+        if isinstance(trial, Program):
+            got = "exact" if exact(host, trial, Outcome(*wanted[trial.path.stem])) else "differs"
+        else:
             if world.bystander_suffers():
                 world.close()
                 world = World()
-            print(json.dumps({"number": number, **trial(world)}), file=answers, flush=True)
-    print(json.dumps({"last": True}), file=answers, flush=True)
+            got = attempt(host, trial, world)
+        print(json.dumps({"got": got}), file=answers, flush=True)
     host.close()
     world.close()
 
