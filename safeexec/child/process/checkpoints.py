@@ -12,7 +12,6 @@ import gc
 import os
 import resource
 import select
-from typing import NamedTuple
 
 from safeexec.child.process.link import Link, packed
 from safeexec.child.process.open_files import OpenFiles
@@ -26,14 +25,6 @@ HANDSHAKE_SECONDS = 5.0
 COMPACT_KB = 16 << 10
 
 
-class Thawed(NamedTuple):
-    """What a runner that was thawed from a checkpoint wakes up with."""
-
-    link: Link
-    request: m.Thaw
-    notes: list[str]
-
-
 class Checkpoints:
     """Makes checkpoints of this process and, in the copies, waits to be thawed."""
 
@@ -43,22 +34,19 @@ class Checkpoints:
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._compacted_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def freeze(self, control: int, step: int, link: Link) -> Thawed | None:
-        """Fork a checkpoint of this process onto `control`. None in this process; a `Thawed` in a runner thawed from
-        the copy.
+    def freeze(self, control: int, step: int, link: Link) -> tuple[m.Thaw, list[str]] | None:
+        """Fork a checkpoint of this process onto `control`. None in this process; in a runner thawed from the copy the
+        request for it, and notes about what could not be carried over.
 
         Raises OSError when the kernel refuses the fork; the control socket is the caller's to close then.
         """
         self._compact_heap()
-        # A copy that kept one of these would hand it on to every process that goes on from it.
-        others = link.descriptors()
-        files = OpenFiles(self.workspace, {control, *others}) if self.workspace is not None else None
+        files = OpenFiles(self.workspace, {control, *link.descriptors()}) if self.workspace is not None else None
         read, write = os.pipe()
         # What the copy needs is made here: it copies every page that it writes, and keeps it as long as it is parked.
-        others.append(read)
         parked = packed(m.Parked(step))
         poller = select.poll()
-        poller.register(control, select.POLLIN)
+        poller.register(link.fileno(), select.POLLIN)
         try:
             pid = fork()
         except OSError:
@@ -67,22 +55,23 @@ class Checkpoints:
             raise
         if pid == 0:
             try:
-                for fd in others:
-                    os.close(fd)
-                os.write(control, parked)
+                # A copy that kept the sockets of the original would hand them on to all that go on from it.
+                link.become(control)
+                link.drop_fds()
+                os.close(read)
+                os.write(link.fileno(), parked)
                 with contextlib.suppress(BrokenPipeError):  # the host has ended the runner: it knows of the copy
                     os.write(write, PARKED)
                 os.close(write)
-                runner, request = _wait(poller, control)
-                link.socket.detach()  # its descriptor was closed above, and the number may be another's by now
+                request = _wait(poller, link)
                 if request.branch:
-                    _take_output(runner)
+                    _take_output(link)
                 if request.layered:
-                    _enter_layer(runner, request.workspace)
+                    _enter_layer(link, request.workspace)
                 if request.workspace is not None:
                     self.workspace = os.environ["HOME"] = os.environ["TMPDIR"] = request.workspace
                 notes = files.restore(self.workspace) if files is not None and self.workspace is not None else []
-                return Thawed(runner, request, notes)
+                return request, notes
             except BaseException:
                 # A copy that cannot park or wake must not go on as a second runner.
                 os._exit(71)
@@ -125,38 +114,32 @@ def prepare() -> None:
         os.close(fd)
 
 
-def _wait(poller: select.poll, control_fd: int) -> tuple[Link, m.Thaw]:
+def _wait(poller: select.poll, link: Link) -> m.Thaw:
     """Stay parked. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
-    control: Link | None = None
     while True:
         for _, event in poller.poll():
             if event & select.POLLHUP:
                 os._exit(0)  # the host has closed the control socket: nothing leads here any more
-        control = control or Link(control_fd)
-        request = control.receive()
+        request: m.Thaw = link.receive()
         if fork() == 0:
-            fds, control.fds = control.fds, []
-            control.close()
-            runner = Link(fds.pop(0))
-            runner.fds = fds
-            return runner, request
-        while (fd := control.take_fd()) is not None:
-            os.close(fd)
+            link.become(link.fds.pop(0))
+            return request
+        link.drop_fds()
 
 
-def _enter_layer(runner: Link, workspace: str | None) -> None:
+def _enter_layer(link: Link, workspace: str | None) -> None:
     """A branch has files of its own, and from here on no others. Raises OSError."""
-    layer = runner.take_fd()
+    layer = link.take_fd()
     assert layer is not None and workspace is not None
     landlock.restrict_self(layer)
     os.close(layer)
     violations.remember_workspace(os.path.dirname(workspace))
 
 
-def _take_output(runner: Link) -> None:
+def _take_output(link: Link) -> None:
     """A branch is a session of its own, with its own stdout and stderr."""
     for target in (1, 2):
-        fd = runner.take_fd()
+        fd = link.take_fd()
         if fd is not None:
             os.dup2(fd, target)
             os.close(fd)

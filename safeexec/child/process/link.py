@@ -96,8 +96,15 @@ class Link:
         """The oldest descriptor that the host sent and nobody has taken."""
         return self.fds.pop(0) if self.fds else None
 
-    def close(self) -> None:
-        """Close the socket and every descriptor that nobody took."""
-        self.socket.close()
+    def become(self, fd: int) -> None:
+        """In a copy of the process: go on over the socket `fd`, under the number of the one that the original has.
+
+        The object stays what it is. (To close it and make another one costs a copy 60 pages.)
+        """
+        os.dup2(fd, self.fileno(), inheritable=False)
+        os.close(fd)
+
+    def drop_fds(self) -> None:
+        """Close every descriptor that nobody took."""
         while (fd := self.take_fd()) is not None:
             os.close(fd)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from safeexec.child.process.checkpoints import Checkpoints, Thawed
+from safeexec.child.process.checkpoints import Checkpoints
 from safeexec.child.process.link import Link
 from safeexec.child.step import refusals
 from safeexec.child.step.execute import WARM_UP, Guest
@@ -145,7 +145,7 @@ class Server:
                 os.close(control)
             return True
         if thawed is not None:
-            self._wake(thawed)
+            self._wake(*thawed)
             return False
         if not hurry:
             self.warm_up()
@@ -169,7 +169,7 @@ class Server:
             self.link.send(m.Done(problem=f"the kernel refused the fork: {error.strerror or error}"))
             return
         if thawed is not None:
-            self._wake(thawed)
+            self._wake(*thawed)
             return
         self.link.send(m.Done())
 
@@ -202,19 +202,17 @@ class Server:
         self.link.pretend_to_send(answer)
         return True
 
-    def _wake(self, thawed: Thawed) -> None:
-        """This process is a runner again: take the new sockets, and say so."""
+    def _wake(self, request: m.Thaw, notes: list[str]) -> None:
+        """This process is a runner again: say so."""
         self._pid = os.getpid()
-        self.link = thawed.link
-        self.tools.link = thawed.link
-        if thawed.request.branch:
-            self._idle = thawed.request.idle
+        if request.branch:
+            self._idle = request.idle
             self.guest.streams.attach()
         if self._control is not None:
             os.close(self._control)
             self._control = None
-        self.guest.lost.update(thawed.request.lost)
-        self.link.send(m.Ready(notes=thawed.notes))
+        self.guest.lost.update(request.lost)
+        self.link.send(m.Ready(notes=notes))
         if self.plugin.waits_for_calls:
             # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now.
             self.warm_up()
