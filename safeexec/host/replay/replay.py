@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """A step: the number of its session, and its own."""
+PROGRAM = "a program of this machine depends on more than is recorded: its version, the clock, other files"
 OWN = "the recording, or a step depends on what is not recorded (processes, threads, the times of files, the kernel)"
 
 
@@ -411,9 +412,11 @@ class Replay:
             content = self._content(record.name, record.content)
             session.write_file(record.name, content if isinstance(content, bytes) else Path(content).read_bytes())
         elif isinstance(record, form.Command):
+            self.taken.append(f"the program {record.argv[0][:100]!r} is run again: what it does is not recorded")
             result = session.command(record.argv, cwd=record.cwd, timeout=record.timeout)
             if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):
-                self._differ(record, "command", repr(before)[:300], repr(after)[:300])
+                cause = self._changed and f"because {self._changed}"
+                self._differ(record, "command", repr(before)[:300], repr(after)[:300], cause or PROGRAM)
         elif isinstance(record, form.Named):
             session.checkpoint(record.name)
         elif isinstance(record, form.Dropped):

@@ -145,6 +145,7 @@ class Effects:
             return tool
         noting = copy.copy(tool)
         noting.function = partial(self._defer if rule.deferred else self._at_once, tool, rule)
+        noting.effect = None
         noting.deferred = rule.deferred
         noting.is_async = tool.is_async and not rule.deferred
         return noting
@@ -272,8 +273,12 @@ class Effects:
         assert undo is not None
         self._tell(entry, "undoing")
         yield from self.secured(intent=True)
-        problem = yield from self._call(undo, f"undo of {entry.told}", (entry.value, *entry.args), entry.kwargs)
-        self._tell(entry, "not-undone" if problem else "undone", problem)
+        became = "not-undone"
+        try:
+            _, problem = yield from self._call(entry, undo, f"undo of {entry.told}", (entry.value, *entry.args))
+        except TimeoutError as error:
+            became, problem = "unknown", f"nobody knows what became of it ({error})"
+        self._tell(entry, became if problem else "undone", problem)
         if problem:
             self._notes.append(f"{entry.told} could not be undone: {problem}")
         return not problem
@@ -302,7 +307,7 @@ class Effects:
             yield from self.secured(intent=True)
             unknown = f"{entry.told}: nobody knows what became of it"
             try:
-                problem = yield from self._call(self._function(entry), entry.told, entry.args, entry.kwargs, entry)
+                entry.value, problem = yield from self._call(entry, self._function(entry), entry.told, entry.args)
             except TimeoutError as error:
                 self._tell(entry, "unknown", str(error))
                 problem = f"{unknown} ({error})"
@@ -322,30 +327,25 @@ class Effects:
         self._tell(entry, "failed" if problem else "done", problem)
         return [f"{entry.told} failed: {problem}"] if problem else []
 
-    def _call(
-        self, function: Callable[..., Any], told: str, args: Any, kwargs: Any, entry: _Entry | None = None
-    ) -> Core[str]:
-        """Call a function of the host. Returns what it raised, in words; the entry gets what it returned."""
-        timeout, own = self._session.policy.tools.timeout_seconds, None if entry is None else entry.tool.timeout
-        is_async = inspect.iscoroutinefunction(function)
+    def _call(self, entry: _Entry, function: Callable[..., Any], told: str, args: Any) -> Core[tuple[Any, str]]:
+        """Call a function of the host within the time of the entry's tool. Returns what it returned, and what it
+        raised, in words. Raises TimeoutError.
+        """
+        longest, own = self._session.policy.tools.timeout_seconds, entry.tool.timeout
+        timeout, is_async = longest if own is None else min(longest, own), inspect.iscoroutinefunction(function)
         wanted = CallTool(
-            partial(contained, told, function, *args, **kwargs),
-            timeout if own is None else min(timeout, own),
+            partial(contained, told, function, *args, **entry.kwargs),
+            timeout,
             is_async=is_async,
             in_thread=own is not None and not is_async,
             owner=self._toolbox,
         )
         try:
-            value = yield wanted
-        except TimeoutError:
-            if entry is None:
-                return f"it took more than {timeout:g} s"
-            raise
+            return (yield wanted), ""
+        except TimeoutError as error:
+            raise TimeoutError(str(error) or f"it took more than {timeout:g} s") from None
         except Exception as error:
-            return f"{type(error).__name__}: {error}"[:500]
-        if entry is not None:
-            entry.value = value
-        return ""
+            return None, f"{type(error).__name__}: {error}"[:500]
 
     def _refusal(self, waiting: list[_Entry]) -> Core[str]:
         """Why the deferred calls may not be carried out; "" if they may. An approval sees them all at once."""
@@ -355,11 +355,16 @@ class Effects:
         if approval is None:
             return "the host has nobody to ask"
         calls = [{"tool": entry.tool.name, "arguments": entry.arguments()} for entry in waiting]
-        answer = yield CallTool(
-            partial(contained, "the approval of deferred calls", approval, PENDING, {"calls": calls}),
-            rules.timeout_seconds,
-            is_async=inspect.iscoroutinefunction(approval),
-            owner=self._toolbox,
-        )
+        try:
+            answer = yield CallTool(
+                partial(contained, "the approval of deferred calls", approval, PENDING, {"calls": calls}),
+                rules.timeout_seconds,
+                is_async=inspect.iscoroutinefunction(approval),
+                owner=self._toolbox,
+            )
+        except Exception as error:
+            return f"the approval raised {type(error).__name__}: {error}"[:500]
         decided = decision(answer, "deferred calls")
-        return decided.reason if isinstance(decided, Deny) else ""
+        if isinstance(decided, Deny):
+            return decided.reason
+        return "the approval edited their arguments, which only one of a single call may" if decided.arguments else ""

@@ -308,6 +308,11 @@ class Toolbox:
             raise RefusedCall(f"{tool.name}(): more than {rules.max_calls} tool calls in one step (tools.max_calls)")
         if held is not None:
             raise TypeError(_cannot_cross(tool, _place(tool, args, kwargs), held))
+        if tool.effect is not None:
+            # Where effects follow the steps, another tool that notes the call stands in its place.
+            raise RefusedCall(
+                f"{tool.name}() has an effect that follows the steps of a session: a template has none yet"
+            )
         asks = self._asks and not tool.deferred and rules.needs_approval(tool.name)
         if asks or tool.checked:
             bound = tool.bind(args, kwargs)

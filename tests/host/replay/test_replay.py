@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safeexec import Policy, RecordingError, RecordOptions, Sandbox, Session, StateFileError, replay, tool
+from safeexec import Policy, RecordingError, RecordOptions, Sandbox, SandboxError, Session, StateFileError, replay, tool
 from safeexec.host.replay.replay import recorded_policy
 from safeexec.recordings.format import Heading
 from safeexec.recordings.forms import line_of
@@ -424,6 +424,23 @@ def test_a_session_that_was_restored_goes_on_from_the_recorded_state(
     monkeypatch.setenv("SAFEEXEC_STATE_KEY", "ab" * 16)
     with pytest.raises(StateFileError, match="the state that the session goes on from is foreign"):
         replay(path, trust=True)
+
+
+def test_programs_run_again_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    policy = Policy.load("confined-python").replace(danger_allow_commands=["date", "cp"])
+    with Sandbox(policy, files={"a": b"1"}, spare=0) as sandbox, sandbox.session(record=path) as session:
+        session.command(["cp", "a", "b"])
+        session.run("open('b').read()")
+        session.command(["date", "+%N"])
+        with pytest.raises(SandboxError):
+            session.command(["rm", "b"])
+    with replay(path, policy=policy) as replayed:
+        assert replayed.session.read_file("b") == b"1" and replayed.steps == 1
+        assert replayed.taken[0] == "the program 'cp' is run again: what it does is not recorded"
+        assert replayed.difference is not None and "a program of this machine depends" in replayed.difference.cause
+    with pytest.raises(RecordingError, match="it runs programs"):
+        replay(path)
 
 
 def test_a_policy_that_came_with_a_recording_is_not_one_of_this_machine(

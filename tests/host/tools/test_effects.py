@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count, product
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from safeexec import (
+    Allow,
     AsyncSandbox,
     CheckpointError,
     Deny,
@@ -23,7 +28,10 @@ from safeexec import (
     Result,
     Sandbox,
     Session,
+    StepFailed,
+    Timeline,
     ToolError,
+    replay,
     tool,
 )
 from safeexec.host.session.history import History, State
@@ -33,6 +41,7 @@ from safeexec.host.tools.toolbox import Toolbox, tools_from
 from safeexec.host.waiting import Core, drive
 from safeexec.recordings import format as form
 from safeexec.results import ToolCallRecord
+from safeexec.toolkit import limited
 
 Told = list[tuple[Any, ...]]
 STANDARD = Policy.load("standard")
@@ -162,6 +171,121 @@ def test_an_approval_sees_all_of_them_at_once(told: Told) -> None:
         ]
         assert result.notes == ("2 deferred calls were not approved: not today",) and told == []
         assert session.run("pay(3)").notes == () and told == [("pay", 3)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (ValueError("boom"), "the approval raised ValueError: boom"),
+        (SystemExit(1), "the approval raised ToolError: the approval of deferred calls: SystemExit: 1"),
+        (Allow(arguments={"to": "Eve"}), "the approval edited their arguments, which only one of a single call may"),
+        ("yes", "the approval of deferred calls answered an object of type str; it answers"),
+    ],
+)
+def test_whatever_is_no_clear_yes_drops_the_deferred_calls(told: Told, answer: Any, reason: str) -> None:
+    @tool(effect="deferred")
+    def send(to: str) -> None:
+        told.append(to)
+
+    def approve(name: str, arguments: dict[str, Any]) -> Any:
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    policy = STANDARD.replace(tools={"approval": ["send"]})
+    with Sandbox(policy, tools=[send], approval=approve, spare=0) as sandbox, sandbox.session() as session:
+        result = session.run("x = 1\nsend('Ada')")
+        assert result.ok and result.notes[0].startswith(f"1 deferred calls were not approved: {reason}")
+        assert session.pending() == [] and told == [] and session.get("x") == 1
+
+
+def test_who_uses_the_session_from_an_effect_is_refused_and_the_other_effects_go_on(told: Told) -> None:
+    def again(*_: Any) -> None:
+        session.run("1")
+
+    def cancel(value: str, seat: str) -> None:
+        told.append(("cancel", seat))
+        if seat == "b":
+            again()
+
+    @tool(undo=cancel)
+    def book(seat: str) -> str:
+        return seat
+
+    @tool(effect="deferred")
+    def send(to: str) -> None:
+        again() if to == "b" else told.append(to)
+
+    with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session() as session:
+        session.run("x = 0")
+        result = session.run("for name in 'abc':\n    book(name); send(name)")
+        assert told == ["a", "c"] and result.notes[0].startswith("send('b') failed: SessionBusy")
+        assert [call.tool for call in session.rollback()] == ["send", "book", "send", "send"]
+        assert told[2:] == [("cancel", "c"), ("cancel", "b"), ("cancel", "a")]
+        assert session.run("x").notes[0].startswith("book('b') could not be undone: SessionBusy")
+
+
+def test_an_undo_has_the_time_of_its_tool(told: Told) -> None:
+    go_on = Event()
+
+    @tool(undo=lambda value: go_on.wait(60))
+    def book() -> None:
+        told.append("book")
+
+    with (
+        Sandbox("standard", tools=[limited(book, timeout=0.2)], spare=0) as sandbox,
+        sandbox.session(record=True) as session,
+    ):
+        session.run("book()").check()
+        session.rollback()
+        go_on.set()
+        (note,) = session.run("1").notes
+        assert note.startswith("book() could not be undone: nobody knows what became of it")
+        assert [effect.undoing for effect in session.history().unknown] == [True]
+
+
+def test_a_template_has_no_effects(sandbox: Sandbox, told: Told) -> None:
+    for source in ("send('Ada')", "book(1)"):
+        with pytest.raises(StepFailed, match="an effect that follows the steps of a session: a template has none yet"):
+            sandbox.template("t", prepare=source)
+    assert told == []
+    sandbox.template("t", prepare="def tell():\n    send('Ada')")
+    with sandbox.session(template="t") as session:
+        session.run("tell()").check()
+        assert told == [("send", "Ada", "")]
+
+
+KILLED = """
+import os, signal, sys
+from safeexec import Sandbox, tool
+path, where = sys.argv[1:]
+def killed(here):
+    if here == where:
+        os.kill(os.getpid(), signal.SIGKILL)
+@tool(effect="deferred", idempotent=True)
+def send(to: str, *, effect_key: str) -> None:
+    killed("send")
+@tool(undo=lambda value, row: killed("undo"))
+def book(row: int) -> None:
+    killed("book")
+with Sandbox("standard", tools=[book, send], spare=0) as sandbox, sandbox.session(record=path) as session:
+    session.run("x = 0")
+    session.run("book(1); send('Ada')")
+    session.rollback()
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "told"), [("send", "send('Ada'), key "), ("undo", "undo of book(1), key "), ("book", "book(1)"), ("", "")]
+)
+def test_an_effect_in_which_the_host_was_killed_is_reported_as_unknown(tmp_path: Path, where: str, told: str) -> None:
+    path = tmp_path / "r.jsonl"
+    done = subprocess.run([sys.executable, "-c", KILLED, path, where], timeout=60, check=False)
+    assert done.returncode == (-signal.SIGKILL if where else 0)
+    unknown = Timeline(Recording(path)).unknown
+    assert [str(one).strip().startswith(f"2  {told}") for one in unknown] == [True] * bool(where)
+    with replay(path) as replayed:
+        assert replayed.difference is None and replayed.session.get("x") == 0
 
 
 def test_an_unknown_outcome_is_told_and_repeated_with_the_same_key_only_where_that_is_harmless(
