@@ -412,7 +412,7 @@ class Replay:
             content = self._content(record.name, record.content)
             session.write_file(record.name, content if isinstance(content, bytes) else Path(content).read_bytes())
         elif isinstance(record, form.Command):
-            self.taken.append(f"the program {record.argv[0][:100]!r} is run again: what it does is not recorded")
+            self.taken.append(f"the program {' '.join(record.argv)[:100]!r} is run again: what it does is not recorded")
             result = session.command(record.argv, cwd=record.cwd, timeout=record.timeout)
             if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):
                 cause = self._changed and f"because {self._changed}"

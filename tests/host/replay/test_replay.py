@@ -437,7 +437,7 @@ def test_programs_run_again_and_that_is_said(tmp_path: Path) -> None:
             session.command(["rm", "b"])
     with replay(path, policy=policy) as replayed:
         assert replayed.session.read_file("b") == b"1" and replayed.steps == 1
-        assert replayed.taken[0] == "the program 'cp' is run again: what it does is not recorded"
+        assert replayed.taken[0] == "the program 'cp a b' is run again: what it does is not recorded"
         assert replayed.difference is not None and "a program of this machine depends" in replayed.difference.cause
     with pytest.raises(RecordingError, match="it runs programs"):
         replay(path)
