@@ -456,3 +456,51 @@ def _hidden_type(failure: Failure, match: re.Match[str]) -> str | None:
     if name in _BUILTIN_NAMES:
         return f"`{name}` was assigned a value, which hides the builtin type: rename that variable, and `del {name}`."
     return "The second argument must be a type or a tuple of types: `isinstance(x, (int, float))`."
+
+
+_SHOWN, _ITEMS, _BITS = 60, 20, 200
+"""Characters of a value, items of a container and bits of a number that a sentence may have."""
+_SCALARS = (bool, float, complex, str, bytes, type(None))
+
+
+@RULES.when(
+    "AssertionError",
+    wrong="total, parts = 7, [1, 2]\nassert total == sum(parts)",
+    right="total, parts = 3, [1, 2]\nassert total == sum(parts)",
+)
+def _asserted(failure: Failure, match: re.Match[str]) -> str | None:
+    """The values that the failed condition was about, of plain data alone: no code of the program runs for it."""
+    tree = failure.expression
+    if tree is None or failure.libraries:
+        return None
+    seen: dict[str, str] = {}
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
+            value = failure.resolve(part)
+            text = _plain(value)
+            if text is not None:
+                seen.setdefault(failure.text_of(part), text)
+    if not seen:
+        return None
+    return "When it failed, " + ", ".join(f"`{name}` was {value}" for name, value in [*seen.items()][:4]) + "."
+
+
+def _plain(value: object) -> str | None:
+    """A value as Python writes it, if it is plain data and short."""
+    if not _is_scalar(value):
+        if type(value) is dict:
+            items = [*value, *value.values()] if len(value) <= _ITEMS else [MISSING]
+        elif type(value) in (list, tuple, set, frozenset):
+            items = [*value] if len(value) <= _ITEMS else [MISSING]  # type: ignore[misc, arg-type]
+        else:
+            return None
+        if not all(map(_is_scalar, items)):
+            return f"a {type(value).__name__} of {len(value)}"  # type: ignore[arg-type]
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _is_scalar(value: object) -> bool:
+    if type(value) in (str, bytes):
+        return len(value) <= 10 * _SHOWN  # type: ignore[arg-type]
+    return type(value) in _SCALARS or (type(value) is int and value.bit_length() <= _BITS)
