@@ -44,15 +44,17 @@ __all__ = [
 ]
 
 
+MOST_TOLD = 4
+"""Refusals besides the first that an exception lists."""
+
+
 class Result(StepData, frozen=True):
     """The outcome of one step. Truthy when the step ended `ok`."""
 
     def check(self) -> Result:
         """The result itself, or `StepFailed` when it is not ok."""
         if self.outcome != "ok":
-            error = self.error
-            told = f": {printable(f'{error.type}: {error.message}')}" if error else ""
-            raise StepFailed(f"{self.outcome}{told}", self)
+            raise StepFailed(f"{self.outcome}{f': {in_words(self.error)}' if self.error else ''}", self)
         return self
 
     @overload
@@ -87,6 +89,25 @@ class Result(StepData, frozen=True):
         from safeexec.jsonable import result_to_dict
 
         return result_to_dict(self)
+
+
+def in_words(error: ErrorInfo) -> str:
+    """What went wrong as the message of an exception: what, where, by which rule; the hint, and each further refusal
+    of a rejected step, in a line of its own.
+    """
+    more = error.diagnostics[1:]
+    lines = [_placed(error, error.file)] + ([f"hint: {error.hint}"] if error.hint else [])
+    lines += [f"also: {_placed(other, error.file)}" for other in more[:MOST_TOLD]]
+    lines += [f"and {len(more) - MOST_TOLD} more"] if len(more) > MOST_TOLD else []
+    return printable("\n".join(lines))
+
+
+def _placed(error: ErrorInfo, file: str) -> str:
+    told = f"{error.type}: {error.message}" if error.message else error.type
+    module = "" if file in error.message else file.partition(":")[2].rstrip(">")
+    line = f"line {error.line}" if error.line is not None and f"line {error.line}" not in error.message else ""
+    place = ", ".join(filter(None, (module, line, error.rule)))
+    return f"{told} ({place})" if place else told
 
 
 class StepFailed(SandboxError):

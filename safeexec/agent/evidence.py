@@ -26,11 +26,18 @@ _MAX_PLACES = 1_000
 _FEW_DIGITS = Fraction(25, 1000)
 _ONE_DIGIT = Fraction(1, 1000)
 _FLOAT = Fraction(1, 2**50)
+_LAST_DIGITS = Fraction(1, 10**30)
+"""How far two ways of computing one root may be apart: they have 50 digits."""
 _NOISE = Fraction(1, 10**14)
 """A part of a complex number that is this small beside the other is what is left of 0 by rounding."""
 _YES = {True: frozenset({"yes", "true"}), False: frozenset({"no", "false"})}
 _GOES_ON = re.compile(r"[\w+\-/^(]")
-_WRAPPED = re.compile(r"(?:\w+\.)?\w+\(['\"]?([^()'\"]*)['\"]?\)")
+_FORMULA = re.compile(
+    r"\b(?!(?:sqrt|pi|I|Matrix)\b)[A-Za-z_]\w*\s*(?:[-+*/^(]|$)|[-+*/^]\s*(?!(?:sqrt|pi|I)\b)[A-Za-z_]"
+)
+"""A variable, or a function that is no root, beside an operator."""
+_WRAPPED = re.compile(r"(?:\w+\.)?(?:[A-Z]\w*|mp[fc]|array|(?:u?int|float|complex)\d*)\(['\"]?([^()'\"]*)['\"]?\)")
+"""An object of a number, Decimal('1.5'); not a function of it, sqrt(2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,11 @@ def judge(answer: str, value: Any, known: Collection[Computed] = (), *, percent:
     claims += [row for numeral, row in zip(stated, fits, strict=True) if numeral.stated][-1:]
     denied = [row for row in claims if not any(row)]
     contradicted = any(numeral.sure and numeral.value is not None for numeral in unsupported) or bool(denied)
-    matched = not unsupported and not denied and _all_stated(fits, len(wanted), isinstance(value, (set, frozenset)))
+    orders = [fits]
+    if any(numeral.paired for numeral in stated):
+        orders.append(_swapped(fits, [numeral.paired for numeral in stated]))
+    unordered = isinstance(value, (set, frozenset))
+    matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
     return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
 
 
@@ -93,6 +104,15 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
         elif wanted > 1 and any(row) and not (leaf and row[leaf - 1]):
             return False  # the values are there, but not in their order
     return leaf == wanted
+
+
+def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:
+    """The rows with each pair of a ± the other way round."""
+    rows = list(fits)
+    for place, second in enumerate(paired):
+        if second and place:
+            rows[place - 1], rows[place] = rows[place], rows[place - 1]
+    return rows
 
 
 def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
@@ -207,7 +227,8 @@ def _leaves(value: Any, name: str, depth: int) -> Iterator[Computed]:
             yield from _leaves(item, name, depth - 1)
     elif hasattr(value, "repr") and type(value.repr) is str:  # Opaque: an object that stayed in the sandbox
         inner = _WRAPPED.fullmatch(value.repr)
-        yield from _of_text(inner[1] if inner else value.repr, name)
+        if inner or not _FORMULA.search(value.repr):  # a formula is compared as it is written
+            yield from _of_text(inner[1] if inner else value.repr, name)
     else:
         raise ValueError("not a number")
 
@@ -248,4 +269,6 @@ def _of_numeral(numeral: Numeral, name: str) -> Computed:
     assert numeral.value is not None
     scale = Fraction(1, 100) if numeral.percent else Fraction(1)
     imaginary = (numeral.imaginary or Fraction(0)) * scale
-    return Computed(numeral.value * scale, imaginary, place=numeral.place * scale, name=name)
+    value = numeral.value * scale
+    slack = max(abs(value), abs(imaginary)) * _LAST_DIGITS
+    return Computed(value, imaginary, slack, place=numeral.place * scale, name=name)

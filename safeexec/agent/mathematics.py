@@ -76,7 +76,8 @@ class MathAnswer:
 
     def __repr__(self) -> str:
         agreed = f", {self.agreement} of {len(self.ways)} agree" if self.ways else ""
-        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}{agreed}>"
+        why = "" if self.ok or not self.reason else f"; {shorten(self.reason, 200)}"
+        return f"<MathAnswer {shorten(self.text, 80)!r}, verified: {self.verified}{agreed}{why}>"
 
     @property
     def value(self) -> Any:

@@ -13,6 +13,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from unicodedata import numeric
 
+from safeexec.agent import closed_forms
+
 MAX_TEXT = 20_000
 MAX_NUMBERS = 400
 _MAX_DIGITS = 2_000
@@ -43,6 +45,10 @@ class Numeral:
     sure: bool = True
     label: str = ""
     """The name that it is said to be the value of: of "x = 3" it is "x"."""
+    paired: bool = False
+    """It is the second of two that a ± states, in either order."""
+    other: tuple[Fraction, Fraction | None] | None = None
+    """While it is read: the second one, its real and its imaginary part."""
 
 
 _GROUPED = (
@@ -58,6 +64,12 @@ _EXPONENT = (
 _NUMBER = re.compile(
     rf"(?P<number>{_DIGITS})(?:[eE](?P<e>[-+]?\d{{1,6}})(?!\w)|\s?(?:×|·|\*|x|\\times|\\cdot)\s?10{_EXPONENT})?+"
 )
+_ROOT_NEAR = re.compile(r"√|sqrt|π|pi\b|\*\*\s?\(|\^\s?[{(]")
+_NEAR = 200
+"""Characters from the beginning of a closed form to its first root, at most."""
+_OPENED = re.compile(r"(?:(?:\(|\\[dt]?frac\s?\{)\s?[-−+]?\s?)+$")
+_OPENERS = 40
+_SIGN = re.compile(r"(?<![\w)\]}²³%.])\s?([-−])\s?$")
 _POWER = re.compile(rf"\s?{_EXPONENT}")
 _OVER = re.compile(r"\s?/\s?(\d{1,400}+)(?!\.?\d)")
 _ROOT = re.compile(
@@ -102,6 +114,7 @@ _UNSURE_BEFORE = re.compile(
 _NEGATIVE = re.compile(
     r"(?:\b(?:minus|negative)\s|(?:[=:≈(\[{,]|\\approx)\s?[-−]\s|(?<![\w)\]}²³%.])[-−])\s?\\?[$€£¥]?\s?$", re.I
 )
+_COMMAND = re.compile(r"\\(?:pm|approx|simeq|cdot|times|leq?|geq?|neq?|[lg]t)$")
 _BOTH_SIGNS = re.compile(r"(?:±|\\pm)\s?$")
 _MONEY_BEFORE = re.compile(r"(?:[$€£¥₹]|USD|EUR|CHF|GBP)\s?[-−]?$")
 _NAMED = re.compile(r"(?:[A-Za-z_][\w.]*|\\[a-z]+)\s?\([^()]{0,80}$")
@@ -146,15 +159,44 @@ def numerals(text: str) -> list[Numeral] | None:
         text = pattern.sub(replacement, text)
     found: list[tuple[int, int, Numeral | None]] = []
     position = 0
+    looked = 0
+    """Where the last look for a closed form ended: none is looked for again before it, so that time is linear."""
     while len(found) <= MAX_NUMBERS and (start := _START.search(text, position)):
-        numeral, position = _read(text, start)
-        found.append((start.start(), position, numeral))
+        begin, numeral = start.start(), None
+        if begin >= looked and _ROOT_NEAR.search(text, begin, begin + _NEAR):
+            begin, looked, numeral = _form(text, position, begin)
+        if numeral is not None:
+            position = looked
+        else:
+            begin = start.start()
+            numeral, position = _read(text, start)
+        found.append((begin, position, numeral))
     if len(found) > MAX_NUMBERS:
         return None
     return list(_judged(text, found))
 
 
 # One number
+
+
+def _form(text: str, position: int, start: int) -> tuple[int, int, Numeral | None]:
+    """The closed form that begins behind `position`, with or before the number at `start`: where it begins, how far it
+    was read, and what it is.
+    """
+    opened = _OPENED.search(text, max(position, start - _OPENERS), start)
+    looked = start
+    for place in [opened.start(), start] if opened else [start]:
+        sign = _SIGN.search(text, max(position, place - 4), place)
+        begin = sign.start(1) if sign else place
+        form = closed_forms.read(text, begin)
+        looked = max(looked, form.end)
+        if form.values:
+            (real, imaginary), *second = form.values
+            numeral, end = _finish(text, begin, form.end, Numeral("", real, imaginary or None))
+            if second and numeral.value is not None:
+                numeral = replace(numeral, other=(second[0][0], second[0][1] or None))
+            return begin, end, numeral
+    return start, looked, None
 
 
 def _read(text: str, start: re.Match[str]) -> tuple[Numeral, int]:
@@ -304,7 +346,12 @@ def _complex(text: str, found: list[tuple[int, int, Numeral | None]], first: int
 def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator[Numeral]:
     assert numeral is not None
     before, after = text[max(0, begin - 90) : begin], text[end : end + 40]
-    if begin and (text[begin - 1].isalnum() or text[begin - 1] in "_^") and text[begin - 1] not in "eπ":
+    if (
+        begin
+        and (text[begin - 1].isalnum() or text[begin - 1] in "_^")
+        and text[begin - 1] not in "eπ"
+        and not _COMMAND.search(before)
+    ):
         return  # a part of a name, or an exponent
     if before.endswith(("^{", "_{", "**")) and not _BOLD.search(before):
         return
@@ -328,9 +375,14 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator
     ):
         yield replace(numeral, sure=False)
         return
+    if numeral.other is not None:
+        value, imaginary = numeral.other
+        yield replace(numeral, other=None)
+        yield replace(numeral, value=value, imaginary=imaginary, paired=True, other=None)
+        return
     if both:
         yield numeral
-    yield _negative(numeral) if both or _NEGATIVE.search(before) else numeral
+    yield replace(_negative(numeral), paired=bool(both)) if both or _NEGATIVE.search(before) else numeral
 
 
 def _negative(numeral: Numeral) -> Numeral:

@@ -39,9 +39,11 @@ def main(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps({"ok": False, "problem": str(error)}))
             return 1
-        tell(error, file=sys.stderr)
         if isinstance(error, PluginError) and error.result is not None:
+            tell(str(error).partition("\n")[0], file=sys.stderr)  # `print_error` has the other lines
             print_error(error.result)
+        else:
+            tell(error, file=sys.stderr)
         return 1
     if options.json:
         told = {"name": manifest.name, "version": manifest.version, "policy": policy, "exports": exports}

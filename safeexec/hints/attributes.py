@@ -12,6 +12,7 @@ from typing import Any
 
 from safeexec.hints.columns import APPLIED, column_hint, columns_of, is_applied_to_columns
 from safeexec.hints.failure import Failure
+from safeexec.hints.files import edited_since
 from safeexec.hints.matching import did_you_mean, nearest, quoted, same_name
 from safeexec.hints.needs import provides
 from safeexec.hints.objects import (
@@ -150,6 +151,8 @@ def _in_module(failure: Failure, name: str, owner: Any, text: str) -> str | None
     if not is_module(owner):
         return None
     full, plan = module_name(owner), failure.plan
+    if edited := edited_since(full, name):
+        return edited
     submodule = next(
         (
             other

@@ -8,6 +8,7 @@ import re
 import sys
 
 from safeexec.hints.failure import Failure, walk
+from safeexec.hints.files import edited_since
 from safeexec.hints.matching import TYPING_ERROR, TYPING_ERRORS, did_you_mean, nearest, same_name
 from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
@@ -289,7 +290,7 @@ def _near_in_module(failure: Failure, match: re.Match[str]) -> str | None:
     name, module = match.groups()
     if f"{module}.{name}" in MODULES:
         return hint_for("module", f"{module}.{name}", failure.plan)
-    return missing_in_module(module, name, failure.plan, _names_of(module))
+    return edited_since(module, name) or missing_in_module(module, name, failure.plan, _names_of(module))
 
 
 def _names_of(module: str) -> list[str]:

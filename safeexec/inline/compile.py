@@ -10,6 +10,7 @@ import warnings
 
 from safeexec.errors import ExpressionError
 from safeexec.inline.fuel import Refused
+from safeexec.inline.functions import CONSTANTS
 from safeexec.inline.grammar import Builder
 from safeexec.inline.report import FILENAME, at_node, at_syntax_error, called, described, failed, failure
 
@@ -112,9 +113,8 @@ class Expression:
         if at_once and isinstance(error, KeyError) and error.args and error.args[0] in self._nodes:
             (missing,) = error.args
             given = ", ".join(sorted(map(str, names or ()))[:12]) or "none"
-            raise at_node(
-                f"the name {missing} is not given; names are: {given}", source, self._nodes[missing]
-            ) from None
+            known = f"write math.{missing}" if missing in CONSTANTS["math"] else f"names are: {given}"
+            raise at_node(f"the name {missing} is not given; {known}", source, self._nodes[missing]) from None
         if isinstance(error, Refused):
             raise at_node(str(error), source, node) from None
         if at_once and isinstance(error, TypeError) and isinstance(node, ast.Call):

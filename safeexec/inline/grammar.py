@@ -369,6 +369,8 @@ class Builder:
         raise self.error("only a function named here can be called; a product is written with *", node)
 
 
+_OTHER_NAMES = {"ln": "log", "lg": "log10", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "tg": "tan"}
+"""What other languages, and textbooks, call a function of `math`."""
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
@@ -440,6 +442,8 @@ def _is_table(node: Any) -> bool:
 def _unknown(message: str, name: str, known: Collection[str]) -> str:
     import difflib
 
+    if name in _OTHER_NAMES:
+        return f"{message}; it is math.{_OTHER_NAMES[name]}"
     close = difflib.get_close_matches(name, known, 1, 0.75)
     return (
         f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"

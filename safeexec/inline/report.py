@@ -20,8 +20,19 @@ _WRITTEN = {
     "³": "a cube is x ** 3",
     "!": "n! is math.factorial(n)",
     "=": "equality is ==; a name gets its value from the caller",
+    "?": "leave the question mark out",
+    **dict.fromkeys("$€£¥", "an amount is written without its currency"),
 }
 """How mathematics is written here, by the character that the parser stopped at."""
+_WORDS = {
+    **dict.fromkeys(("mod", "modulo"), "the remainder of a / b is a % b"),
+    **{word: f"write {sign}" for word, sign in (("plus", "+"), ("minus", "-"), ("times", "*"), ("over", "/"))},
+    **dict.fromkeys(
+        ("assert", "class", "def", "del", "for", "from", "global", "if", "import", "raise", "return", "try", "while"),
+        "only an expression is taken; a program with statements runs in a Sandbox",
+    ),
+}
+"""The same by the word."""
 
 
 def lines_of(source: str) -> list[str]:
@@ -80,8 +91,27 @@ def _advice(message: str, source: str, line: int, start: int) -> str:
     if message != "invalid syntax" and not message.startswith("invalid character"):
         return ""
     lines = lines_of(source)
-    found = lines[line - 1][start : start + 1] if line <= len(lines) else ""
-    return f"; {_WRITTEN[found]}" if found in _WRITTEN else ""
+    if not 0 < line <= len(lines):
+        return ""
+    before, rest = lines[line - 1][:start].rstrip(), lines[line - 1][start:].lstrip()
+    words = _last_word(before), _first_word(rest)
+    advice = _WRITTEN.get(rest[:1]) or _WORDS.get(words[1]) or _WORDS.get(words[0])
+    if not advice and (before.endswith("%") or words[0] == "of"):
+        advice = "% is the remainder of a division; p percent of x is x * p / 100"
+    elif not advice and words[0].isidentifier() and words[1].isalnum():
+        advice = f"a function is called with brackets, {words[0]}({words[1]}), and a product is written with *"
+    elif not advice and (words[0] or before.endswith((")", "]"))) and words[1]:
+        advice = "write what is to be done with the two, as + or *, between them"
+    return f"; {advice}" if advice else ""
+
+
+def _first_word(text: str) -> str:
+    end = next((place for place, sign in enumerate(text) if not (sign.isalnum() or sign == "_")), len(text))
+    return text[:end]
+
+
+def _last_word(text: str) -> str:
+    return _first_word(text[::-1])[::-1]
 
 
 def described(error: Exception) -> str:

@@ -221,4 +221,4 @@ def _values(session: Any, rows: Iterable[Any]) -> Job:
 
 def told(error: BaseException) -> str:
     """An exception in one line."""
-    return printable(f"{type(error).__name__}: {error}")[:500]
+    return printable(f"{type(error).__name__}: {error}").partition("\n")[0][:500]

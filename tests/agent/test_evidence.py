@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from safeexec import Opaque
 from safeexec.agent.evidence import judge, leaves
 from safeexec.agent.numerals import numerals
 from tests.untrusted.doubling import SLACK, growth
@@ -66,6 +67,19 @@ AGREE: list[tuple[str, Any]] = [
     ("The integral is x^3/3.", "x**3/3"),
     ("1.41", f"{ROOT:.2f}"),
     ("0", 0),
+    ("x = ±2", [-2, 2]),
+    ("It is \\sqrt{2}.", Opaque("Pow", "sqrt(2)")),
+    ("1.41421", Opaque("Pow", "sqrt(2)")),
+    ("$x = \\pm\\sqrt{2}$", [Opaque("Mul", "-sqrt(2)"), Opaque("Pow", "sqrt(2)")]),
+    ("x = \\frac{-1+\\sqrt{5}}{2}", Opaque("Add", "-1/2 + sqrt(5)/2")),
+    ("x = \\frac{-1 \\pm i\\sqrt{3}}{2}", [Opaque("Add", "-1/2 - sqrt(3)*I/2"), Opaque("Add", "-1/2 + sqrt(3)*I/2")]),
+    ("\\frac{-1 \\pm \\sqrt{5}}{2}", [Opaque("Add", "-1/2 + sqrt(5)/2"), Opaque("Add", "-sqrt(5)/2 - 1/2")]),
+    ("(1+√5)/2 ≈ 1.618", Opaque("Add", "1/2 + sqrt(5)/2")),
+    ("-\\frac{\\sqrt{2}}{2}", -math.sqrt(2) / 2),
+    ("\\sqrt[3]{2}", Opaque("Pow", "2**(1/3)")),
+    ("\\left(\\sqrt{2}+1\\right)^2", Opaque("Add", "2*sqrt(2) + 3")),
+    ("\\dfrac{\\pi^2}{6}", math.pi**2 / 6),
+    ("$\\boxed{\\frac{3\\sqrt{2}}{4}}$", Opaque("Mul", "3*sqrt(2)/4")),
 ]
 DIFFER: list[tuple[str, Any]] = [
     ("It is 1.7321.", ROOT),
@@ -114,6 +128,14 @@ DIFFER: list[tuple[str, Any]] = [
     ("f(5)", 5),
     ("0", 1e-20),
     ("four", 5),
+    ("2", Opaque("Pow", "sqrt(2)")),
+    ("\\sqrt{3}", Opaque("Pow", "sqrt(2)")),
+    ("x = \\frac{-1+\\sqrt{3}}{2}", Opaque("Add", "-1/2 + sqrt(5)/2")),
+    ("x = \\frac{1 \\pm \\sqrt{5}}{2}", [Opaque("Add", "-1/2 + sqrt(5)/2"), Opaque("Add", "-sqrt(5)/2 - 1/2")]),
+    ("1 + \\sqrt{2} + x", Opaque("Add", "1 + sqrt(2)")),
+    ("\\sqrt{2}x", Opaque("Pow", "sqrt(2)")),
+    ("√2", Opaque("Add", "x + sqrt(2)")),
+    ("3", Opaque("Add", "x + 3")),
     ("", 5),
     ("9" * 30_000, 9),
     ("5 " * 1000, 5),
@@ -255,7 +277,8 @@ def test_ten_thousand_numbers_in_prose() -> None:
 
 def test_reading_is_linear_in_hostile_text() -> None:
     """Twenty thousand characters of whatever begins a number, a group or a name are read or refused at once."""
-    for piece in ("1,", "1,234", "(", "f(", "√", "\\frac{", "1/", "10^", "±", "**", "answer ", "1 234 ", "=", "x1 "):
+    begins = ["1,", "1,234", "(", "f(", "√", "\\frac{", "1/", "10^", "±", "**", "answer ", "1 234 ", "=", "x1 "]
+    for piece in (*begins, "(√", "\\sqrt{", "√2+", "(-", "√2(", "2^("):
         judge((piece * 20_000)[:20_000], 5)
 
 

@@ -529,6 +529,16 @@ def test_a_template_formats_what_python_formats(template: str, value: object) ->
         ("√2", "math.sqrt"),
         ("x²", "x ** 2"),
         ("x = 3", "equality is =="),
+        ("3 4", "between them"),
+        ("50%", "p percent of x is x * p / 100"),
+        ("20% of x", "p percent of x is x * p / 100"),
+        ("sqrt 2", "sqrt(2)"),
+        ("100 mod 7", "a % b"),
+        ("2 + 2?", "leave the question mark out"),
+        ("$5 + 3", "without its currency"),
+        ("ln(x)", "math.log"),
+        ("pi * x", "math.pi"),
+        ("import os", "runs in a Sandbox"),
     ],
 )
 def test_what_is_written_as_on_paper_is_told_how_to_be_written(source: str, told: str) -> None:

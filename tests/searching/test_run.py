@@ -260,6 +260,7 @@ def test_scores_of_all_kinds() -> None:
         result = search(world.root(x=1), options, score)
         assert result.best is None and result.score is None and result.sources == []
         assert [node.problem for node in result.tree.nodes[1:]] == problems
+        assert problems[0] in result.message
         assert [node.status for node in result.tree.nodes[1:]] == ["unscored"] * 2
 
 

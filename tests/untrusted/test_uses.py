@@ -43,6 +43,8 @@ WHY = {
     "__init__.py": OWN + "its own modules, by a table of names",
     "agent/__init__.py": OWN + "its own modules, by a table of names",
     "agent/blocks.py": BOUND + "a reply in one pass; possessive patterns, numbers of nine digits at most",
+    "agent/closed_forms.py": BOUND
+    + "a token at a time, 300 characters from where a form begins; numbers of 30 digits at most",
     "agent/evidence.py": BOUND + "20,000 characters of an answer; numbers of 2,000 digits at most; one pass each",
     "agent/extraction.py": BOUND + "a reply whose length the model sets; JSON within a budget, its errors are caught",
     "agent/loop.py": BOUND

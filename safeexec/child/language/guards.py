@@ -71,6 +71,9 @@ _KNOWN_TYPES: Final = 512
 _READ_ONLY: Final = (type, *MODULES)
 _CARRIERS: Final = frozenset({FrameType, CodeType, ModuleType})
 """Types of what never comes back from a guarded read, whoever holds it; see `leads_away`."""
+MOST_UNSEEN: Final = 16
+unseen: Final[list[tuple[AttributeError, int]]] = []
+"""Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
 _REAL_BUILTINS: Final = vars(builtins)
 _OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
 _BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
@@ -163,12 +166,20 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
     def slow_getattr(value: Any, name: Any, default: tuple[Any, ...]) -> Any:
         name = exact(name)
         kind = rules.attribute(name) if _type(name) is _str else PLAIN
-        if kind == REFUSED:
-            raise refuse(name)
-        if kind == GUARDED:
-            return judged(value, name, _getattr(value, name, *default))
-        remember(known, name)
-        return _getattr(value, name, *default)
+        if kind == PLAIN:
+            remember(known, name)
+            return _getattr(value, name, *default)
+        try:
+            if kind == REFUSED:
+                raise refuse(name)
+            return read(value, name)
+        except AttributeError as error:
+            if not default:
+                raise
+            if _type(error) is AttributeError and "rule" in _vars(error):
+                unseen.append((error, sys._getframe(2).f_lineno))
+                del unseen[:-MOST_UNSEEN]
+        return default[0]
 
     def remember(table: dict[str, str], name: Any) -> None:
         if _type(name) is _str:

@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 from safeexec.child.language.guards import leads_away, refusal
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
-from safeexec.compiler.rules import PLAIN, Rules
+from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
 
 _getattr, _setattr, _type = getattr, setattr, type
@@ -70,7 +70,11 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            return _getattr(value, name, *default) if is_spelled(name) else checked_getattr(value, name, *default)
+            if is_spelled(name):
+                return _getattr(value, name, *default)
+            if _type(name) is str and rules.attribute(name) == REFUSED:
+                raise refusal(rules, "attribute", name, AttributeError)  # a default of the library's would hide why
+            return checked_getattr(value, name, *default)
         found = _getattr(value, name, *default)
         if leads_away(found) and not is_spelled(name):
             raise refusal(rules, "attribute", name, AttributeError)

@@ -1,4 +1,4 @@
-"""Refusals by the kernel while a step runs, those included that the guest's code or a library catches.
+"""Refusals while a step runs that guest code or a library catches: by the kernel, and by `getattr` with a default.
 
 An exception leaves no trace once it is caught, so the interpreter's audit events are heard instead, which come before
 an operation is tried. A call that the filter of this child refuses is noted as such; for a path outside of the
@@ -14,6 +14,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from safeexec.child.language.guards import unseen
 from safeexec.child.step import violations
 from safeexec.protocol.messages import ErrorReport, Refusal
 from safeexec.syscalls import NAMING_BASE
@@ -61,11 +62,26 @@ _noted: dict[tuple[str, int], Refusal] = {}
 def take(error: ErrorReport | None) -> list[Refusal]:
     """What was refused since the last time, but for what `error`, the end of the step, tells already."""
     violations.remember_refused(None)
+    if unseen:
+        for refused, line in unseen:
+            _noted[str(refused), line] = _of_name(refused, line)
+        unseen.clear()
     if not _noted:
         return []
     told = [report for report in _noted.values() if error is None or report.message != error.message]
     _noted.clear()
     return told
+
+
+def _of_name(refused: AttributeError, line: int) -> Refusal:
+    """A name that was refused, in whose place `getattr` gave its default."""
+    return Refusal(
+        type="AttributeError",
+        message=str(refused).encode("utf-8", "surrogatepass"),
+        line=line,
+        rule=vars(refused)["rule"],
+        hint=vars(refused)["hint"].encode() if vars(refused)["hint"] else None,
+    )
 
 
 def watch(plan: ChildConfinement) -> None:

@@ -30,7 +30,7 @@ from safeexec.host.tools.toolbox import Toolbox, tools_from
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Opaque
-from safeexec.results import PluginError, Result
+from safeexec.results import PluginError, Result, in_words
 from safeexec.text import printable
 
 if TYPE_CHECKING:
@@ -108,14 +108,12 @@ class PluginCore:
         definition = define(source, exports=self._wanted, name=self._name)
         manifest = definition.manifest
         if self._api is not None and manifest.api is not None and manifest.api != self._api:
-            raise PluginError(
-                f"the plugin {definition.name} is written for api {manifest.api}; this host has {self._api}"
-            )
-        setting_values(definition.name, manifest.settings, self._settings)
+            raise PluginError(f"{definition.told} is written for api {manifest.api}; this host has {self._api}")
+        setting_values(definition.told, manifest.settings, self._settings)
         wanted = manifest.policy
         if wanted is not None and wanted != self._sandbox.policy.name:
             raise PolicyError(
-                f"the plugin {definition.name} is written for the policy {wanted!r}, and this sandbox has "
+                f"{definition.told} is written for the policy {wanted!r}, and this sandbox has "
                 f"{self._sandbox.policy.name!r}: open Sandbox({wanted!r}) for it"
             )
         return definition
@@ -154,7 +152,7 @@ class PluginCore:
             lambda step: m.Install(step, definition.name, modules, names, tools, settings), timeout=self._timeout
         )
         if not result.ok:
-            raise failed(f"the plugin {definition.name} could not be loaded", result)
+            raise failed(f"{definition.told} could not be loaded", result)
         try:
             found = {export.name: export for export in msgspec.convert(result.value, list[m.Export])}
         except msgspec.ValidationError as error:
@@ -162,7 +160,7 @@ class PluginCore:
         if wrong := objections(definition, found):
             more = [f"and {len(wrong) - OBJECTIONS} more"] if len(wrong) > OBJECTIONS else []
             told = printable("; ".join([*wrong[:OBJECTIONS], *more]))
-            raise PluginError(f"the plugin {definition.name} does not have the interface that is asked for: {told}")
+            raise PluginError(f"{definition.told} does not have the interface that is asked for: {told}")
         return {name: export for name, export in found.items() if export.kind in ("function", "class")}
 
     def _settings_for(self, core: SessionCore) -> bytes:
@@ -170,7 +168,7 @@ class PluginCore:
         definition, limits = self.definition, core.policy.limits
         if not (known := definition.manifest.settings):
             return b""
-        found = setting_values(definition.name, known, self._settings)
+        found = setting_values(definition.told, known, self._settings)
         return encoded(found, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
 
     def reload(self, source: Source | None) -> Core[None]:
@@ -295,7 +293,7 @@ class PluginCore:
 
     def _living(self) -> Core[Loaded]:
         if self._session is None:
-            raise PluginError(f"the plugin {self.definition.name} is closed")
+            raise PluginError(f"{self.definition.told} is closed")
         if self._session.core.closed or not (yield from self._session.ready()):
             # What the copies are made from is gone (memory, an operator's kill): load it again.
             yield from self.load()
@@ -317,12 +315,8 @@ class PluginCore:
 def failed(what: str, result: Result) -> PluginError:
     """The exception for a result that is not ok."""
     error = result.error
-    told = result.outcome if error is None else f"{error.type}: {error.message}"
-    if error is not None and error.line is not None:
-        module = "" if error.file in error.message else error.file.partition(":")[2].rstrip(">")
-        line = "" if f"line {error.line}" in error.message else f"line {error.line}"
-        told += f" ({', '.join(filter(None, (module, line)))})" if module or line else ""
-    return PluginError(f"{what}: {printable(told)}", traceback="" if error is None else error.traceback, result=result)
+    told = result.outcome if error is None else in_words(error)
+    return PluginError(f"{what}: {told}", traceback="" if error is None else error.traceback, result=result)
 
 
 class PluginFace:

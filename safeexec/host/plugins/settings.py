@@ -77,7 +77,7 @@ def values(plugin: str, settings: Mapping[str, Setting], given: Mapping[str, Any
     if not wrong:
         return found
     known = "; ".join(f"{name}: {setting}" for name, setting in settings.items()) or "it has none"
-    raise PluginError(f"the settings of the plugin {plugin} are wrong: {'; '.join(wrong)} (its settings: {known})")
+    raise PluginError(f"the settings of {plugin} are wrong: {'; '.join(wrong)} (its settings: {known})")
 
 
 def encoded(settings: Mapping[str, Any], *, max_bytes: int, max_depth: int) -> bytes:

@@ -89,6 +89,11 @@ class Definition:
     def name(self) -> str:
         return self.manifest.name or self.modules[0][0]
 
+    @property
+    def told(self) -> str:
+        """The plugin in a sentence; a text without a name is called `plugin`."""
+        return "the plugin" if self.name == "plugin" else f"the plugin {self.name}"
+
 
 def define(source: Source, *, exports: Exports | None, name: str | None) -> Definition:
     """Read a plugin. Raises `PluginError` for one that cannot be read, an invalid manifest, an invalid interface."""

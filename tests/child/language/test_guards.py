@@ -16,7 +16,7 @@ FUNCTION = "def f(a=[1]): return a\n"
     "expression",
     [
         "getattr(f, '__glo' + 'bals__')",
-        "getattr(f, '__code__', None)",
+        "getattr(f, '__code__')",
         "getattr(len, '__self__')",
         "getattr(object, '__subclasses__')",
         "list(map(getattr, [f], ['__globals__']))",
@@ -65,6 +65,16 @@ def test_a_refusal_at_run_time_carries_rule_and_hint(guest: Run) -> None:
     assert str(caught.value) == "attribute '__self__' is refused"
     assert caught.value.rule == "test.yaml:9"
     assert hasattr(caught.value, "hint")
+
+
+def test_getattr_with_a_default_gives_it_for_what_is_refused_or_missing(guest: Run) -> None:
+    names = ("__globals__", "__code__", "__wrapped__", "__closure__", "__subclasses__", "nope")
+    source = f"{FUNCTION}[getattr(x, name, 7) for x in (f, len, 3) for name in {names}]"
+    found = guest(source)
+    assert {value for value in found if value is not None} == {7}
+    assert found.count(None) == 1  # the closure of f is its own, and there is none
+    with pytest.raises(ValueError, match="mine"):
+        guest("class C:\n @property\n def __wrapped__(self): raise ValueError('mine')\ngetattr(C(), '__wrapped__', 1)")
 
 
 def test_hasattr_says_no_to_refused_names(guest: Run) -> None:

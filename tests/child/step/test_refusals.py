@@ -138,3 +138,12 @@ def test_a_library_that_asks_another_program_does_without(session: Session) -> N
     assert refused.error.hint == "No other program can be started: do it in Python."
     forked = session.run("import os\nos.fork()")
     assert (forked.outcome, forked.state) == ("violation", "restored"), "the kernel holds what goes around it"
+
+
+def test_a_default_that_stands_for_a_refused_name_is_told(run: Run) -> None:
+    result = run("def f(): pass\ngetattr(f, '__globals__', 5)")
+    assert result.value == 5
+    (refusal,) = result.refusals
+    assert (refusal.message, refusal.line) == ("attribute '__globals__' is refused", 2)
+    assert refusal.rule
+    assert run("getattr(f, 'nope', 5)").refusals == ()

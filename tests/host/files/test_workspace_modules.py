@@ -65,4 +65,8 @@ def test_a_reload_reads_the_edited_file(prepared: Session) -> None:
         assert session.run("import helper\nhelper.half(4)").check().value == 4
         session.write_file("helper.py", HELPER.replace("return n", "return 0").encode())
         assert session.run("helper.half(4)").check().value == 4
+        session.write_file("helper.py", (HELPER.replace("return n", "return 0") + "\nVERSION = 2\n").encode())
+        for source in ("helper.VERSION", "from helper import VERSION"):
+            error = session.run(source).error
+            assert error is not None and "importlib.reload(helper)" in str(error.hint)
         assert session.run("import importlib\nimportlib.reload(helper).half(4)").check().value == 0

@@ -124,6 +124,15 @@ def test_a_plugin_that_cannot_be_loaded(sandbox: Sandbox, source: str, message: 
     assert line in str(caught.value)
 
 
+def test_a_plugin_that_is_refused_is_told_by_which_rules_and_what_to_do_instead(sandbox: Sandbox) -> None:
+    with pytest.raises(PluginError) as caught:
+        sandbox.plugin("import os\nimport socket\ndef f(): pass")
+    first, hint, other = str(caught.value).split("\n")
+    assert first.startswith("the plugin could not be loaded: PolicyViolation: import of 'os' is refused (line 1, ")
+    assert ".yaml:" in first and hint.startswith("hint: There are no files")
+    assert other.startswith("also: PolicyViolation: import of 'socket' is refused (line 2, ")
+
+
 class Pricing(Protocol):
     def price(self, amount: float, *, quantity: int = 1) -> float: ...
 
@@ -507,10 +516,10 @@ def test_an_error_names_the_module_that_raised(sandbox: Sandbox) -> None:
         assert {"f", "hang", "call"} <= {*dir(plugin)}
     with (
         sandbox.plugin(MODULES, name="shop", timeout=0.3) as plugin,
-        pytest.raises(PluginError, match=r"it was at line 5: while True: pass \(util\)$"),
+        pytest.raises(PluginError, match=r"it was at line 5: while True: pass \(util\)\nhint: "),
     ):
         plugin.hang()
-    with pytest.raises(PluginError, match=r"SyntaxError: invalid syntax \(<plugin main:util>, line 2\)$"):
+    with pytest.raises(PluginError, match=r"SyntaxError: invalid syntax \(<plugin main:util>, line 2\)\nhint: "):
         sandbox.plugin({"main": "import util", "util": "\nx = = 1"})
     with pytest.raises(PluginError, match="No module named 'os' in the plugin"):
         sandbox.plugin({"main": "from .os import path"})
