@@ -159,7 +159,7 @@ FIRST_RUN = {
     "": "errors identity outcomes results text",
     "host": "audit forks queue sandbox waiting",
     "host/faces": "blocking",
-    "host/files": "layers workspace",
+    "host/files": "layers",
     "host/session": (
         "channel checkpoints decode history kept line listeners output runner session spare standard_input states step "
         "turn"

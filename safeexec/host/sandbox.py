@@ -31,7 +31,6 @@ from safeexec.errors import (
 )
 from safeexec.host.audit import AuditTarget, observer_for
 from safeexec.host.files.layers import BranchLayers
-from safeexec.host.files.workspace import Workspace, WorkspaceRoot
 from safeexec.host.forks import watch
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.channel import Channel, Gone
@@ -44,7 +43,7 @@ from safeexec.host.startup import confinement as kernel
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.approvals import Approval
-from safeexec.host.tools.toolbox import Toolbox, tools_from
+from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
@@ -56,8 +55,10 @@ from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
+    from safeexec.host.files.workspace import Workspace, WorkspaceRoot
     from safeexec.host.session.template import Prepare, TemplateCore, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
+    from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
     from safeexec.linux.cgroups import Group
 
@@ -106,7 +107,12 @@ class SandboxCore:
         if max_sessions is not None and max_sessions < 1:
             raise ValueError(f"max_sessions={max_sessions}: at least one")
         self.policy = policy
-        self.toolbox = Toolbox(tools_from(tools), self.policy, approval)
+        found: dict[str, Tool] = {}
+        if tools:
+            from safeexec.host.tools.tool import tools_from  # with type hints 5 ms, for sandboxes with tools only
+
+            found = tools_from(tools)
+        self.toolbox = Toolbox(found, self.policy, approval)
         self.files = dict(files or {})
         if self.files:
             self._check_workspace()
@@ -166,6 +172,8 @@ class SandboxCore:
         """What the zygote is told: the policy as data, and the plan for the kernel."""
         policy, determinism = self.policy, self.policy.determinism
         if policy.filesystem.workspace != "none":
+            from safeexec.host.files.workspace import WorkspaceRoot  # with what it needs 20 ms that few profiles pay
+
             self._root = WorkspaceRoot()
         programs: tuple[str, ...] = ()
         if policy.danger_allow_commands:

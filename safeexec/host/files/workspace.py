@@ -18,10 +18,15 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain, count
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
+from safeexec.host.files import workspace_files
+from safeexec.host.files.workspace_files import Marks
+from safeexec.outcomes import FileChange
 from safeexec.text import one_line
+from safeexec.untrusted.below import open_named
 
 PREFIX = "safeexec-workspaces-"
 """How the directory of a sandbox is called, in the directory for temporary files."""
@@ -50,10 +55,6 @@ class Entry(NamedTuple):
 
 
 Snapshot = dict[str, Entry]
-Marks = dict[str, tuple[int, int, int, int]]
-"""The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
-one is the kernel's, so that setting the other back hides nothing.
-"""
 
 
 class Stored:
@@ -101,8 +102,6 @@ class WorkspaceRoot:
 
     def __init__(self) -> None:
         try:
-            from tempfile import mkdtemp  # with shutil and its codecs 4 ms, for sandboxes with workspaces only
-
             made = os.path.realpath(mkdtemp(prefix=f".{PREFIX}"))
             # Locked before it gets its name: by the lock others see that its host lives.
             self._lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
@@ -281,9 +280,53 @@ class Workspace:
         """The file system's number."""
         return self._lineage.device
 
+    @property
+    def free(self) -> int:
+        """Bytes that its file system has left."""
+        return free_bytes(self.home)
+
     def taken(self) -> int:
         """Bytes of its file system that have gone since the session began, whoever took them."""
         return self._lineage.free - free_bytes(self._lineage.store)
+
+    @contextlib.contextmanager
+    def _of_host(self) -> Iterator[int]:
+        """As `_opened`, for the files that the host asks for. Raises `WorkspaceError`."""
+        try:
+            try:
+                fd = os.open(self.path, _LISTABLE)
+            except PermissionError:
+                regain(self.path)
+                fd = os.open(self.path, _LISTABLE)
+        except OSError as error:
+            raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    def open(self, path: str, flags: int) -> int:
+        """A descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for `..`."""
+        return open_beneath(self.path, path, flags)
+
+    def names(self) -> list[str]:
+        """The names of the regular files, sorted. Raises `WorkspaceError`."""
+        with self._of_host() as top:
+            return [info.name for info in workspace_files.list_files(top)]
+
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """The bytes of a file. Raises `WorkspaceError`."""
+        with self._of_host() as top:
+            return workspace_files.read_file(top, name, max_bytes=max_bytes)
+
+    def write(self, name: str, data: bytes, max_bytes: int) -> None:
+        """Put a file in place of what had that name. Raises `WorkspaceError`."""
+        with self._of_host() as top:
+            workspace_files.write_file(top, name, data, max_bytes=max_bytes, owner=self.owner)
+
+    def changes(self, before: Marks, after: Marks) -> tuple[FileChange, ...]:
+        """The files that were created, changed and deleted between two looks."""
+        return workspace_files.changed_since(before, after)
 
     def put(self, name: str, content: str | bytes | os.PathLike[str], mode: int = 0o600) -> None:
         """Copy a file of the host (a path), or bytes, to `name` in the workspace; of a directory all that is in it.
@@ -322,8 +365,6 @@ class Workspace:
 
     def _open_of_user(self, path: str | os.PathLike[str]) -> int:
         """A file that the user named, before a byte of it is copied: a regular one that fits into the workspace."""
-        from safeexec.untrusted.below import open_named  # with dataclasses 3 ms, for sandboxes with files only
-
         try:
             return open_named(path, max_bytes=self._lineage.max_bytes)
         except OSError as error:

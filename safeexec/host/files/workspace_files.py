@@ -1,6 +1,6 @@
 """Files of a workspace, read and written by the host while hostile code owns the directory.
 
-Every function takes a descriptor of the directory (or its path) and walks from there one component at a time, following
+Every function takes a descriptor of the directory and walks from there one component at a time, following
 no link, so that a directory which becomes a link between two calls leads to an error and not out of the workspace. Only
 regular files with one name are read: a FIFO would block, a device would act, a hard link may be somebody else's file.
 Writing makes a new file and renames it into place, so it never writes through a name that the guest prepared.
@@ -15,15 +15,12 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
-from safeexec.host.files.workspace import regain
 from safeexec.results import FileChange
 from safeexec.text import printable
-
-if TYPE_CHECKING:
-    from safeexec.host.files.workspace import Marks
 
 MAX_FILES = 10_000
 MAX_DEPTH = 32
@@ -31,6 +28,10 @@ MAX_BYTES = 64 << 20
 MAX_NAME = 255
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
+Marks = dict[str, tuple[int, int, int, int]]
+"""The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
+one is the kernel's, so that setting the other back hides nothing.
+"""
 
 
 class FileInfo(NamedTuple):
@@ -40,23 +41,17 @@ class FileInfo(NamedTuple):
     size: int
 
 
-def list_files(directory: int | str, *, max_files: int = MAX_FILES) -> list[FileInfo]:
+def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
     """The regular files below `directory`, sorted by name; at most `max_files` of them and 32 directories deep.
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
-    with _opened(directory) as top:
-        found: list[FileInfo] = []
-        for info in _walk(top, "", MAX_DEPTH):
-            found.append(info)
-            if len(found) >= max_files:
-                break
-    return sorted(found)
+    return sorted(islice(_walk(top, "", MAX_DEPTH), max_files))
 
 
-def read_file(directory: int | str, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
+def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over `max_bytes`."""
-    with _opened(directory) as top, _parent(top, name) as (parent, last):
+    with _parent(top, name) as (parent, last):
         try:
             # O_NONBLOCK: opening a FIFO must not wait for its writer.
             fd = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
@@ -73,7 +68,7 @@ def read_file(directory: int | str, name: str, *, max_bytes: int = MAX_BYTES) ->
 
 
 def write_file(
-    directory: int | str,
+    top: int,
     name: str,
     data: bytes,
     *,
@@ -90,7 +85,7 @@ def write_file(
         raise WorkspaceError(f"{_shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
     if not name.isprintable():
         raise WorkspaceError(f"{_shown(name)!r} holds control characters")
-    with _opened(directory) as top, _parent(top, name, make=owner or (-1, -1)) as (parent, last):
+    with _parent(top, name, make=owner or (-1, -1)) as (parent, last):
         temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -153,26 +148,6 @@ def _walk(top: int, prefix: str, depth: int) -> Iterator[FileInfo]:
             yield from _walk(inner, f"{prefix}{name}/", depth - 1)
         finally:
             os.close(inner)
-
-
-@contextmanager
-def _opened(directory: int | str) -> Iterator[int]:
-    """A descriptor of the workspace. One that the caller gave stays open."""
-    if isinstance(directory, int):
-        yield directory
-        return
-    try:
-        try:
-            fd = os.open(directory, _DIRECTORY)
-        except PermissionError:
-            regain(directory)
-            fd = os.open(directory, _DIRECTORY)
-    except OSError as error:
-        raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
-    try:
-        yield fd
-    finally:
-        os.close(fd)
 
 
 @contextmanager

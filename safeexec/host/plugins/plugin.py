@@ -26,7 +26,8 @@ from safeexec.host.plugins.settings import values as setting_values
 from safeexec.host.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.session import SessionCore
-from safeexec.host.tools.toolbox import Toolbox, tools_from
+from safeexec.host.tools.tool import tools_from
+from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Opaque

@@ -20,7 +20,8 @@ from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFile
 from safeexec.host.faces.blocking import Sandbox, Session
 from safeexec.host.replay.served import Exchange, ServedTools
 from safeexec.host.session.recorder import libraries
-from safeexec.host.tools.toolbox import Toolbox, tools_from
+from safeexec.host.tools.tool import tools_from
+from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import drive
 from safeexec.policy import profiles
 from safeexec.policy.model import Limits, Policy

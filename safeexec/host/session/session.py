@@ -28,7 +28,6 @@ from safeexec.errors import (
     StateFileError,
     WorkspaceError,
 )
-from safeexec.host.files.workspace import open_beneath
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name
 from safeexec.host.session.decode import (
@@ -60,12 +59,13 @@ from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import encode_arguments, foreign
 from safeexec.protocol.confinement import Mechanism
-from safeexec.results import ErrorInfo, FileChange, Result, Rows, ToolCallRecord, Variable
+from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
-    from safeexec.host.files.workspace import Marks, Snapshot, Workspace
+    from safeexec.host.files.workspace import Snapshot, Workspace
+    from safeexec.host.files.workspace_files import Marks
     from safeexec.host.session.home import Home, RecordsSession, ToolAnswers
     from safeexec.host.session.listeners import Callbacks
     from safeexec.host.session.spare import Spare
@@ -762,7 +762,7 @@ class SessionCore:
         notes = result.notes
         if self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
-        files = self._changed_files(step) if line.workspace is not None else ()
+        files = line.workspace.changes(self._marks, step.marks) if line.workspace is not None else ()
         self._marks = step.marks
         if files or notes is not result.notes:
             result = replace(result, files=files, notes=notes)
@@ -775,7 +775,7 @@ class SessionCore:
             # To go back to nothing would lose more than what the step has done.
             return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
         assert self._step is not None
-        if line.workspace is not None and (files := self._changed_files(self._step)):
+        if line.workspace is not None and (files := line.workspace.changes(self._marks, self._step.marks)):
             result = replace(result, files=files)
         notes = yield from self._take_out()
         return restored(result, notes, (yield from self._remaining()))
@@ -1222,7 +1222,7 @@ class SessionCore:
     def _open_file(self, name: str) -> int:
         """A descriptor of a file of the workspace, to be read."""
         assert self.line.workspace is not None
-        return open_beneath(self.line.workspace.path, name, os.O_RDONLY)
+        return self.line.workspace.open(name, os.O_RDONLY)
 
     @exclusive
     def load(self, fd: int, timeout: float | None) -> Core[None]:
@@ -1285,7 +1285,7 @@ class SessionCore:
             raise WorkspaceError(f"the policy {self.policy.name!r} gives no workspace to run a command in")
         place = workspace.path
         if directory not in ("", "."):
-            os.close(open_beneath(place, directory, os.O_PATH | os.O_DIRECTORY))
+            os.close(workspace.open(directory, os.O_PATH | os.O_DIRECTORY))
             place = os.path.join(place, directory)
         self.commanding = True
         try:
@@ -1297,9 +1297,7 @@ class SessionCore:
 
     def read_file(self, name: str) -> bytes:
         """The bytes of a file of the workspace. Raises `WorkspaceError`."""
-        from safeexec.host.files import workspace_files
-
-        return workspace_files.read_file(self._directory(), name, max_bytes=self.policy.limits.workspace_mb << 20)
+        return self._files().read(name, self.policy.limits.workspace_mb << 20)
 
     def write_file(self, name: str, data: bytes | str) -> None:
         """Put a file into the workspace; it belongs to the state as it is now. Raises `WorkspaceError`."""
@@ -1307,12 +1305,8 @@ class SessionCore:
 
     @exclusive
     def _write_file(self, name: str, data: bytes) -> Core[None]:
-        from safeexec.host.files import workspace_files
-
-        directory, workspace = self._directory(), self.line.workspace
-        assert workspace is not None
-        limit = self.policy.limits.workspace_mb << 20
-        workspace_files.write_file(directory, name, data, max_bytes=limit, owner=workspace.owner)
+        workspace = self._files()
+        workspace.write(name, data, self.policy.limits.workspace_mb << 20)
         self.line.history.change_files((yield from self.line.on_files(workspace.snapshot)))
         self._marks = workspace.marks
 
@@ -1332,11 +1326,10 @@ class SessionCore:
 
     def list_files(self) -> list[str]:
         """The names of the regular files of the workspace, sorted."""
-        from safeexec.host.files import workspace_files
+        return self._files().names()
 
-        return [info.name for info in workspace_files.list_files(self._directory())]
-
-    def _directory(self) -> str:
+    def _files(self) -> Workspace:
+        """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self._why_closed is not None:
             raise SessionClosed("the session is closed")
         if self.line.workspace is None:
@@ -1344,10 +1337,4 @@ class SessionCore:
                 f"the policy {self.policy.name!r} gives sessions no workspace "
                 f"(filesystem.workspace, {self.policy.origin('filesystem.workspace') or 'not set'})"
             )
-        return self.line.workspace.path
-
-    def _changed_files(self, step: Step) -> tuple[FileChange, ...]:
-        """The files that a step has created, changed and deleted."""
-        from safeexec.host.files import workspace_files
-
-        return workspace_files.changed_since(self._marks, step.marks)
+        return self.line.workspace

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from safeexec.errors import ProtocolError
-from safeexec.host.files.workspace import Workspace
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Workspace
 
 
 class Spare:

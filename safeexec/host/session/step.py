@@ -24,7 +24,7 @@ from safeexec.protocol import messages as m
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from safeexec.host.files.workspace import Marks
+    from safeexec.host.files.workspace_files import Marks
     from safeexec.host.session.standard_input import StandardInput
 
 AnswerTool = Callable[[m.ToolRequest, "float | None"], Core[m.ToolReply]]

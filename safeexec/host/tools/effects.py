@@ -27,7 +27,8 @@ from msgspec.structs import replace
 from safeexec.errors import RecordingError, ToolError
 from safeexec.host.session.recorder import RecordedTools
 from safeexec.host.tools.approvals import Deny, decision
-from safeexec.host.tools.toolbox import EFFECT_ATTRIBUTE, PendingCall, Tool, Toolbox, contained
+from safeexec.host.tools.tool import EFFECT_ATTRIBUTE, Tool, contained
+from safeexec.host.tools.toolbox import PendingCall, Toolbox
 from safeexec.host.waiting import CallTool, Core
 from safeexec.recordings import format as form
 from safeexec.results import Result

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from safeexec.errors import ToolError
-from safeexec.host.tools.toolbox import TIMEOUT_ATTRIBUTE
+from safeexec.host.tools.tool import TIMEOUT_ATTRIBUTE
 from safeexec.text import printable
 
 if TYPE_CHECKING:

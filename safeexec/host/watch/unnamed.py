@@ -12,7 +12,6 @@ import stat
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from safeexec.host.files.workspace import free_bytes
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 
 if TYPE_CHECKING:
@@ -42,9 +41,8 @@ def over(pids: Iterable[int], limits: Limits, workspace: Workspace | None) -> Ve
             told = f"the session holds {files} MiB in files that were removed"
             return too_much_in_files(f"{told}; limits.workspace_mb is {limits.workspace_mb}")
     if workspace is not None and (taken := workspace.taken()) > limits.workspace_mb << 20:
-        free = free_bytes(workspace.home)
         info = os.statvfs(workspace.home)
-        if free < min(RESERVE_BYTES, info.f_blocks * info.f_frsize // RESERVE_SHARE):
+        if workspace.free < min(RESERVE_BYTES, info.f_blocks * info.f_frsize // RESERVE_SHARE):
             return too_much_in_files(f"the file system of the workspaces runs full: {taken >> 20} MiB went meanwhile")
     return None
 

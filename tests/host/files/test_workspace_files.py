@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from safeexec.errors import WorkspaceError
+from safeexec.host.files import workspace_files
 from safeexec.host.files.workspace import Workspace, WorkspaceRoot
-from safeexec.host.files.workspace_files import changed_since, list_files, read_file, write_file
+from safeexec.host.files.workspace_files import changed_since
+
+
+def of_path(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function for the path of a directory, whose descriptor it gets and leaves open."""
+
+    def called(path: str, *arguments: Any, **options: Any) -> Any:
+        top = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            result = function(top, *arguments, **options)
+            os.fstat(top)
+        finally:
+            os.close(top)
+        return result
+
+    return called
+
+
+list_files, read_file, write_file = map(
+    of_path, (workspace_files.list_files, workspace_files.read_file, workspace_files.write_file)
+)
 
 
 @pytest.fixture
@@ -46,14 +68,16 @@ def test_written_files_are_read_and_listed(top: str) -> None:
     assert [(info.name, info.size) for info in list_files(top)] == [("a.csv", 3), ("deep/er/b.bin", 1000)]
 
 
-def test_a_descriptor_of_the_directory_stays_open(top: str) -> None:
-    fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        write_file(fd, "d/a", b"1")
-        assert read_file(fd, "d/a") == b"1"
-        assert [info.name for info in list_files(fd)] == [info.name for info in list_files(fd)] == ["d/a"]
-    finally:
-        os.close(fd)
+def test_the_workspace_answers_by_name_and_gets_back_the_rights_that_a_guest_took_away(workspace: Workspace) -> None:
+    workspace.write("d/a", b"1", 10)
+    os.chmod(workspace.path, 0)
+    assert workspace.names() == ["d/a"]
+    assert workspace.read("d/a", 10) == b"1"
+    with pytest.raises(WorkspaceError, match="1 bytes, and 0"):
+        workspace.read("d/a", 0)
+    os.rename(workspace.path, f"{workspace.path}.away")
+    with pytest.raises(WorkspaceError, match="cannot be opened"):
+        workspace.names()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ from safeexec import (
 from safeexec.host.session.history import History, State
 from safeexec.host.session.kept import ToolLog
 from safeexec.host.tools.effects import follow_effects
-from safeexec.host.tools.toolbox import Toolbox, tools_from
+from safeexec.host.tools.tool import tools_from
+from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core, drive
 from safeexec.recordings import format as form
 from safeexec.results import ToolCallRecord

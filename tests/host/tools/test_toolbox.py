@@ -16,7 +16,7 @@ import pytest
 from msgspec import Meta
 
 from safeexec import Allow, Deny, Policy, Sandbox, Session, SessionClosed, ToolError
-from safeexec.host.tools.toolbox import Tool
+from safeexec.host.tools.tool import Tool
 
 
 def price(item: str, *, quantity: int = 1, currency: Literal["EUR", "USD"] = "EUR") -> float:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, Optional, T
 import pytest
 from msgspec import Meta
 
-from safeexec.host.tools.toolbox import Tool
+from safeexec.host.tools.tool import Tool
 from safeexec.host.tools.type_hints import convert, legend, made, shown
 
 
