@@ -168,7 +168,7 @@ FIRST_RUN = {
     "host/tools": "approvals toolbox",
     "host/watch": "account accountant census gate groups memory rest rotation supervisor unnamed verdict watched",
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
-    "policy": "kernel model plans profiles resolved settings",
+    "policy": "kernel model places plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",
     "protocol/values": "decoder encoder format objects reader writer",
     "syscalls": "numbers table",

@@ -297,6 +297,11 @@ class SandboxCore:
             self._zygote.forget()
 
     @property
+    def begun(self) -> bool:
+        """Whether it was opened, or closed: it is of no more use once it is not alive."""
+        return self._zygote is not None or self.closed
+
+    @property
     def alive(self) -> bool:
         return self._zygote is not None and self._zygote.alive
 

@@ -108,8 +108,6 @@ def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
     written = list(_written(source.content.get("danger_allow_modules"), "danger_allow_modules"))
     if not written:
         return
-    from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
-
     reviewed = frozenset(" ".join(GROUPS.values()).split())
     for path, name in written:
         top = name.partition(".")[0]

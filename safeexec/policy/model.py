@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import reports
 from safeexec.errors import PolicyError
-from safeexec.policy import plans, profiles
+from safeexec.policy import places, plans, profiles
 from safeexec.policy.settings import Limits, PolicyData
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     @classmethod
     def from_yaml(cls, text: str, *, name: str = "policy", filename: str = "<policy>") -> Policy:
         """A policy from YAML text; `extends` may name any profile, but no path. Raises `PolicyError`."""
-        return profiles.from_text(text, name=name, filename=filename, make=cls)
+        from safeexec.policy.extends import from_text  # with YAML, which no shipped profile needs
+
+        return from_text(text, name=name, filename=filename, make=cls)
 
     def replace(self, **changes: Unpack[PolicyChanges]) -> Policy:
         """A copy with `changes` laid over it, by the rules of a file that extends this policy.
@@ -57,13 +59,13 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         ``replace(imports={"random": "none"}, builtins={"remove": ["print"]})``. Sections may also be structs.
         Raises `PolicyError` for unknown names and impossible values.
         """
-        from safeexec.policy.edit import replaced
+        from safeexec.policy.edit import replaced  # with the loader of YAML, whose checks these are
 
         return replaced(self, dict(changes))
 
     def to_yaml(self) -> str:
         """The whole policy as YAML that `from_yaml` reads back to an equal one (no `extends`)."""
-        from safeexec.policy.edit import to_yaml
+        from safeexec.policy.edit import to_yaml  # as above
 
         return to_yaml(self)
 
@@ -72,12 +74,8 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """The smallest policy under which the steps of some recordings run, for a person to read, and what it leaves
         out. Raises `RecordingError`.
         """
-        from safeexec.recordings.reader import Recording
-
-        floor = cls.load("calculator").require
-        return reports.learn.learn(
-            cls(name="learnt", require=floor), ((str(path), Recording(path)) for path in recordings)
-        )
+        empty = cls(name="learnt", require=cls.load("calculator").require)
+        return reports.learn.learn(empty, recordings)
 
     def diff(self, other: Policy) -> list[Difference]:
         """What `other` says differently, setting by setting."""
@@ -90,7 +88,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """
         from pathlib import Path
 
-        return {name: Path(file) for name, file in profiles.names(shipped=shipped).items()}
+        return {name: Path(file) for name, file in places.names(shipped=shipped).items()}
 
     def check(self) -> list[PolicyFinding]:
         """What only a closer look finds: modules that are not installed, names that nobody has reviewed."""

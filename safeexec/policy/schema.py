@@ -107,7 +107,7 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    from safeexec.policy.profiles import shipped_directory
+    from safeexec.policy.places import shipped_directory
 
     with open(os.path.join(shipped_directory(), FILE), "w", encoding="utf-8") as written:
         written.write(text())

@@ -7,6 +7,7 @@ is never in it: it is told instead, with what used it.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 from safeexec.errors import PolicyError
 from safeexec.policy.settings import Limits, P
 from safeexec.recordings import format as form
+from safeexec.recordings.reader import Recording
 from safeexec.reports.needs import needs
 from safeexec.text import one_line
 from safeexec.untrusted.yaml_text import read_yaml
@@ -33,13 +35,11 @@ class Learnt(Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-def learn(empty: P, recordings: Iterable[tuple[str, Iterable[form.AnyRecord]]]) -> Learnt:
-    """What the steps of some recordings need, each with a name for what is told of it. `empty` is the policy that
-    allows nothing.
-    """
+def learn(empty: P, recordings: Iterable[str | os.PathLike[str]]) -> Learnt:
+    """What the steps of some recordings need. `empty` is the policy that allows nothing. Raises `RecordingError`."""
     learning = _Learning(empty)
-    for name, records in recordings:
-        learning.take(name, records)
+    for path in recordings:
+        learning.take(str(path), Recording(path))
     return learning.learnt()
 
 

@@ -16,8 +16,8 @@ from safeexec.errors import PolicyError
 from safeexec.facades import tables
 from safeexec.policy.edit import replaced, written
 from safeexec.policy.kernel import wanted
+from safeexec.policy.places import names
 from safeexec.policy.plans import language_plan
-from safeexec.policy.profiles import names
 from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin
 from safeexec.untrusted.source_text import has_long_name

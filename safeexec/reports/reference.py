@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from safeexec.compiler.names import CONSTRUCTS
-from safeexec.policy.profiles import shipped_directory
+from safeexec.policy.places import shipped_directory
 from safeexec.policy.schema import schema
 from safeexec.policy.settings import PROTECTIONS, PolicyData
 

@@ -13,7 +13,8 @@ import pytest
 from safeexec import Policy, PolicyError
 from safeexec.compiler.names import CONSTRUCTS
 from safeexec.policy import resolved, schema
-from safeexec.policy.profiles import prepared, read_profile, shipped_directory
+from safeexec.policy.extends import prepared, read_profile
+from safeexec.policy.places import shipped_directory
 from safeexec.policy.settings import PROTECTIONS
 from safeexec.reports import reference
 from tests.shipped import PROFILES

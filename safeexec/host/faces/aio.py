@@ -10,41 +10,33 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from safeexec.errors import SandboxClosed
-from safeexec.host.faces.blocking import OneStep, environment, told
+from safeexec.host.faces.blocking import OneStep, SandboxFace, SessionFace, environment
 from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
+from safeexec.host.faces.many import each_of, parts_of, workers_for
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
 
 if TYPE_CHECKING:
-    from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
     from safeexec.host.plugins.aio import AsyncPlugin
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session.checkpoints import CheckpointInfo
     from safeexec.host.session.listeners import OnDisplay, OnProgress
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
-    from safeexec.host.session.session import SessionCore
     from safeexec.host.session.standard_input import Given
     from safeexec.host.session.template import Prepare, TemplateInfo
-    from safeexec.host.stats import SandboxStats
-    from safeexec.host.tools.approvals import Approval
-    from safeexec.host.tools.toolbox import PendingCall
     from safeexec.policy.keywords import PluginChanges, SessionChanges
-    from safeexec.policy.model import Policy
     from safeexec.policy.settings import Checkpoints
     from safeexec.protocol.confinement import Mechanism
     from safeexec.recordings.tape import RecordOptions
-    from safeexec.recordings.timeline import Timeline
     from safeexec.results import Result, ToolCallRecord, Variable
 
 
-class AsyncSandbox:
+class AsyncSandbox(SandboxFace):
     """One policy ready to run, for event loops (asyncio, trio).
 
         async with AsyncSandbox("calculator") as sandbox:
@@ -53,74 +45,21 @@ class AsyncSandbox:
     The arguments are those of `Sandbox`. Asynchronous tools are awaited on the loop; others run in threads of it.
     """
 
-    def __init__(
-        self,
-        policy: str | Policy | os.PathLike[str] = "standard",
-        *,
-        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
-        files: Files | None = None,
-        approval: Approval | None = None,
-        spare: int = 1,
-        max_sessions: int | None = None,
-        queue_seconds: float = 30.0,
-        idle_seconds: float | None = None,
-        audit: AuditTarget | None = None,
-    ) -> None:
-        self._policy = policy
-        self._arguments: dict[str, Any] = {
-            "tools": tools,
-            "files": files,
-            "approval": approval,
-            "spare": spare,
-            "max_sessions": max_sessions,
-            "queue_seconds": queue_seconds,
-            "idle_seconds": idle_seconds,
-            "audit": audit,
-        }
-        self._opened: SandboxCore | None = None
-        if files:
-            from safeexec.host.sandbox import check_files
-
-            check_files(files)
-
-    @cached_property
-    def policy(self) -> Policy:
-        """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
-        from safeexec.policy.model import Policy
-
-        return Policy.load(self._policy)
-
-    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
-        """The policy and the host tools of this sandbox, for a model's prompt."""
-        return self.policy.card(format, tools=self._arguments["tools"] or ())
-
-    @property
-    def _core(self) -> SandboxCore:
-        if self._opened is None:
-            raise SandboxClosed(
-                "the sandbox is not open: use `async with AsyncSandbox(...) as sandbox`, or await open()"
-            )
-        return self._opened
-
     async def __aenter__(self) -> AsyncSandbox:
         return await self.open()
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        return f"<AsyncSandbox {told(self._policy, self._opened)}>"
-
     async def open(self) -> AsyncSandbox:
         """Start the zygote; `async with` does the same. Harmless when it is open. Raises `ProtectionError`."""
-        if self._opened is not None:
-            if self._opened.alive:
-                return self
+        if self._opened is not None and self._opened.alive:
+            return self
+        if self._opened is not None and self._opened.begun:
             await self.close()  # what its zygote left
-        from safeexec.host.sandbox import SandboxCore
-
-        core = SandboxCore(self.policy, **self._arguments)
-        await drive(core.open(Launched(environment(self.policy))))
+            self._opened = None
+        core = self._opened or self._new_core()
+        await drive(core.open(Launched(environment(core.policy))))
         self._opened = core
         return self
 
@@ -132,13 +71,7 @@ class AsyncSandbox:
     async def reopen(self) -> AsyncSandbox:
         """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
         await self.close()
-        self._opened = None
         return await self.open()
-
-    @property
-    def protection(self) -> tuple[Mechanism, ...]:
-        """What the kernel does for every session here, and what it does not and why."""
-        return tuple(self._core.protection)
 
     def session(self, **tightened: Unpack[SessionChanges]) -> Opening:
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
@@ -147,10 +80,6 @@ class AsyncSandbox:
     async def session_for(self, label: str, /, **tightened: Unpack[SessionChanges]) -> AsyncSession:
         """The open session of this label, else a new one; as `Sandbox.session_for`."""
         return AsyncSession(await drive(self._core.session_for(label, dict(tightened))))
-
-    def stats(self) -> SandboxStats:
-        """How many sessions there are now; as `Sandbox.stats`."""
-        return self._core.stats()
 
     async def template(
         self,
@@ -166,10 +95,6 @@ class AsyncSandbox:
         """
         changes = dict(tightened)
         return await drive(self._core.new_template(name, prepare, files, timeout, changes, AsyncSession))
-
-    def templates(self) -> list[TemplateInfo]:
-        """The templates of this sandbox: name, living sessions, memory, age."""
-        return self._core.templates()
 
     async def drop_template(self, name: str) -> None:
         """Give up a template. The sessions that began there go on. Raises `CheckpointError`."""
@@ -208,10 +133,9 @@ class AsyncSandbox:
         **limits: Unpack[PluginChanges],
     ) -> AsyncPlugin:
         """Load a plugin; as `Sandbox.plugin`."""
-        from safeexec.host.plugins.aio import AsyncPlugin
-        from safeexec.host.plugins.plugin import PluginCore
+        from safeexec.host.plugins import aio, plugin  # 12 ms, for hosts with plugins only
 
-        core = PluginCore(
+        core = plugin.PluginCore(
             self._core,
             source,
             exports=exports,
@@ -224,7 +148,7 @@ class AsyncSandbox:
             api=api,
         )
         await drive(core.load())
-        return AsyncPlugin(core)
+        return aio.AsyncPlugin(core)
 
     async def map(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
@@ -232,8 +156,6 @@ class AsyncSandbox:
         """Run many programs, each in a session of its own; their results in order. For asyncio (a trio nursery does it
         there).
         """
-        from safeexec.host.faces.many import each_of, parts_of, workers_for
-
         waiting: deque[asyncio.Task[Result]] = deque()
         places = asyncio.Semaphore(workers_for(workers))
 
@@ -258,8 +180,6 @@ class AsyncSandbox:
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        from safeexec.host.faces.many import each_of, parts_of, workers_for
-
         running: set[asyncio.Task[tuple[int, Result]]] = set()
 
         async def one(number: int, program: str | Program) -> tuple[int, Result]:
@@ -318,17 +238,11 @@ class Opening:
         await self._session.close()
 
 
-class AsyncSession:
+class AsyncSession(SessionFace):
     """One lineage of guest state, for event loops. One task at a time; a second one is a `SessionBusy`."""
-
-    def __init__(self, core: SessionCore) -> None:
-        self._core = core
 
     async def __aenter__(self) -> AsyncSession:
         return self
-
-    def __repr__(self) -> str:
-        return f"<AsyncSession {self._core.told}>"
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -367,18 +281,6 @@ class AsyncSession:
         """Run one SQL query over the session's frames and files, as `Session.sql`."""
         return await drive(self._core.sql(query, name, timeout))
 
-    def read_file(self, name: str) -> bytes:
-        """The bytes of a file of the workspace, as `Session.read_file`."""
-        return self._core.read_file(name)
-
-    def write_file(self, name: str, data: bytes | str) -> None:
-        """Put a file into the workspace, as `Session.write_file`."""
-        self._core.write_file(name, data)
-
-    def list_files(self) -> list[str]:
-        """The names of the workspace's regular files, sorted."""
-        return self._core.list_files()
-
     def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> AsyncStream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
 
@@ -395,22 +297,7 @@ class AsyncSession:
             )
         )
 
-    def cancel(self) -> bool:
-        """Stop the running step, or `save`, from another task or thread. Its state is restored. Whether one was
-        running.
-        """
-        return self._core.cancel()
-
     # State
-
-    @property
-    def policy(self) -> Policy:
-        """The policy of this session: the sandbox's, as it was tightened."""
-        return self._core.policy
-
-    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
-        """The policy and the host tools of this session, for a model's prompt."""
-        return self._core.card(format)
 
     async def get(self, name: str, default: Any = None) -> Any:
         """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
@@ -449,19 +336,7 @@ class AsyncSession:
         """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
         return [AsyncSession(core) for core in await drive(self._core.branch(n, checkpoints))]
 
-    def checkpoints(self) -> list[CheckpointInfo]:
-        """The checkpoints of this session: name, parent, step, age, memory."""
-        return self._core.checkpoint_rows()
-
-    def drop(self, name: str) -> None:
-        """Give up a named checkpoint. Raises `CheckpointError`."""
-        self._core.drop(name)
-
     # Effects of host tools
-
-    def pending(self) -> list[PendingCall]:
-        """The deferred calls of host tools that have not been carried out, in order."""
-        return self._core.pending()
 
     async def adopt(self) -> list[str]:
         """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
@@ -470,22 +345,6 @@ class AsyncSession:
         """
         return await drive(self._core.carry_out())
 
-    # The recording
-
-    def note(self, text: str, *, score: float | None = None) -> None:
-        """Write a remark about the state as it is now into the recording, if there is one."""
-        self._core.note(text, score)
-
-    def history(self) -> Timeline:
-        """The steps so far: what each wrote and read, the variables after it, when a name last changed.
-
-            session = sandbox.session(record=True)          # in memory; or a path
-            session.history().at(3).variables(), session.history().when("total")
-
-        Raises `RecordingError` for a session that is not recorded.
-        """
-        return self._core.history()
-
     async def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
         return await drive(self._core.command(argv, cwd, timeout))
@@ -493,20 +352,6 @@ class AsyncSession:
     async def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> dict[str, str]:
         """Write the variables and files to `path`, signed with this host's key; as `Session.save`."""
         return await drive(self._core.save(path, timeout), undo=False)
-
-    # Files and protection
-
-    @property
-    def workspace(self) -> str | None:
-        """The directory of the session's files, or None when the policy gives none."""
-        return self._core.workspace.path if self._core.workspace is not None else None
-
-    @property
-    def trust(self) -> str:
-        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
-        host did not sign, or that was saved under another policy.
-        """
-        return self._core.trust
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:

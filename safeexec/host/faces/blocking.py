@@ -44,16 +44,15 @@ if TYPE_CHECKING:
 
 def call_tool(wanted: CallTool) -> Any:
     """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
+    if not wanted.in_thread:
+        value = wanted.call()
+        if not hasattr(value, "__await__"):
+            return value
+    from safeexec.host.tools import calls  # with asyncio: for tools that are awaited, or left at a deadline
+
     if wanted.in_thread:
-        from safeexec.host.tools.calls import run_in_thread
-
-        return run_in_thread(wanted.call, wanted.timeout)
-    value = wanted.call()
-    if hasattr(value, "__await__"):
-        from safeexec.host.tools.calls import await_blocking
-
-        return await_blocking(value, wanted.timeout, wanted.owner)
-    return value
+        return calls.run_in_thread(wanted.call, wanted.timeout)
+    return calls.await_blocking(value, wanted.timeout, wanted.owner)
 
 
 def environment(policy: Policy) -> dict[str, str]:
@@ -61,33 +60,8 @@ def environment(policy: Policy) -> dict[str, str]:
     return {} if policy.determinism is None else {"PYTHONHASHSEED": str(policy.determinism.hash_seed)}
 
 
-def told(policy: object, core: SandboxCore | None) -> str:
-    """A sandbox in a few words: ``'calculator', open, 2 sessions``."""
-    name = getattr(policy, "name", policy)
-    if core is None or not core.alive:
-        return f"{name!r}, {'not open' if core is None else 'closed'}"
-    count = len(core.open_sessions())
-    return f"{name!r}, open, {count} session{'' if count == 1 else 's'}"
-
-
-class Sandbox:
-    """One policy ready to run.
-
-        with Sandbox("calculator") as sandbox:
-            sandbox.run("import math; math.sqrt(2)").value
-
-    `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
-    call. `files` maps names in the workspace of every new session to files and directories of the host, or to bytes.
-    `approval` is asked about the tools for which the policy says so. `spare` children are kept locked down and warm for
-    sessions to come.
-
-    At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
-    (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
-    gets a record of every step. Threads may share a sandbox, each with sessions of its own.
-
-    Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
-    requires.
-    """
+class SandboxFace:
+    """What `Sandbox` and `AsyncSandbox` share: what is there at once."""
 
     def __init__(
         self,
@@ -117,10 +91,18 @@ class Sandbox:
         if tools or files:
             self._opened = self._new_core()
 
+    def __repr__(self) -> str:
+        """In a few words: ``<Sandbox 'calculator', open, 2 sessions>``."""
+        name, core = getattr(self._policy, "name", self._policy), self._opened
+        if core is None or not core.alive:
+            return f"<{type(self).__name__} {name!r}, {'closed' if core is not None and core.begun else 'not open'}>"
+        count = len(core.open_sessions())
+        return f"<{type(self).__name__} {name!r}, open, {count} session{'' if count == 1 else 's'}>"
+
     @cached_property
     def policy(self) -> Policy:
         """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
-        from safeexec.policy.model import Policy
+        from safeexec.policy.model import Policy  # while the zygote's process starts, as what follows
 
         return Policy.load(self._policy)
 
@@ -136,8 +118,41 @@ class Sandbox:
     @property
     def _core(self) -> SandboxCore:
         if self._opened is None:
-            raise SandboxClosed("the sandbox is not open: use `with Sandbox(...) as sandbox`, or call open()")
+            raise SandboxClosed("the sandbox is not open: enter it with `with` or `async with`, or call open()")
         return self._opened
+
+    @property
+    def protection(self) -> tuple[Mechanism, ...]:
+        """What the kernel does for every session here, and what it does not and why."""
+        return tuple(self._core.protection)
+
+    def stats(self) -> SandboxStats:
+        """How many sessions are open, busy, idle, queued and restored now, in all and by label."""
+        return self._core.stats()
+
+    def templates(self) -> list[TemplateInfo]:
+        """The templates of this sandbox: name, living sessions, memory, age."""
+        return self._core.templates()
+
+
+class Sandbox(SandboxFace):
+    """One policy ready to run.
+
+        with Sandbox("calculator") as sandbox:
+            sandbox.run("import math; math.sqrt(2)").value
+
+    `policy` is a profile's name, the path of a YAML file, or a `Policy`. `tools` are host functions that guest code may
+    call. `files` maps names in the workspace of every new session to files and directories of the host, or to bytes.
+    `approval` is asked about the tools for which the policy says so. `spare` children are kept locked down and warm for
+    sessions to come.
+
+    At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
+    (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
+    gets a record of every step. Threads may share a sandbox, each with sessions of its own.
+
+    Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
+    requires.
+    """
 
     def __enter__(self) -> Sandbox:
         return self.open()
@@ -145,13 +160,13 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"<Sandbox {told(self._policy, self._opened)}>"
-
     def open(self) -> Sandbox:
         """Start the zygote; `with` does the same. Harmless when it is open. Raises `ProtectionError`."""
         if self._opened is not None and self._opened.alive:
             return self
+        if self._opened is not None and self._opened.begun:
+            self.close()  # what its zygote left
+            self._opened = None
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
@@ -173,13 +188,7 @@ class Sandbox:
     def reopen(self) -> Sandbox:
         """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
         self.close()
-        self._opened = None
         return self.open()
-
-    @property
-    def protection(self) -> tuple[Mechanism, ...]:
-        """What the kernel does for every session here, and what it does not and why."""
-        return tuple(self._core.protection)
 
     def session(self, **tightened: Unpack[SessionChanges]) -> Session:
         """A new session. Keywords tighten the policy for it: a limit by its name, or `checkpoints`. `label` says in the
@@ -198,10 +207,6 @@ class Sandbox:
         One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`.
         """
         return Session(drive(self._core.session_for(label, dict(tightened)), call_tool))
-
-    def stats(self) -> SandboxStats:
-        """How many sessions are open, busy, idle, queued and restored now, in all and by label."""
-        return self._core.stats()
 
     def template(
         self,
@@ -225,10 +230,6 @@ class Sandbox:
         """
         changes = dict(tightened)
         return drive(self._core.new_template(name, prepare, files, timeout, changes, Session), call_tool)
-
-    def templates(self) -> list[TemplateInfo]:
-        """The templates of this sandbox: name, living sessions, memory, age."""
-        return self._core.templates()
 
     def drop_template(self, name: str) -> None:
         """Give up a template. The sessions that began there go on. Raises `CheckpointError`."""
@@ -285,9 +286,9 @@ class Sandbox:
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
-        from safeexec.host.plugins.plugin import Plugin, PluginCore
+        from safeexec.host.plugins import plugin  # 12 ms, for hosts with plugins only
 
-        core = PluginCore(
+        core = plugin.PluginCore(
             self._core,
             source,
             exports=exports,
@@ -300,7 +301,7 @@ class Sandbox:
             api=api,
         )
         drive(core.load(), call_tool)
-        return Plugin(core, lambda work: drive(work, call_tool))
+        return plugin.Plugin(core, lambda work: drive(work, call_tool))
 
     def map(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
@@ -311,17 +312,17 @@ class Sandbox:
         `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
         leave the loop, or `close` the iterator, stops those that run.
         """
-        from safeexec.host.faces.many import in_order, workers_for
+        from safeexec.host.faces import many  # with a pool of threads
 
-        return in_order(partial(self.session, checkpoints="off"), programs, workers_for(workers), timeout)
+        return many.in_order(partial(self.session, checkpoints="off"), programs, many.workers_for(workers), timeout)
 
     def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> Iterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        from safeexec.host.faces.many import as_completed, workers_for
+        from safeexec.host.faces import many  # as above
 
-        return as_completed(partial(self.session, checkpoints="off"), programs, workers_for(workers), timeout)
+        return many.as_completed(partial(self.session, checkpoints="off"), programs, many.workers_for(workers), timeout)
 
     def check(self, source: str) -> Result:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
@@ -381,19 +382,94 @@ class Namespace(MutableMapping[str, "Any"]):
         return f"<namespace: {', '.join(self) or 'empty'}>"
 
 
-class Session:
-    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
-    `close()`.
-    """
+class SessionFace:
+    """What `Session` and `AsyncSession` share: what is there at once."""
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._core.told}>"
+
+    def cancel(self) -> bool:
+        """Stop the running step, or `save`, from another task or thread. Its state is restored. Whether one was
+        running.
+        """
+        return self._core.cancel()
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of this session: the sandbox's, as it was tightened."""
+        return self._core.policy
+
+    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
+        """The policy and the host tools of this session, for a model's prompt."""
+        return self._core.card(format)
+
+    def checkpoints(self) -> list[CheckpointInfo]:
+        """The checkpoints of this session: name, parent, step, age, memory."""
+        return self._core.checkpoint_rows()
+
+    def drop(self, name: str) -> None:
+        """Give up a named checkpoint. Raises `CheckpointError`."""
+        self._core.drop(name)
+
+    def pending(self) -> list[PendingCall]:
+        """The deferred calls of host tools that have not been carried out, in order."""
+        return self._core.pending()
+
+    # The recording
+
+    def note(self, text: str, *, score: float | None = None) -> None:
+        """Write a remark about the state as it is now into the recording, if there is one."""
+        self._core.note(text, score)
+
+    def history(self) -> Timeline:
+        """The steps so far: what each wrote and read, the variables after it, when a name last changed.
+
+            session = sandbox.session(record=True)          # in memory; or a path
+            session.history().at(3).variables(), session.history().when("total")
+
+        Raises `RecordingError` for a session that is not recorded.
+        """
+        return self._core.history()
+
+    # Files
+
+    def read_file(self, name: str) -> bytes:
+        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`."""
+        return self._core.read_file(name)
+
+    def write_file(self, name: str, data: bytes | str) -> None:
+        """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,
+        or too much data.
+        """
+        self._core.write_file(name, data)
+
+    def list_files(self) -> list[str]:
+        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
+        return self._core.list_files()
+
+    @property
+    def workspace(self) -> str | None:
+        """The directory of the session's files, or None when the policy gives none."""
+        return self._core.workspace.path if self._core.workspace is not None else None
+
+    @property
+    def trust(self) -> str:
+        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
+        host did not sign, or that was saved under another policy.
+        """
+        return self._core.trust
+
+
+class Session(SessionFace):
+    """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
+    `close()`.
+    """
+
     def __enter__(self) -> Session:
         return self
-
-    def __repr__(self) -> str:
-        return f"<Session {self._core.told}>"
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -469,20 +545,7 @@ class Session:
             )
         )
 
-    def cancel(self) -> bool:
-        """Stop the running step, or `save`, from another thread. Its state is restored. Whether one was running."""
-        return self._core.cancel()
-
     # State
-
-    @property
-    def policy(self) -> Policy:
-        """The policy of this session: the sandbox's, as it was tightened."""
-        return self._core.policy
-
-    def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
-        """The policy and the host tools of this session, for a model's prompt."""
-        return self._core.card(format)
 
     @property
     def namespace(self) -> Namespace:
@@ -526,19 +589,7 @@ class Session:
         """
         return [Session(core) for core in drive(self._core.branch(n, checkpoints), call_tool)]
 
-    def checkpoints(self) -> list[CheckpointInfo]:
-        """The checkpoints of this session: name, parent, step, age, memory."""
-        return self._core.checkpoint_rows()
-
-    def drop(self, name: str) -> None:
-        """Give up a named checkpoint. Raises `CheckpointError`."""
-        self._core.drop(name)
-
     # Effects of host tools
-
-    def pending(self) -> list[PendingCall]:
-        """The deferred calls of host tools that have not been carried out, in order."""
-        return self._core.pending()
 
     def adopt(self) -> list[str]:
         """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
@@ -546,22 +597,6 @@ class Session:
         Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
         """
         return drive(self._core.carry_out(), call_tool)
-
-    # The recording
-
-    def note(self, text: str, *, score: float | None = None) -> None:
-        """Write a remark about the state as it is now into the recording, if there is one."""
-        self._core.note(text, score)
-
-    def history(self) -> Timeline:
-        """The steps so far: what each wrote and read, the variables after it, when a name last changed.
-
-            session = sandbox.session(record=True)          # in memory; or a path
-            session.history().at(3).variables(), session.history().when("total")
-
-        Raises `RecordingError` for a session that is not recorded.
-        """
-        return self._core.history()
 
     def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
@@ -574,34 +609,6 @@ class Session:
         Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
         """
         return drive(self._core.save(path, timeout), call_tool)
-
-    # Files and protection
-
-    def read_file(self, name: str) -> bytes:
-        """The bytes of a file of the workspace. Links are not followed. Raises `WorkspaceError`."""
-        return self._core.read_file(name)
-
-    def write_file(self, name: str, data: bytes | str) -> None:
-        """Put a file into the workspace; text is written as UTF-8. Raises `WorkspaceError` for a name that leaves it,
-        or too much data.
-        """
-        self._core.write_file(name, data)
-
-    def list_files(self) -> list[str]:
-        """The names of the workspace's regular files, sorted. Raises `WorkspaceError` when the policy gives none."""
-        return self._core.list_files()
-
-    @property
-    def workspace(self) -> str | None:
-        """The directory of the session's files, or None when the policy gives none."""
-        return self._core.workspace.path if self._core.workspace is not None else None
-
-    @property
-    def trust(self) -> str:
-        """What is to be relied on here: ``policy``; or ``kernel-only`` where the session goes on from a state that this
-        host did not sign, or that was saved under another policy.
-        """
-        return self._core.trust
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:

@@ -23,7 +23,7 @@ from safeexec.host.session.recorder import libraries
 from safeexec.host.tools.tool import tools_from
 from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import drive
-from safeexec.policy import profiles
+from safeexec.policy import places
 from safeexec.policy.model import Limits, Policy
 from safeexec.recordings import format as form
 from safeexec.recordings.compare import Deviation, differing
@@ -90,7 +90,7 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
     """The policy of a recording. Raises `RecordingError` for one that a stranger should not choose."""
     heading = recording.heading
     # By its name alone: a path could lead to a file that came with the recording.
-    here = Policy.load(heading.policy) if heading.policy in profiles.names() else None
+    here = Policy.load(heading.policy) if heading.policy in places.names() else None
     if here is not None and here.digest == heading.digest:
         return here
     try:

@@ -34,7 +34,7 @@ ONLY_AWAITED = {AsyncSession: {"names", "remove"}}
 
 
 def public(face: type) -> set[str]:
-    return {name for name in vars(face) if not name.startswith("_")}
+    return {name for name in dir(face) if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(("blocking", "awaited"), PAIRS, ids=lambda face: face.__name__)

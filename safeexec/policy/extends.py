@@ -1,0 +1,87 @@
+"""Reads a profile from its YAML, with those that it extends. Loaded for what no shipped, unchanged profile is."""
+
+from __future__ import annotations
+
+import os
+
+from safeexec.errors import PolicyError
+from safeexec.policy import resolved
+from safeexec.policy.loader import PolicyFile, read, unreadable
+from safeexec.policy.places import directories, existing, is_path, named, shipped_directory, stem
+from safeexec.policy.resolve import resolve
+from safeexec.policy.settings import P, PolicyData
+from safeexec.untrusted.below import read_named
+from safeexec.untrusted.yaml_text import MAX_LENGTH, Mark
+
+MAX_DEPTH = 16
+"""Profiles in one line of `extends`."""
+
+
+def read_profile(path: str, make: type[P]) -> P:
+    """The policy of a file, read from its YAML. Raises `PolicyError`."""
+    return resolve(stem(path), _chain(_read(path)), make)
+
+
+def from_text(text: str, *, name: str, filename: str, make: type[P]) -> P:
+    """The resolved policy of YAML text. Raises `PolicyError`."""
+    return resolve(name, _chain(read(text, file=filename)), make)
+
+
+def _parent(child: PolicyFile) -> str:
+    """The file that `child` extends. Raises `PolicyError` if there is none.
+
+    A profile that extends its own name changes the one that it hides: the next of that name along the search. What a
+    shipped profile extends is shipped with it.
+    """
+    parent = child.content["extends"]
+    directory = os.path.dirname(child.path)
+    if is_path(parent):
+        if not child.path:
+            # The text may come from anywhere, and what an error quotes of another file goes back there.
+            raise PolicyError(f"a policy given as text extends a profile by its name; {parent!r} is a path")
+        return existing(os.path.join(directory, os.path.expanduser(parent)))
+    searched = directories()
+    if directory == shipped_directory():
+        searched = [directory]
+    elif parent == stem(child.path) and directory in searched:
+        searched = searched[searched.index(directory) + 1 :]
+    return named(parent, searched)
+
+
+def _read(path: str) -> PolicyFile:
+    file = os.path.basename(path)
+    try:
+        data = read_named(path, max_bytes=4 * MAX_LENGTH)
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line_start = data.rfind(b"\n", 0, error.start) + 1
+        column = len(data[line_start : error.start].decode(errors="replace")) + 1
+        place = Mark(data.count(b"\n", 0, error.start) + 1, column)
+        return unreadable(file, path, f"not UTF-8 text: byte {error.start} is {data[error.start]:#04x}", place)
+    except OSError as error:
+        raise PolicyError(f"{path}: cannot be read: {error.strerror}") from None
+    return read(text, file=file, path=path)
+
+
+def _chain(source: PolicyFile) -> list[PolicyFile]:
+    """The file and those it extends, the base first."""
+    chain = [source]
+    while "extends" in (child := chain[0]).content:
+        try:
+            path = _parent(child)
+            if any(one.path and os.path.samefile(one.path, path) for one in chain):
+                names = " → ".join([*(one.file for one in reversed(chain)), os.path.basename(path)])
+                raise PolicyError(f"the profiles extend each other in a circle: {names}")
+            if len(chain) >= MAX_DEPTH:
+                raise PolicyError(f"more than {MAX_DEPTH} profiles extend one another")
+            parent = _read(path)
+        except PolicyError as error:
+            child.mistakes.append(child.mistake("extends", str(error)))
+            break
+        chain.insert(0, parent)
+    return chain
+
+
+def prepared() -> str:
+    """The shipped profiles as `policies/resolved.json` holds them."""
+    return resolved.text(shipped_directory(), lambda path: read_profile(path, PolicyData))
