@@ -90,7 +90,7 @@ class Display(Mapping[str, "str | bytes"]):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
         """What a notebook may show of it: nothing that runs, loads or leads away."""
-        from safeexec.mimebundle import of_display
+        from safeexec.mimebundle import of_display  # for notebooks
 
         return of_display(self)
 
@@ -185,7 +185,7 @@ class Rows(list[Row]):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Mapping[str, str]:
         from msgspec.structs import asdict
 
-        from safeexec.mimebundle import of_rows
+        from safeexec.mimebundle import of_rows  # for notebooks
 
         rows = [asdict(row) for row in self]
         return of_rows([*rows[0]] if rows else ["nothing"], [[*row.values()] for row in rows])

@@ -72,21 +72,21 @@ class Result(StepData, frozen=True):
         ``text`` and ``markdown`` give a str; ``mistral``, ``openai``, ``anthropic`` and ``mcp`` give the content blocks
         of that API: one text, then up to four pictures. Raises ValueError for another format, or fewer than 100 tokens.
         """
-        from safeexec.observation import observe
+        from safeexec.observation import observe  # for agents
 
         return observe(self, max_tokens, format)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The step as a notebook shows it; nothing of the guest's runs in the page."""
-        from safeexec.mimebundle import of_step
-        from safeexec.observation import failure
+        from safeexec.mimebundle import of_step  # for notebooks
+        from safeexec.observation import failure  # as above
 
         ended = [] if self.ok else failure(self)
         return of_step(str(self.observation()), (self.stdout, self.stderr), self.displays, self.text, ended)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as what `json.dumps` takes, whatever the value is; pictures are base64."""
-        from safeexec.jsonable import result_to_dict
+        from safeexec.jsonable import result_to_dict  # for who writes results down
 
         return result_to_dict(self)
 

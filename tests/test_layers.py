@@ -67,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "identity",
         "text",
     },
-    "inline": {"inline", "policy", "compiler", "facades", "protocol", "errors", "identity", "text", "results"},
+    "inline": {"inline", "policy", "compiler", "facades", "protocol", "errors", "identity", "text", "results", "typed"},
     "child": {"child", "hints", "compiler", "facades", "protocol", "linux", "syscalls", "errors", "identity", "text"},
     "zygote": {"zygote", "hints", "child", "compiler", "facades", "protocol", "linux", "errors", "identity", "text"},
     "host": {
@@ -85,6 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "identity",
         "text",
         "toolkit",
+        "typed",
     },
     "searching": {"searching", "errors", "results", "text"},
     "remote": {

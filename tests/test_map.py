@@ -156,7 +156,7 @@ print(json.dumps([first, second, sorted(sys.modules)]))
 
 
 FIRST_RUN = {
-    "": "errors identity outcomes results text",
+    "": "errors identity outcomes results text typed",
     "host": "audit forks queue sandbox waiting",
     "host/faces": "blocking",
     "host/files": "layers",

@@ -7,10 +7,11 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from safeexec import Policy
 from safeexec.untrusted.calls import code_of
 
 if TYPE_CHECKING:
-    from safeexec import AsyncSandbox, AsyncSession, Policy, Result, Sandbox, Session
+    from safeexec import AsyncSandbox, AsyncSession, Result, Sandbox, Session
 
     Given = Policy | str | PathLike[str] | Sandbox | AsyncSandbox | Session | AsyncSession
 
@@ -24,8 +25,6 @@ def describe(given: Given, tools: Any = ()) -> str:
     """What a model should know of the tool: the card of a policy (or of the one of that name) with the host's `tools`,
     or that of a sandbox or a session, which has its own.
     """
-    from safeexec import Policy
-
     if isinstance(given, (str, PathLike)):
         given = Policy.load(given)
     card = given.card(tools=tools) if isinstance(given, Policy) else given.card()

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+import safeexec  # its names load on first use: search with threads, AsyncSandbox with asyncio
 from safeexec import Allow, Deny, Policy, Sandbox
 from safeexec.agent.errors import AgentError, ModelError, TranscriptError
 from safeexec.agent.messages import Reply, ToolSpec
@@ -116,9 +117,7 @@ def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
     if isinstance(wish, InThread):
         return wish.work()
     if isinstance(wish, CompareBranches):
-        from safeexec import search  # with its threads: for who compares
-
-        with search(
+        with safeexec.search(
             session, wish.sources, wish.score, width=len(wish.sources), timeout=wish.timeout, merge=False
         ) as found:
             return _scores(found.tree)
@@ -173,9 +172,7 @@ async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -
     if isinstance(wish, InThread) or not inspect.iscoroutinefunction(session.run):
         return await asyncio.to_thread(_fulfil, agent, session, apart, wish)
     if isinstance(wish, CompareBranches):
-        from safeexec import async_search
-
-        compared = await async_search(
+        compared = await safeexec.async_search(
             session, wish.sources, wish.score, width=len(wish.sources), timeout=wish.timeout, merge=False
         )
         async with compared:
@@ -247,9 +244,7 @@ def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
 async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
-        from safeexec import AsyncSandbox  # with asyncio: only for who waits there
-
-        async with AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
+        async with safeexec.AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
             yield session, partial(sandbox.session, checkpoints="off")
     elif not inspect.iscoroutinefunction(given.run):
         async with in_thread(_opened(agent, aparts)) as opened:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safeexec.agent import AgentError, CodeAgent, DataAnalyst, MistralModel, RecordedModel, Transcript
+from safeexec.agent.view import StepPictures, open_view
 from safeexec.text import printable
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Run the task and show it. 0 with an answer, 1 without."""
-    from safeexec.agent.view import StepPictures, open_view
-
     problem = _misuse(options)
     if problem:
         print(f"safeexec agent: {problem}", file=sys.stderr)

@@ -37,8 +37,7 @@ def main(options: argparse.Namespace) -> int:
     missing.
     """
     try:
-        from safeexec.servers.mcp import OverHttp, serve_stdio
-        from safeexec.servers.running import serve
+        from safeexec.servers import mcp  # with the libraries of the extra `mcp`
     except ModuleNotFoundError as error:
         raise SandboxError(f"MCP needs {error.name}: pip install 'safeexec[mcp]'") from None
     sys.path.insert(0, "")  # a tool may be in the current directory, as with `python -m`
@@ -46,8 +45,8 @@ def main(options: argparse.Namespace) -> int:
         tools = [tool_of(name) for name in options.tools]
     if options.http:
         token = new_token() if options.token_file is None else read_token(options.token_file)
-        return serve(OverHttp(options.policy, tools, token), listen(options.port), token)
-    asyncio.run(serve_stdio(options.policy, tools))
+        return mcp.serve_http(options.policy, tools, token, listen(options.port))
+    asyncio.run(mcp.serve_stdio(options.policy, tools))
     return 0
 
 

@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from safeexec.cli import sixel
 from safeexec.text import printable
 from safeexec.untrusted.markup import framed_html, framed_svg
 from safeexec.untrusted.saving import SIGNATURES, NewFiles, is_picture
 
 if TYPE_CHECKING:
     from safeexec import Display
-    from safeexec.cli.sixel import Sixels
 
 
 def _same(text: str) -> str:
@@ -48,7 +48,7 @@ class Pictures:
         self._files = NewFiles(directory) if directory else None
         self._new = temporary
         """Whether files are for what cannot be shown alone."""
-        self._sixels: Sixels | None = None
+        self._sixels: sixel.Sixels | None = None
         self._first = 0
         self._count = 0
 
@@ -80,8 +80,6 @@ class Pictures:
         png = display.png
         if not self._new or png is None or not is_picture("image/png", png):
             return ""
-        from safeexec.cli import sixel
-
         if not sixel.understood():
             return ""
         self._sixels = self._sixels or sixel.Sixels()

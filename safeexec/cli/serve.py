@@ -55,9 +55,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _over_http(offers: Service, options: argparse.Namespace) -> int:
     try:
-        from safeexec.servers.http.app import Ages, application
-        from safeexec.servers.http.tenancy import Tenancy
-        from safeexec.servers.running import serve
+        from safeexec.servers.http import app  # with the libraries of the extra `server`, which pipes do without
     except ImportError as error:
         raise SandboxError(f"{NEEDS} ({error})") from None
     if options.token_file is not None:
@@ -68,8 +66,8 @@ def _over_http(offers: Service, options: argparse.Namespace) -> int:
     else:
         raise SandboxError(f"--host {options.host} can be reached by others: that needs a --token-file")
     hosts = hosts_for(options.host, options.allow_host or ())
-    app = application(Tenancy(offers, grants), hosts, Ages(options.idle_seconds, options.max_seconds))
-    return serve(app, listen(options.port, options.host), token)
+    ages = app.Ages(options.idle_seconds, options.max_seconds)
+    return app.serve(offers, grants, hosts, ages, listen(options.port, options.host), token)
 
 
 async def _over_pipes(service: Service) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from safeexec import hints
 from safeexec.compiler.rules import Finding, Rules
 from safeexec.text import blank, columns
 
@@ -79,9 +80,7 @@ def hint_of(kind: str, name: str, rules: Rules) -> str | None:
     """What to do instead: rename the program's own file, the policy's own hint, or the table's."""
     if kind == "module" and rules.shadowed is not None and (hint := rules.shadowed(name)):
         return hint
-    from safeexec.hints.refusals import hint_for
-
-    return hint_for(kind, name, rules.plan)
+    return hints.refusals.hint_for(kind, name, rules.plan)
 
 
 def _explain(finding: Finding, source: str, text: ASTText, rules: Rules) -> Diagnostic:

@@ -177,13 +177,13 @@ class SandboxCore:
             self._root = WorkspaceRoot()
         programs: tuple[str, ...] = ()
         if policy.danger_allow_commands:
-            from safeexec.host.commands import executables
+            from safeexec.host.commands import executables  # with shutil 5 ms, for the policies that allow programs
 
             programs = executables(policy.danger_allow_commands)
         fonts = None
         draws = any(name.partition(".")[0] == "matplotlib" for name in policy.imports)
         if draws or policy.language.mode == "python":
-            from safeexec.host.startup.fonts import font_cache
+            from safeexec.host.startup.fonts import font_cache  # with importlib.metadata 10 ms, for matplotlib
 
             fonts = font_cache()
         confinement = kernel.plan(
@@ -385,7 +385,7 @@ class SandboxCore:
         self._entered.add(session)
         try:
             if self.toolbox.has_effects:
-                from safeexec.host.tools import effects
+                from safeexec.host.tools import effects  # with the room of recordings
 
                 effects.follow_effects(session, self.toolbox)
             if record is not None and record is not False:
@@ -421,10 +421,10 @@ class SandboxCore:
 
     def stats(self) -> SandboxStats:
         """How many sessions there are now. From any thread."""
-        from safeexec.host.stats import Counted, count
+        from safeexec.host import stats  # for operators
 
-        rows = [Counted(one.label, one.busy, one.restored > 0) for one in self.open_sessions()]
-        return count(rows, dict(self._queued), len(self._spares))
+        rows = [stats.Counted(one.label, one.busy, one.restored > 0) for one in self.open_sessions()]
+        return stats.count(rows, dict(self._queued), len(self._spares))
 
     def begin_session(self, policy: Policy, label: str | None) -> Core[SessionCore]:
         """A session that begins in a new child, whether there is a place for it or not."""
@@ -462,7 +462,7 @@ class SandboxCore:
         return self._all_templates().rows()
 
     def _all_templates(self) -> Templates:
-        from safeexec.host.session.template import Templates
+        from safeexec.host.session.template import Templates  # for sandboxes with templates only
 
         with self._lock:
             self._templates = self._templates or Templates(self)
@@ -527,7 +527,7 @@ class SandboxCore:
         """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
         recorded.
         """
-        from safeexec.host.files import state_file
+        from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()
         policy = self.policy
@@ -635,7 +635,7 @@ class SandboxCore:
         self, argv: Sequence[str], directory: str | os.PathLike[str] | None, timeout: float | None
     ) -> Core[CommandResult]:
         """Run a program on a copy of a directory of the host."""
-        from safeexec.host import commands
+        from safeexec.host import commands  # with shutil 5 ms
 
         commands.check(self, argv, timeout)
         workspace = self.new_workspace(self.policy)

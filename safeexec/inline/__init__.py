@@ -24,8 +24,8 @@ runs. The guards with their costs: `operators`, `functions` (with `containers`, 
 from __future__ import annotations
 
 from safeexec.inline.compile import Expression
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False  # what `typing` would say, without importing it: 2 ms
 if TYPE_CHECKING:
     from collections.abc import Callable
 

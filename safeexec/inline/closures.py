@@ -15,8 +15,8 @@ from safeexec.inline.costs import WEIGHTS, admit
 from safeexec.inline.operators import FLAT, contains
 from safeexec.inline.subscripts import item, part
 from safeexec.inline.text import convert, formatted, joined
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any

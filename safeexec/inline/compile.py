@@ -13,8 +13,8 @@ from safeexec.inline.fuel import Refused
 from safeexec.inline.functions import CONSTANTS
 from safeexec.inline.grammar import Builder
 from safeexec.inline.report import FILENAME, at_node, at_syntax_error, called, described, failed, failure
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, NoReturn

@@ -11,8 +11,8 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 from safeexec.inline.costs import admit, bounded_numbers, collisions, known, measure
 from safeexec.inline.fuel import INTEGERS, SMALL, Fuel, spend, weight
 from safeexec.inline.operators import GUARDS, span
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

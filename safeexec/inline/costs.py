@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 from safeexec.inline.fuel import SMALL, WIDE, Fuel, Refused, apart, spend, weight
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
@@ -26,6 +26,10 @@ OPTIONAL_MODULES = frozenset({"datetime", "decimal", "fractions", "zoneinfo"})
 
 WEIGHTS: dict[type, Weigh] = {}
 """The exact types that an expression may hold, with what weighs an object of it: (fuel, object, depth) to units."""
+CHECKS: dict[type, Callable[[Fuel, Any], object]] = {}
+"""Of the types of `exact` those that may have too many digits to be written out, with what refuses such a value."""
+COSTS: dict[type, dict[tuple[type, type], Any]] = {}
+"""Of each operator the rows of `exact`, for its table."""
 
 
 def known(kind: type) -> bool:
@@ -36,8 +40,18 @@ def known(kind: type) -> bool:
         from safeexec.inline import exact  # with decimal, fractions and datetime: only for who has such values
 
         WEIGHTS.update(exact.WEIGHTS)
+        CHECKS.update(exact.CHECKS)
+        COSTS.update(exact.BINARY)
         return kind in WEIGHTS
     return False
+
+
+def bounded_digits(fuel: Fuel, value: Any) -> bool:
+    """Whether a value is of a type in `CHECKS`; refuses it if it has too many digits."""
+    check = CHECKS.get(type(value)) if known(type(value)) else None
+    if check is not None:
+        check(fuel, value)
+    return check is not None
 
 
 def admit(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Decimal, Fraction, dates and times: their weights and operators. Loaded when the first such value is met.
 
-`WEIGHTS` and `BINARY` are further rows for the tables of those names in `costs` and `operators`.
+`WEIGHTS`, `CHECKS` and `BINARY` are rows for the tables in `costs`, from which `operators` takes the last.
 
 A Decimal is cheap to hold and dear to expand: `int(Decimal("1e999999999"))` is one C call of hours. Its arithmetic
 costs by the precision of the caller's decimal context. A Fraction costs by the bits of numerator and denominator.
@@ -28,8 +28,8 @@ from safeexec.inline.fuel import (
     spend,
     weight,
 )
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -263,6 +263,8 @@ def make(kind: type) -> Any:
 
     return guard
 
+
+CHECKS = {Decimal: check_digits, Fraction: check_digits}
 
 MAKERS: dict[str, Any] = {
     "Decimal": decimal,

@@ -11,8 +11,8 @@ from safeexec.inline import containers, numeric, text
 from safeexec.inline.costs import admit
 from safeexec.inline.fuel import Fuel, spend
 from safeexec.inline.operators import absolute
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -38,7 +38,7 @@ def _exact(name: str) -> Guard:
     def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
         nonlocal maker
         if maker is None:
-            from safeexec.inline.exact import MAKERS
+            from safeexec.inline.exact import MAKERS  # with decimal, fractions and datetime
 
             maker = MAKERS[name]
         return maker(fuel, *args, **options)

@@ -15,8 +15,8 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 from safeexec.inline import closures, containers, functions, mathematical, subscripts, text
 from safeexec.inline.operators import GUARDS, QUICK, SWAPPED
 from safeexec.inline.report import at_node
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Any

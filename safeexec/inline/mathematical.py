@@ -8,8 +8,8 @@ from safeexec.inline.costs import admit
 from safeexec.inline.fuel import Fuel, Refused, spend
 from safeexec.inline.functions import BUILTINS, CONSTANTS, MODULES
 from safeexec.inline.operators import GUARDS
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

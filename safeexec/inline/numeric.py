@@ -6,11 +6,11 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 import math
 
 from safeexec.inline.containers import each, items
-from safeexec.inline.costs import admit, bounded_numbers, measure
+from safeexec.inline.costs import admit, bounded_digits, bounded_numbers, measure
 from safeexec.inline.fuel import INTEGERS, MAX_BITS, MAX_DIGITS, SMALL, Fuel, Refused, limit_bits, spend, weight
 from safeexec.inline.operators import GUARDS
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -47,11 +47,7 @@ def rounded(fuel: Fuel, number: Any, ndigits: Any = None) -> Any:
 def integral(fuel: Fuel, number: Any) -> Any:
     """A number that is about to become an integer: a Decimal may not have too many digits."""
     measure(fuel, number)
-    if type(number).__name__ in ("Decimal", "Fraction"):
-        from safeexec.inline.exact import check_digits
-
-        check_digits(fuel, number)
-    elif type(number) not in (int, float, bool, complex):
+    if not bounded_digits(fuel, number) and type(number) not in (int, float, bool, complex):
         raise TypeError(f"must be a real number, not {type(number).__name__}")
     return number
 

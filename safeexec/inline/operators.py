@@ -11,11 +11,11 @@ from __future__ import annotations
 import _ast as ast  # the node classes alone: `ast` itself imports re, enum and contextlib, 3 ms
 import operator
 
-from safeexec.inline.costs import OPTIONAL_MODULES, admit, collisions, known, measure
+from safeexec.inline.costs import COSTS, OPTIONAL_MODULES, admit, collisions, known, measure
 from safeexec.inline.fuel import INTEGERS, Fuel, limit_bits, notes, power_bits, spend, weight
 from safeexec.inline.text import printf
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
@@ -164,10 +164,8 @@ def _with_exact(kind: type[ast.AST], left: type, right: type) -> Cost | None:
         return None
     if kind is ast.Mod and left is str:
         return printf
-    from safeexec.inline import exact  # loaded with the first such value
-
     costs = BINARY[kind][2]
-    costs.update(exact.BINARY.get(kind, {}))
+    costs.update(COSTS.get(kind, {}))
     return costs.get((left, right))
 
 

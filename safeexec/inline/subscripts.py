@@ -5,8 +5,8 @@ from __future__ import annotations
 from safeexec.inline.costs import WEIGHTS, admit
 from safeexec.inline.fuel import INTEGERS, Fuel, spend, weight
 from safeexec.inline.operators import key
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

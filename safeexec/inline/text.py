@@ -7,10 +7,10 @@ there is no `str.format` here, and a `strftime` template holds plain directives 
 
 from __future__ import annotations
 
-from safeexec.inline.costs import measure
+from safeexec.inline.costs import bounded_digits, measure
 from safeexec.inline.fuel import Fuel, Refused, spend, weight
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
@@ -49,7 +49,7 @@ def printf(fuel: Fuel, template: str, values: Any) -> int:
                 raise Refused("'*' as a width in a format is not available in expressions; write the number")
             width(number)
     for value in values if type(values) is tuple else values.values() if type(values) is dict else (values,):
-        _expandable(fuel, value)  # '%d' makes an integer of it
+        bounded_digits(fuel, value)  # '%d' makes an integer of it
     return _printed(fuel, values) * max(1, directives)
 
 
@@ -111,16 +111,8 @@ def formatted(fuel: Fuel, value: Any, spec: str = "") -> str:
         for digits in numbers_in(spec):
             width(digits)
         spend(fuel, MAX_WIDTH >> 4)
-        _expandable(fuel, value)
+        bounded_digits(fuel, value)
     return format(value, spec)
-
-
-def _expandable(fuel: Fuel, value: Any) -> None:
-    """Refuses a Decimal with too many digits where a format may write them all out."""
-    if type(value).__module__ in ("decimal", "fractions"):
-        from safeexec.inline.exact import check_digits
-
-        check_digits(fuel, value)
 
 
 def _check_time_template(spec: str) -> None:

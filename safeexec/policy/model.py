@@ -127,7 +127,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         return reports.needs.needs(self, source)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        from safeexec.mimebundle import of_text
+        from safeexec.mimebundle import of_text  # for notebooks
 
         return of_text(self.card())
 

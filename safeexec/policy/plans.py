@@ -47,7 +47,7 @@ def _refused_constructs(policy: PolicyData) -> dict[str, str]:
     chosen = policy.language.constructs
     if chosen.names is None and not chosen.refused:
         return {}
-    from safeexec.compiler.names import CONSTRUCTS
+    from safeexec.compiler.names import CONSTRUCTS  # for the policies that refuse some
 
     return {name: policy.origin(f"language.constructs.{name}") for name in CONSTRUCTS if name not in chosen}
 

@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
 from secrets import token_urlsafe
+from socket import socket
 from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -48,6 +49,7 @@ from safeexec import (
     __version__,
 )
 from safeexec.jsonable import jsonable
+from safeexec.servers import running
 from safeexec.servers.access import TokenRequired
 from safeexec.text import head_and_tail, printable, short_repr, shorten
 
@@ -565,6 +567,11 @@ async def serve_stdio(policy: str | Policy, tools: Sequence[Callable[..., Any]] 
         await door.server.run_stdio_async()
     finally:
         await door.close()
+
+
+def serve_http(policy: str | Policy, tools: Sequence[Callable[..., Any]], token: str, listening: socket) -> int:
+    """Serve those who know the token over HTTP, until SIGTERM or SIGINT; the exit status."""
+    return running.serve(OverHttp(policy, tools, token), listening, token)
 
 
 class OverHttp:

@@ -19,7 +19,7 @@ def main(fd: int) -> None:
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]
     sys.modules["platform"] = platform = type(sys)("platform")
     platform.__dict__["system"] = lambda: "Linux"
-    from safeexec.zygote.server import run
+    from safeexec.zygote.server import run  # while those two are hidden
 
     del sys.modules["typing_extensions"], sys.modules["platform"]
     run(fd)
@@ -27,7 +27,7 @@ def main(fd: int) -> None:
 
 def fix_addresses() -> None:
     """Start once more without address randomisation: the order of a set of objects hangs on their addresses."""
-    from safeexec.linux.personality import stop_randomizing
+    from safeexec.linux.personality import stop_randomizing  # for policies with `determinism`
 
     if stop_randomizing():
         os.execv(sys.executable, sys.orig_argv)

@@ -66,7 +66,7 @@ class Language:
             guard_reads(rules)
             set_loader(self._rewritten)
             if not _WITH_DOORS.isdisjoint(self.plan.imports):
-                from safeexec.child.language.eval_sinks import guard_libraries
+                from safeexec.child.language.eval_sinks import guard_libraries  # for programs that have such libraries
 
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins

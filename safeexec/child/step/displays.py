@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from safeexec.child.language.on_import import after_import
-from safeexec.child.step import figures
+from safeexec.child.step import figures, rich
 from safeexec.protocol.messages import DisplayData
 
 MAX_DISPLAYS = 50
@@ -150,26 +150,23 @@ class Displays:
 
     def _show_value(self, value: Any, text: str | None) -> None:
         """The value of the step, if it has more than its repr."""
-        from safeexec.child.step.rich import TEXT_CHARACTERS, plain, rich
-
         try:
-            data = rich(value)
+            data = rich.rich(value)
             if data and "text/plain" not in data:
-                data["text/plain"] = plain(value) if text is None or len(text) > TEXT_CHARACTERS else text
+                too_long = text is None or len(text) > rich.TEXT_CHARACTERS
+                data["text/plain"] = rich.plain(value) if too_long else text
         except Exception:  # the value still has its repr
             return
         if data:
             self._add(data, tell=False)
 
     def _show(self, value: Any, include: tuple[str, ...], display_id: str | None = None, update: bool = False) -> None:
-        from safeexec.child.step.rich import failed, plain, rich
-
         try:
-            data = rich(value, include)
+            data = rich.rich(value, include)
             if "text/plain" not in data:
-                data["text/plain"] = plain(value)
+                data["text/plain"] = rich.plain(value)
         except Exception as error:
-            data = {"text/plain": failed(value, error)}
+            data = {"text/plain": rich.failed(value, error)}
         self._add(data, display_id, update)
 
     def _add(

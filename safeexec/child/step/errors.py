@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from safeexec import hints
 from safeexec.child.step import tracebacks
+from safeexec.child.step.changes import variables
 from safeexec.child.step.violations import explain, is_out_of_memory, rule_of
+from safeexec.compiler.names import is_internal
 from safeexec.facades.build import facade_name
-from safeexec.protocol.messages import ErrorReport
+from safeexec.protocol.messages import ErrorReport, FrameData
 from safeexec.syscalls.table import group_of
 
 if TYPE_CHECKING:
@@ -19,8 +22,23 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LanguagePlan
 
 MAX_HINT = 600
+FRAMES, FRAME_VARIABLES = 30, 100
+"""Functions, and variables of each, that an error tells of."""
+FUNCTION = 0x02
+"""`inspect.CO_NEWLOCALS`: the code of a function, and not of a module."""
 PLUGIN = "<plugin "
 """How the names begin that a plugin's modules have in tracebacks."""
+
+
+def running(exc: BaseException, sources: Mapping[str, str]) -> list[FrameData]:
+    """The functions that were running, with their variables; nothing of them is kept."""
+    found = []
+    for one in tracebacks.guest_frames(exc, sources)[-FRAMES:]:
+        if one.code.co_flags & FUNCTION:
+            kept = {name: value for name, value in one.frame.f_locals.items() if not is_internal(name)}
+            described = variables(kept)[:FRAME_VARIABLES]
+            found.append(FrameData(one.code.co_name, one.filename, one.line, described))
+    return found
 
 
 def report(
@@ -127,25 +145,19 @@ def _hint(
 ) -> str:
     where = tracebacks.syntax_position(exc, sources)
     if where is not None and (not frames or where[0] != frames[-1].filename):
-        from safeexec.hints.syntax import syntax_hint
-
-        return syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
-    from safeexec.hints.limits import limit_hint
-    from safeexec.hints.runtime import ErrorPlace, Failure, runtime_hint
-
+        return hints.syntax.syntax_hint(exc, sources[where[0]]) or ""  # type: ignore[arg-type]
     if is_out_of_memory(exc):
-        return limit_hint("memory") or ""
-
+        return hints.limits.limit_hint("memory") or ""
     inner = tracebacks.only_member(exc)
     if inner is not None:
         own = tracebacks.guest_frames(inner, sources)
         return _hint(
             inner, tracebacks.message_of(inner), own, lines, sources, namespace, plan, lost_names, workspace_files
         )
-    failure = Failure(
+    failure = hints.runtime.Failure(
         exc=exc,
         message=message,
-        place=ErrorPlace(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
+        place=hints.runtime.ErrorPlace(frames[-1].frame, frames[-1].filename, frames[-1].line) if frames else None,
         segment=lines.segment(frames[-1]) if frames else "",
         rest_of_line=lines.rest(frames[-1]) if frames else "",
         libraries=tracebacks.library_frames(exc, sources) if frames else [],
@@ -156,7 +168,7 @@ def _hint(
         workspace_files=workspace_files or list,
     )
     try:
-        return runtime_hint(failure) or ""
+        return hints.runtime.runtime_hint(failure) or ""
     finally:
         failure.release()
 

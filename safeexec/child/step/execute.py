@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
 SMALL_ARRAYS = 128 << 10
 """Bytes up to which a step's value is encoded with its arrays: as plain data they cost the host 2 us per element."""
-FRAMES, FRAME_VARIABLES = 30, 100
-"""Functions, and variables of each, that an error tells of."""
-FUNCTION = 0x02
-"""`inspect.CO_NEWLOCALS`: the code of a function, and not of a module."""
 WARM_UP = "x = x + 1"
 WARM_UP_CHARACTERS = 4000
 INLINE_BYTES = 64 << 10
@@ -194,7 +190,7 @@ class Guest:
 
     def query(self, request: m.Query) -> m.StepDone:
         """Run one SQL query over the session's frames and files; its result is bound to `request.name`."""
-        from safeexec.child.step.sql import SqlError
+        from safeexec.child.step.sql import SqlError  # for programs that use SQL
 
         self.streams.begin()
         before = self.tracker.before(self.namespace, None, None)
@@ -221,7 +217,7 @@ class Guest:
 
         A query without a result prints what it did.
         """
-        from safeexec.child.step.sql import sql
+        from safeexec.child.step.sql import sql  # as above
 
         if type(query) is not str:
             raise TypeError(f"sql() takes a query as str, not {type(query).__name__}")
@@ -276,14 +272,16 @@ class Guest:
     def failed(self, error: BaseException) -> m.StepDone:
         """The answer of a step that raised."""
         displays = self.displays.collect(None)
-        frames = self._frames(error) if self.tells_frames else []
+        frames: list[m.FrameData] = []
         try:
-            from safeexec.child.step.errors import report
+            from safeexec.child.step import errors  # the zygote imports it late
         except OSError:
-            # The zygote imports it late, and this step has left no descriptor to read it with.
+            # This step has left no descriptor to read it with.
             told = _brief_report(error)
         else:
-            told = report(
+            if self.tells_frames:
+                frames = errors.running(error, self.sources)
+            told = errors.report(
                 error,
                 sources=self.sources,
                 namespace=self.namespace,
@@ -300,18 +298,6 @@ class Guest:
             peak_kb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
             frames=frames,
         )
-
-    def _frames(self, error: BaseException) -> list[m.FrameData]:
-        """The functions that were running, with their variables; nothing of them is kept."""
-        from safeexec.child.step.tracebacks import guest_frames
-
-        found = []
-        for one in guest_frames(error, self.sources)[-FRAMES:]:
-            if one.code.co_flags & FUNCTION:
-                kept = {name: value for name, value in one.frame.f_locals.items() if not is_internal(name)}
-                described = variables(kept)[:FRAME_VARIABLES]
-                found.append(m.FrameData(one.code.co_name, one.filename, one.line, described))
-        return found
 
     def refused(self, error: BaseException, filename: str, source: str) -> m.StepDone:
         """The step did not compile: a policy's refusal, a syntax error, or a limit of the parser."""

@@ -114,7 +114,7 @@ def open_engine(memory_bytes: int | None) -> AbstractContextManager[Engine]:
     try:
         import duckdb
     except ImportError:
-        from safeexec.child.step.sql_sqlite import open_sqlite
+        from safeexec.child.step.sql_sqlite import open_sqlite  # where there is no DuckDB
 
         return open_sqlite()
     return open_duckdb(duckdb, memory_bytes)

@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType, UnionType
 from typing import Any
 
+from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr
 from safeexec.facades.tables import table
 
@@ -94,8 +95,6 @@ def singledispatch(func: Callable[..., Any]) -> Callable[..., Any]:
 
     def register(cls: Any, func: Callable[..., Any] | None = None) -> Any:
         if func is None and not isinstance(cls, type) and getattr(cls, "__annotations__", None):
-            from safeexec.facades.replacements.annotations import get_type_hints
-
             name, kind = next(iter(get_type_hints(cls).items()))
             union = typing.get_origin(kind) in (typing.Union, UnionType)
             if not all(isinstance(part, type) for part in (typing.get_args(kind) if union else (kind,))):
@@ -204,7 +203,7 @@ def _checked_copy(name: str) -> ModuleType:
     return _copies[name]
 
 
-def _copy_module() -> ModuleType:
+def copy_module() -> ModuleType:
     """The copy module: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
     return _checked_copy("copy")
 
@@ -236,9 +235,9 @@ REPLACEMENTS: dict[str, Any] = _of_argparse() | {
     "functools.singledispatchmethod": singledispatchmethod,
     "string.Formatter": Formatter,
     "ast.iter_fields": iter_fields,
-    "copy.Error": Lazy(lambda: _copy_module().Error),
-    "copy.error": Lazy(lambda: _copy_module().error),
-    "copy.copy": Lazy(lambda: _copy_module().copy),
-    "copy.deepcopy": Lazy(lambda: _copy_module().deepcopy),
-    "copy.replace": Lazy(lambda: getattr(_copy_module(), "replace", None)),
+    "copy.Error": Lazy(lambda: copy_module().Error),
+    "copy.error": Lazy(lambda: copy_module().error),
+    "copy.copy": Lazy(lambda: copy_module().copy),
+    "copy.deepcopy": Lazy(lambda: copy_module().deepcopy),
+    "copy.replace": Lazy(lambda: getattr(copy_module(), "replace", None)),
 }

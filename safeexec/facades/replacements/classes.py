@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from safeexec.facades import program
+from safeexec.facades.replacements.attributes import copy_module
 from safeexec.facades.replacements.guards import checked_getattr
 from safeexec.facades.sealed import MODULES, Facade
 
@@ -28,15 +29,13 @@ _checked: dict[str, Any] = {}
 
 def _function(wanted: str) -> Any:
     if not _checked:
-        from safeexec.facades.replacements.attributes import _copy_module
-
         _checked.update(vars(dataclasses))
         _checked.update(
             (item, _rebound(value))
             for item, value in vars(dataclasses).items()
             if isinstance(value, types.FunctionType) or item == "_FuncBuilder"  # 3.13: what runs the text there
         )
-        _checked.update(getattr=_field_value, exec=_run_methods, copy=_copy_module())
+        _checked.update(getattr=_field_value, exec=_run_methods, copy=copy_module())
         _checked["_is_type"] = _is_type
         _checked["sys"] = types.SimpleNamespace(**{**vars(sys), "modules": program.Lookup()})
         _checked["_dataclass_setstate"] = dataclasses._dataclass_setstate  # type: ignore[attr-defined]

@@ -12,8 +12,8 @@ from types import TracebackType
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import CallTool, drive, stepwise
+from safeexec.typed import TYPE_CHECKING
 
-TYPE_CHECKING = False  # as in `typing`, which costs 3 ms to import; the process is launched first
 if TYPE_CHECKING:
     from typing import Any, Literal, Self, Unpack
 
@@ -111,7 +111,7 @@ class SandboxFace:
         return self.policy.card(format, tools=self._arguments["tools"] or ())
 
     def _new_core(self) -> SandboxCore:
-        from safeexec.host.sandbox import SandboxCore
+        from safeexec.host.sandbox import SandboxCore  # all that a first run needs
 
         return SandboxCore(self.policy, **self._arguments)
 

@@ -149,7 +149,7 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     error = error_info(report)
     if outcome != "memory":
         return error
-    from safeexec.hints.limits import limit_hint
+    from safeexec.hints.limits import limit_hint  # for steps that are ended by a limit
 
     told = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
     return replace(error, message=error.message or told, hint=error.hint or limit_hint("memory"))
@@ -163,7 +163,7 @@ def build_killed(
     sources: dict[str, str],
 ) -> Result:
     """The result of a step that the host ended, or whose process died; before its state is brought back."""
-    from safeexec.hints.limits import limit_hint
+    from safeexec.hints.limits import limit_hint  # for steps that are ended by a limit
 
     limits, number, wall, cpu, out, err, calls = told
     file = f"<step {number}>"

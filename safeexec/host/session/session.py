@@ -1181,7 +1181,7 @@ class SessionCore:
         """Write the variables and the workspace's files to a signed file. Returns the names that could not be saved,
         and why. Pickling runs code of the guest: the limits of a step hold.
         """
-        from safeexec.host.files import state_file
+        from safeexec.host.files import state_file  # with hashlib and its like 10 ms
 
         limit = self._timeout(timeout)
         key, target = state_file.signing_key(), state_file.target(path)
@@ -1278,7 +1278,7 @@ class SessionCore:
     @exclusive
     def command(self, argv: Sequence[str], directory: str, timeout: float | None) -> Core[CommandResult]:
         """Run a program in the session's workspace. Its changes to the files are the session's."""
-        from safeexec.host import commands
+        from safeexec.host import commands  # with shutil 5 ms
 
         workspace = self.line.workspace
         if workspace is None:

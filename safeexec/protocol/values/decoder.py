@@ -187,7 +187,7 @@ def _opaque(r: Reader, depth: int) -> Opaque:
 
 
 def _table(r: Reader, depth: int) -> Any:
-    from safeexec.protocol.values.tables import read_table
+    from safeexec.protocol.values.tables import read_table  # for values of numpy and pandas
 
     return read_table(r, bytes(r.view[r.at - 1 : r.at]), depth)
 

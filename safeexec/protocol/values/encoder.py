@@ -352,6 +352,6 @@ def _writer_of_library(kind: type) -> Write | None:
     module = type.__dict__["__module__"].__get__(kind)
     if type(module) is not str or module.partition(".")[0] not in ("numpy", "pandas"):
         return None
-    from safeexec.protocol.values.tables import writer_of
+    from safeexec.protocol.values.tables import writer_of  # for values of numpy and pandas
 
     return writer_of(kind)

@@ -55,7 +55,7 @@ def writer_of(kind: type) -> Write | None:
             return _write_masked
     if "pandas" not in sys.modules:
         return None
-    from safeexec.protocol.values import frames
+    from safeexec.protocol.values import frames  # for programs that use pandas
 
     return frames.writer_of(kind)
 
@@ -163,7 +163,7 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
         return _read_array(r)
     if tag in _READERS:
         return _READERS[tag](r, depth)
-    from safeexec.protocol.values import frames
+    from safeexec.protocol.values import frames  # as above
 
     return frames.READERS[tag](r, depth)
 

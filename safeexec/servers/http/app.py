@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from socket import socket
 from typing import Any, NamedTuple
 
 from starlette.datastructures import Headers
@@ -17,11 +18,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 
+from safeexec.servers import running
 from safeexec.servers.access import Hosts, given_tokens, same_origin
 from safeexec.servers.http import e2b, judge, openapi, sessions
 from safeexec.servers.http.boxes import Boxes
+from safeexec.servers.http.grants import Grant
 from safeexec.servers.http.requests import RefusedRequest, answer, refused
 from safeexec.servers.http.tenancy import Tenancy
+from safeexec.servers.service import Service
 from safeexec.text import printable, short_repr
 
 Scope = MutableMapping[str, Any]
@@ -46,6 +50,13 @@ def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
         *e2b.routes(),
     ]
     return Guard(Router(routes, redirect_slashes=False), tenancy, hosts, ages)
+
+
+def serve(
+    service: Service, grants: Mapping[str, Grant], hosts: Hosts, ages: Ages, listening: socket, token: str
+) -> int:
+    """Serve the tenants of `grants` until SIGTERM or SIGINT; the exit status. `token` is shown to who started it."""
+    return running.serve(application(Tenancy(service, grants), hosts, ages), listening, token)
 
 
 class Ages(NamedTuple):

@@ -15,9 +15,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     options, rest = parser.parse_known_args(argv)
     notebook = Notebook(options.policy)
     try:
-        from safeexec.servers.jupyter.kernel import SafeexecKernel, SafeexecKernelApp  # while the sandbox starts
+        from safeexec.servers.jupyter import kernel  # while the sandbox starts
 
-        app = SafeexecKernelApp.instance(kernel_class=SafeexecKernel, outstream_class=None)
+        app = kernel.SafeexecKernelApp.instance(kernel_class=kernel.SafeexecKernel, outstream_class=None)
         app.initialize(rest)
         app.kernel.notebook = notebook
         app.start()
