@@ -23,6 +23,7 @@ from safeexec import (
     Session,
     SessionBusy,
     Stream,
+    ToolError,
 )
 from safeexec.policy import keywords
 from safeexec.policy.settings import PolicyData
@@ -153,6 +154,29 @@ def test_the_other_face_begins_with_values_too() -> None:
             assert repr(sandbox) == "<AsyncSandbox 'calculator', open, 0 sessions>"
 
     asyncio.run(main())
+
+
+def test_a_closed_sandbox_opens_anew_in_both_faces() -> None:
+    box = Sandbox("calculator", tools=[], files=None)
+    for _ in range(2):
+        with box:
+            assert box.run("1").check().value == 1
+        assert repr(box) == "<Sandbox 'calculator', closed>"
+
+    async def main() -> None:
+        box = AsyncSandbox("calculator")
+        for _ in range(2):
+            async with box:
+                assert (await box.run("1")).check().value == 1
+        assert repr(box) == "<AsyncSandbox 'calculator', closed>"
+
+    asyncio.run(main())
+
+
+def test_tools_are_checked_when_a_sandbox_is_made() -> None:
+    for face in (Sandbox, AsyncSandbox):
+        with pytest.raises(ToolError, match="cannot be the name"):
+            face("calculator", tools={"no name": len})
 
 
 def test_what_is_shown_tells(sandbox: Sandbox) -> None:
