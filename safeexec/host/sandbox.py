@@ -362,7 +362,8 @@ class SandboxCore:
         """
         self.check_usable()
         self._check_descriptors()
-        if template is not None and record is not None and record is not False:
+        wanted = record is not None and record is not False
+        if template is not None and wanted:
             raise RecordingError(
                 f"a recording begins with an empty session, not with the template {template!r}: open one without "
                 "`template` and run the program there that prepares it"
@@ -388,10 +389,8 @@ class SandboxCore:
                 from safeexec.host.tools import effects  # with the room of recordings
 
                 effects.follow_effects(session, self.toolbox)
-            if record is not None and record is not False:
-                from safeexec.host.session import recorder  # with the room of recordings
-
-                recorder.record(session, record)
+            if wanted:
+                _record(session, record)
             for name, value in (namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
@@ -530,7 +529,7 @@ class SandboxCore:
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
         self.check_usable()
-        policy = self.policy
+        policy, wanted = self.policy, record is not None and record is not False
         saved = yield Work(partial(state_file.read, path, state_file.signing_key(), policy.limits))
         try:
             state_file.check(
@@ -541,10 +540,8 @@ class SandboxCore:
                 if session.workspace is not None:
                     yield Work(partial(state_file.put_back, session.workspace, saved))
                 yield from session.load(saved.payload, timeout)
-                if record is not None and record is not False:
-                    from safeexec.host.session import recorder
-
-                    recorder.record(session, record, (yield Work(saved.whole)))
+                if wanted:
+                    _record(session, record, (yield Work(saved.whole)))
             except BaseException:
                 yield from session.close()
                 raise
@@ -688,6 +685,13 @@ class SandboxCore:
         for name, content in self.files.items():
             workspace.put(name, content)
         workspace.initial = workspace.snapshot()
+
+
+def _record(session: SessionCore, options: Any, state: bytes | None = None) -> None:
+    """Have a session recorded; `state` is the file that it goes on from."""
+    from safeexec.host.session import recorder  # with the room of recordings
+
+    recorder.record(session, options, state)
 
 
 def check_files(files: Files) -> None:
