@@ -17,7 +17,7 @@ from safeexec.protocol.values import format as form
 from safeexec.results import Changes, Display, ErrorInfo, Result, ToolCallRecord, Usage
 
 if TYPE_CHECKING:
-    from safeexec.host.session.output import OutputFile
+    from safeexec.host.session.output import Printed
     from safeexec.host.watch.supervisor import Place
     from safeexec.host.watch.verdict import Verdict
     from safeexec.policy.model import Limits
@@ -115,16 +115,14 @@ class Told(NamedTuple):
     number: int
     wall: float
     cpu: float
-    out: OutputFile
-    err: OutputFile
+    printed: Printed
+    warned: Printed
     calls: tuple[ToolCallRecord, ...]
 
 
 def build_result(told: Told, done: m.StepDone, value: Any) -> Result:
     """The result of a step that the child ended itself."""
-    limits, number, wall, cpu, out, err, calls = told
-    cap = limits.output_kb << 10
-    printed, warned = out.text(cap), err.text(cap)
+    limits, number, wall, cpu, printed, warned, calls = told
     changes = done.changes
     return Result(
         outcome=done.outcome,
@@ -165,10 +163,8 @@ def build_killed(
     """The result of a step that the host ended, or whose process died; before its state is brought back."""
     from safeexec.hints.limits import limit_hint  # for steps that are ended by a limit
 
-    limits, number, wall, cpu, out, err, calls = told
+    _, number, wall, cpu, printed, warned, calls = told
     file = f"<step {number}>"
-    cap = limits.output_kb << 10
-    printed, warned = out.text(cap), err.text(cap)
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
     hint = limit_hint(verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE])
     return Result(

@@ -33,7 +33,7 @@ class Printed(NamedTuple):
     left_out: int
 
 
-_NOTHING = Printed("", 0, 0)
+NOTHING = Printed("", 0, 0)
 
 
 class OutputFile:
@@ -76,7 +76,7 @@ class OutputFile:
         """What this step wrote; past `cap` bytes its head and its tail, with an exact count of what lies between."""
         extents = self._extents()
         if not extents:
-            return _NOTHING
+            return NOTHING
         size = sum(length for _, length in extents)
         if size <= cap:
             return Printed(_decode(self._read(extents, 0, size)), size, 0)

@@ -726,7 +726,7 @@ class SessionCore:
         self.more, self.held = done.more, done.held
         if self.tells_frames:
             self.frames = told_frames(done.frames)
-        told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
+        told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
         result = build_result(told, done, step.value)
         if done.outcome != "ok" and (atomic or self.policy.on_error == "restore") and done.outcome != "rejected":
             result = yield from self._undone(result)
@@ -823,8 +823,8 @@ class SessionCore:
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
         yield from self._stop()
-        line, records = self.line, self.tool_records.since(calls)
-        told = Told(self.policy.limits, self.step, step.wall, step.cpu, line.out, line.err, records)
+        records = self.tool_records.since(calls)
+        told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
         result = build_killed(told, self.policy.limits_plan(), verdict, place, self._sources)
         notes = yield from self._bring_back()
         return restored(result, notes, (yield from self._remaining()))

@@ -13,6 +13,7 @@ from safeexec.host.session.channel import Gone
 from safeexec.host.session.decode import decode_payload, displays
 from safeexec.host.session.line import Line
 from safeexec.host.session.listeners import NOBODY, Listeners
+from safeexec.host.session.output import NOTHING
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core
 from safeexec.host.watch import supervisor
@@ -64,6 +65,7 @@ class Step:
         "listening",
         "marks",
         "number",
+        "printed",
         "value",
         "wall",
         "watch",
@@ -82,6 +84,8 @@ class Step:
         self.number = number
         self.watch = watch
         self.value: Any = None
+        self.printed = (NOTHING, NOTHING)
+        """Its standard output and error."""
         self.files: Any = None
         """The files of the state after it."""
         self.marks: Marks = {}
@@ -179,7 +183,8 @@ class Step:
                     raise ProtocolError(f"the end of step {message.step} was told while step {self.number} ran")
                 # A flood may end by itself between two looks: well, or at RLIMIT_FSIZE with an OSError of a full file.
                 # The same program then has the same outcome, however long the host took to look.
-                if message.outcome == "output" or watch.flooded():
+                self.printed = stdout, stderr = watch.printed()
+                if message.outcome == "output" or watch.is_flood(max(stdout.size, stderr.size)):
                     return self._fate.setdefault(None, watch.flood())
                 return message
             if isinstance(message, m.ToolRequest):

@@ -24,7 +24,7 @@ from safeexec.untrusted import frames as dumps
 
 if TYPE_CHECKING:
     from safeexec.host.session.channel import Channel
-    from safeexec.host.session.output import OutputFile
+    from safeexec.host.session.output import OutputFile, Printed
     from safeexec.host.watch.gate import ForkGate
     from safeexec.linux.cgroups import Group
     from safeexec.policy.model import Limits
@@ -108,7 +108,11 @@ class Watch:
 
     def look(self) -> Verdict | None:
         """The first limit that the step is over, if any."""
-        return self.late() or (self.flood() if self.flooded() else None)
+        return self.late() or (self.flood() if self.is_flood(self._most()) else None)
+
+    def _most(self) -> int:
+        """Bytes in the fuller stream."""
+        return max(output.size() for output in self._outputs)
 
     def late(self) -> Verdict | None:
         """The verdict on a step that is past its deadline."""
@@ -116,15 +120,19 @@ class Watch:
             return None
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)
 
-    def flooded(self) -> bool:
-        """Whether one of the streams is past the ceiling."""
-        most = self._limits.output_kb * 1024 * OUTPUT_CEILING
+    def printed(self) -> tuple[Printed, Printed]:
+        """What the streams hold, as a result tells it."""
+        cap = self._limits.output_kb << 10
         stdout, stderr = self._outputs
-        return stdout.size() > most or stderr.size() > most
+        return stdout.text(cap), stderr.text(cap)
+
+    def is_flood(self, size: int) -> bool:
+        """Whether so many bytes in one stream are past the ceiling."""
+        return size > self._limits.output_kb * 1024 * OUTPUT_CEILING
 
     def flood(self) -> Verdict:
         """The verdict on a step that printed too much, or raised an exception with a message as long as that."""
-        size = max(output.size() for output in self._outputs) >> 10
+        size = self._most() >> 10
         ceiling = self._limits.output_kb * OUTPUT_CEILING
         printed = (
             f"the step printed {size} KiB" if size > ceiling else "the message of the step's exception is too long"

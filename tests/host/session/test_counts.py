@@ -17,9 +17,9 @@ from safeexec import Sandbox, Session
 
 STEP = "x = x + 1"
 STEPS = 50
-CALLS, BUILTINS, SYSTEM_CALLS = 69, 61, 18
+CALLS, BUILTINS, SYSTEM_CALLS = 65, 53, 15
 """Of one step in the host, without checkpoints: calls of Python functions (and resumed generators), calls of functions
-written in C, and how many of these ask the kernel. On 3.11 it was 67, 59 and 17.
+written in C, and how many of these ask the kernel. On 3.11 it was 63, 50 and 14.
 """
 CHILD_CALLS, CHILD_BUILTINS = 40, 46
 """The same of one step in the child, from one request to the next. On 3.11 it was 37 and 43."""
