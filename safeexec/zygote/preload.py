@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import gc
 import importlib
@@ -10,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from safeexec.child.language.language import Language
@@ -48,7 +47,22 @@ def prepare_environment(configure: m.Configure) -> None:
     os.environ.update(ENVIRONMENT)
     if configure.font_cache is not None:
         os.environ["MPLCONFIGDIR"] = configure.font_cache
+        _accept_read_only(configure.font_cache)
     time.tzset()
+
+
+def _accept_read_only(directory: str) -> None:
+    """Let matplotlib accept a configuration directory that it cannot write to, whoever imports it, and when.
+
+    It asks `os.access` once, at import: where the directory is not writable it makes one of its own, and looks through
+    all fonts for seconds.
+    """
+    real = os.access
+
+    def access(path: Any, mode: int, **options: Any) -> bool:
+        return path == directory or real(path, mode, **options)
+
+    os.access = access
 
 
 LATE = (
@@ -111,32 +125,13 @@ host still makes its plans.
 def import_modules(names: Sequence[str]) -> list[str]:
     """Import each module; returns those that are not installed or fail to import."""
     missing = []
-    with _read_only_configuration():
-        for name in names:
-            try:
-                importlib.import_module(name)
-            except Exception as error:
-                print(f"{name} was not preloaded: {type(error).__name__}: {error}", file=sys.stderr)
-                missing.append(name)
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            print(f"{name} was not preloaded: {type(error).__name__}: {error}", file=sys.stderr)
+            missing.append(name)
     return missing
-
-
-@contextlib.contextmanager
-def _read_only_configuration() -> Iterator[None]:
-    """Let matplotlib accept a configuration directory that it cannot write to.
-
-    It asks `os.access` once, at import, and refuses to be imported where it finds no writable directory at all.
-    """
-    directory, real = os.environ.get("MPLCONFIGDIR"), os.access
-
-    def access(path: Any, mode: int, **options: Any) -> bool:
-        return os.fspath(path) == directory or real(path, mode, **options)
-
-    os.access = access
-    try:
-        yield
-    finally:
-        os.access = real
 
 
 def build_server(configure: m.Configure, control: int) -> Server:

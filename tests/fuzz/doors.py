@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
@@ -177,17 +178,23 @@ def _pipe() -> Iterator[Holds]:
         yield holds
 
 
-def _requests() -> st.SearchStrategy[tuple[str, str, dict[str, Any], Any]]:
-    """Method, path, query and body, of what the server's own OpenAPI document describes."""
+def _operations() -> dict[tuple[str, str], Any]:
+    """What the server's own OpenAPI document describes, by path and method."""
     import schemathesis
-    from starlette.routing import Route
 
-    from safeexec.servers.http import app, e2b, judge, openapi, sessions
+    from safeexec.servers.http import app, openapi
 
-    routes = [Route("/healthz", app._healthz), Route("/readyz", app._readyz), Route("/metrics", app._metrics)]
-    document = openapi.document([*routes, *sessions.routes(), *judge.routes(), *e2b.routes()])
+    document = openapi.document(app.routes(), app.OPEN)
     schema = schemathesis.openapi.from_dict(json.loads(json.dumps(document)))
-    operations = [found.ok() for found in schema.get_all_operations()]
+    found = [operation.ok() for operation in schema.get_all_operations()]
+    return {(operation.path, operation.method.upper()): operation for operation in found}
+
+
+def _requests() -> st.SearchStrategy[tuple[str, str, dict[str, Any], Any, str]]:
+    """Method, path, query and body, and the path as it is described."""
+    import schemathesis
+
+    operations = _operations().values()
     return st.one_of(
         operation.as_strategy(generation_mode=mode).map(_request)
         for operation in operations
@@ -195,7 +202,7 @@ def _requests() -> st.SearchStrategy[tuple[str, str, dict[str, Any], Any]]:
     )
 
 
-def _request(case: Any) -> tuple[str, str, dict[str, Any], Any]:
+def _request(case: Any) -> tuple[str, str, dict[str, Any], Any, str]:
     body = case.body
     if type(body).__name__ == "NotSet":
         body = None
@@ -204,19 +211,27 @@ def _request(case: Any) -> tuple[str, str, dict[str, Any], Any]:
         path = path.replace("{" + name + "}", SESSION if len(str(value)) % 2 else str(value))
     plain = json.loads(json.dumps(body)) if not isinstance(body, bytes) else body.decode("latin-1")
     query = {str(name): str(value) for name, value in dict(case.query or {}).items()}
-    return case.method.upper(), path, query, plain
+    return case.method.upper(), path, query, plain, case.path
 
 
 @contextmanager
 def _http() -> Iterator[Holds]:
     import httpx
+    from schemathesis.specs.openapi.checks import (
+        content_type_conformance,
+        response_schema_conformance,
+        status_code_conformance,
+    )
 
     from tests.servers.serving import serving
 
+    described = [status_code_conformance, content_type_conformance, response_schema_conformance]
+    operations = _operations()
+
     with serving("--policy", "calculator") as server, server.client() as client:
 
-        def holds(given: tuple[str, str, dict[str, Any], Any]) -> None:
-            method, path, query, body = given
+        def holds(given: tuple[str, str, dict[str, Any], Any, str]) -> None:
+            method, path, query, body, template = given
             session = client.post("/v1/sessions", json={}).json()["session"]
             opened = [session]
             if isinstance(body, dict):
@@ -237,6 +252,9 @@ def _http() -> Iterator[Holds]:
                     answer.text[:500],
                 )
                 assert "Traceback (most" not in answer.text or answer.status_code < 400
+                named = dict.fromkeys(re.findall(r"\{(\w+)\}", template), "any")
+                case = operations[template, method].Case(path_parameters=named)
+                case.validate_response(answer, checks=described)
                 if answer.status_code >= 400 and method != "HEAD":
                     told = answer.json()
                     assert told["code"] == answer.status_code and told["message"], told

@@ -172,6 +172,14 @@ def test_a_policy_may_name_only_parts_of_a_large_library() -> None:
         assert sandbox.run(source, timeout=30).check().ok
 
 
+def test_a_library_that_is_imported_late_finds_its_fonts_and_leaves_nothing() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    with Sandbox("confined-python") as sandbox, sandbox.session() as session:
+        result = session.run("import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()", timeout=120)
+        assert (result.outcome, result.stderr, len(result.displays)) == ("ok", "", 1)
+        assert session.list_files() == []
+
+
 def test_a_mechanism_that_is_missing_is_named_with_the_line_that_asks_for_it(tmp_path: Path) -> None:
     inactive = [mechanism.name for mechanism in machine_protection() if not mechanism.active]
     asked = next((name for name in PROTECTIONS if name in inactive), None)

@@ -40,7 +40,11 @@ OPEN = frozenset({"/healthz", "/readyz"})
 
 def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
     """Everything that `safeexec serve` offers over HTTP."""
-    routes: list[BaseRoute] = [
+    return Guard(Router(routes(), redirect_slashes=False), tenancy, hosts, ages)
+
+
+def routes() -> list[BaseRoute]:
+    return [
         Route("/healthz", _healthz),
         Route("/readyz", _readyz),
         Route("/metrics", _metrics),
@@ -49,7 +53,6 @@ def application(tenancy: Tenancy, hosts: Hosts, ages: Ages) -> Guard:
         *judge.routes(),
         *e2b.routes(),
     ]
-    return Guard(Router(routes, redirect_slashes=False), tenancy, hosts, ages)
 
 
 def serve(
@@ -138,7 +141,7 @@ class Guard:
     def _refusal(error: Exception) -> RefusedRequest:
         if isinstance(error, HTTPException):
             message = "there is no such method here" if error.status_code == 404 else "it is not called like this"
-            return RefusedRequest(error.status_code, message, "NoSuchMethod")
+            return RefusedRequest(error.status_code, message, "NoSuchMethod", headers=error.headers)
         known = refused(error)
         if known is None:
             _log(error)
@@ -194,4 +197,4 @@ async def _metrics(request: Request) -> Response:
 
 async def _openapi(request: Request) -> Response:
     """This document."""
-    return answer(openapi.document(request.scope["app"].routes))
+    return answer(openapi.document(request.scope["app"].routes, OPEN))

@@ -33,6 +33,11 @@ SWEEP_SECONDS = 1.0
 OWN_TOKENS = ("/execute", "/contexts", "/files", "/health", "/process.Process", "/filesystem.Filesystem")
 """Where the secrets of one sandbox count, and the tenant's token does not."""
 
+
+def has_own_tokens(path: str) -> bool:
+    return any(path == own or path.startswith(own + "/") for own in OWN_TOKENS)
+
+
 Seconds = Annotated[int, Meta(ge=0, le=MAX_SECONDS)]
 
 
@@ -58,8 +63,28 @@ class Context:
         self.place = place
         self.turn = asyncio.Lock()
         self.count = 0
+        self.environment: dict[str, str] = {}
+        """The environment variables that clients have set, as they are now."""
         self.lost = dict(told or {})
         """What could not be saved when the sandbox was paused; told with the next cell."""
+
+    async def set_environment(self, wanted: Mapping[str, str]) -> None:
+        """Make the variables of clients be these, in a step of its own. Raises `RefusedRequest`."""
+        if wanted == self.environment:
+            return
+        gone = [name for name in self.environment if name not in wanted]
+        lines = [
+            "import os as _e2b_os",
+            *(f"_e2b_os.environ.pop({name!r}, None)" for name in gone),
+            f"_e2b_os.environ.update({dict(wanted)!r})",
+            "del _e2b_os",
+        ]
+        result = await self.session.run("\n".join(lines))
+        if result.error is not None:
+            raise RefusedRequest(
+                400, f"environment variables are not offered here: {result.error.message}", "NotOffered"
+            )
+        self.environment = dict(wanted)
 
     async def close(self) -> None:
         await self.session.close()
@@ -97,6 +122,10 @@ class Box:
     def paused(self) -> bool:
         return bool(self.saved)
 
+    @property
+    def state(self) -> str:
+        return "paused" if self.paused else "running"
+
     def context(self, name: str | None) -> Context:
         """Raises `RefusedRequest` for one that is not there."""
         found = next(iter(self.contexts.values()), None) if name is None else self.contexts.get(name)
@@ -126,7 +155,7 @@ class Box:
             "cpuCount": 1,
             "memoryMB": limits.memory_mb if limits is not None else 0,
             "diskSizeMB": limits.workspace_mb if limits is not None else 0,
-            "state": "paused" if self.paused else "running",
+            "state": self.state,
             "envdVersion": ENVD_VERSION,
             "metadata": self.asked.metadata,
         }
@@ -163,7 +192,7 @@ class Boxes:
         """Whose sandbox a request is for, where a sandbox's own secrets count: it is put into the scope. None
         elsewhere. Raises `RefusedRequest`.
         """
-        if not any(scope["path"] == own or scope["path"].startswith(own + "/") for own in OWN_TOKENS):
+        if not has_own_tokens(scope["path"]):
             return None
         wanted = headers.get("e2b-sandbox-id", "")
         given = [headers[name].encode() for name in ("x-access-token", "e2b-traffic-access-token") if name in headers]
@@ -205,7 +234,7 @@ class Boxes:
         self._check_room(tenant)
         snapshot = self.snapshot(tenant, asked.templateID)
         box = Box(tenant, asked, asked.timeout)
-        box.contexts["default"] = await self._context(tenant, snapshot.saved if snapshot is not None else None)
+        box.contexts["default"] = await self._context(box, snapshot.saved if snapshot is not None else None)
         self._boxes[box.id] = box
         return box
 
@@ -227,6 +256,7 @@ class Boxes:
                     raise
                 forked.contexts[name] = Context(session, place)
                 forked.contexts[name].count = context.count
+                forked.contexts[name].environment = context.environment
         except (RefusedRequest, SandboxError) as error:
             await self._end(forked)
             return error if isinstance(error, RefusedRequest) else RefusedRequest(429, str(error), type(error).__name__)
@@ -260,7 +290,7 @@ class Boxes:
             contexts: dict[str, Context] = {}
             try:
                 for name, state in box.saved.items():
-                    contexts[name] = await self._context(box.tenant, state)
+                    contexts[name] = await self._context(box, state)
             except BaseException:
                 for context in contexts.values():
                     await context.close()
@@ -271,7 +301,7 @@ class Boxes:
     async def add_context(self, box: Box) -> str:
         """A further session with copies of the sandbox's files. Raises `RefusedRequest`."""
         async with _AtRest(box):
-            context = await self._context(box.tenant, None)
+            context = await self._context(box, None)
             try:
                 if context.session.workspace is not None:
                     for name in (first := box.context(None).session).list_files():
@@ -286,7 +316,7 @@ class Boxes:
         """A new session in the place of a context's. What it was running is stopped."""
         old = box.context(name)
         await old.close()
-        box.contexts[name] = await self._context(box.tenant, None)
+        box.contexts[name] = await self._context(box, None)
 
     async def take_snapshot(self, box: Box, name: str) -> Snapshot:
         """Keep the default context as a file, for sandboxes to come."""
@@ -338,15 +368,21 @@ class Boxes:
 
     # Sessions
 
-    async def _context(self, tenant: Tenant, saved: SavedContext | None) -> Context:
-        sandbox = await tenant.sandbox()
-        place = tenant.place(sandbox.policy)
+    async def _context(self, box: Box, saved: SavedContext | None) -> Context:
+        sandbox = await box.tenant.sandbox()
+        place = box.tenant.place(sandbox.policy)
         try:
             session = await (sandbox.session() if saved is None else sandbox.restore(saved.path))
         except BaseException:
             place.leave()
             raise
-        return Context(session, place, saved.lost if saved is not None else None)
+        context = Context(session, place, saved.lost if saved is not None else None)
+        try:
+            await context.set_environment(box.asked.envVars)
+        except BaseException:
+            await context.close()
+            raise
+        return context
 
     async def _save(self, session: AsyncSession) -> SavedContext:
         if self._directory is None:

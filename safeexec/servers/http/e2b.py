@@ -1,7 +1,7 @@
 """The shape of E2B: sandboxes that its SDKs create, run cells in, fork, pause, resume and kill.
 
-What a sandbox has is a workspace, which clients call ``/home/user``; what it has not (shell processes, networks,
-environment variables) is said to be not offered.
+What a sandbox has is a workspace, which clients call ``/home/user``; what it has not (shell processes, networks) is
+said to be not offered.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import parse_qs, unquote
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, ValidationError, convert
 from msgspec.json import encode
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from safeexec import AsyncSession, WorkspaceError
-from safeexec.servers.http.boxes import Box, Boxes, NewSandbox, Seconds
+from safeexec.servers.http.boxes import MAX_KEPT, Box, Boxes, NewSandbox, Seconds
 from safeexec.servers.http.cells import as_error, as_result, shown
-from safeexec.servers.http.requests import RefusedRequest, answer, body_of, read, takes
+from safeexec.servers.http.requests import RefusedRequest, answer, body_of, queries, read, takes
 from safeexec.servers.http.streaming import Put, Streamed, line
 from safeexec.servers.http.tenancy import Tenant
 from safeexec.untrusted.forms import files_of
@@ -30,6 +31,7 @@ from safeexec.untrusted.forms import files_of
 HOME = "/home/user"
 """What clients call the workspace."""
 MAX_FORKS = 20
+PageSize = Annotated[int, Meta(ge=1, le=MAX_KEPT)]
 
 
 class Timeout(Struct):
@@ -101,7 +103,7 @@ def _boxes(request: Request) -> Boxes:
 async def create(request: Request) -> Response:
     """Create a sandbox, or go on from a snapshot."""
     asked = await read(request, NewSandbox)
-    for name, given in (("envVars", asked.envVars), ("network", asked.network), ("mcp", asked.mcp), ("iam", asked.iam)):
+    for name, given in (("network", asked.network), ("mcp", asked.mcp), ("iam", asked.iam)):
         if given:
             raise RefusedRequest(400, f"{name} is not offered", "NotOffered")
     if asked.volumeMounts:
@@ -117,16 +119,43 @@ async def create(request: Request) -> Response:
     return created
 
 
+@queries("metadata", "state", "order", "template", "startedAfter", "limit", "nextToken")
 async def list_sandboxes(request: Request) -> Response:
-    """The tenant's sandboxes, of a `state` and with the `metadata` where these are given."""
+    """The tenant's sandboxes, the youngest first; the query may choose some. With a `limit` they come in pages: the
+    header X-Next-Token is the `nextToken` of the next one.
+    """
     query = request.query_params
-    states = {word for given in query.getlist("state") for word in given.split(",")} or {"running", "paused"}
     wanted = {unquote(name): unquote(one[0]) for name, one in parse_qs(query.get("metadata", "")).items()}
-    rows = [
-        box.row() for box in _boxes(request).of(request.scope["tenant"]) if wanted.items() <= box.asked.metadata.items()
+    states = {word for given in query.getlist("state") for word in given.split(",")} or {"running", "paused"}
+    after, last = _time(query.get("startedAfter")), _time(query.get("nextToken"))
+    try:
+        limit = convert(query.get("limit", MAX_KEPT), PageSize, strict=False)
+    except ValidationError as error:
+        raise RefusedRequest(400, f"limit: {error}", "InvalidArguments") from None
+    rising = query.get("order") == "asc"
+    found = [
+        box
+        for box in _boxes(request).of(request.scope["tenant"])
+        if wanted.items() <= box.asked.metadata.items()
+        and box.state in states
+        and query.get("template", box.asked.templateID) == box.asked.templateID
+        and (after is None or box.started > after)
+        and (last is None or (box.started > last if rising else box.started < last))
     ]
-    found = [row for row in rows if row["state"] in states]
-    return answer(found[::-1] if query.get("order") != "asc" else found)
+    page = (found if rising else found[::-1])[:limit]
+    headers = {"X-Next-Token": page[-1].started.isoformat()} if len(page) < len(found) else {}
+    return answer([box.row() for box in page], headers=headers)
+
+
+def _time(text: str | None) -> datetime | None:
+    """A moment of a query. Raises `RefusedRequest`."""
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise RefusedRequest(400, f"{text[:100]!r} is no time of ISO 8601", "InvalidArguments") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 async def detail(request: Request) -> Response:
@@ -200,6 +229,7 @@ async def take_snapshot(request: Request) -> Response:
     return answer({"snapshotID": snapshot.id, "names": snapshot.names}, 201)
 
 
+@queries("sandboxID")
 async def list_snapshots(request: Request) -> Response:
     """The tenant's snapshots, those of one sandbox where `sandboxID` is given."""
     source = request.query_params.get("sandboxID")
@@ -236,13 +266,12 @@ async def execute(request: Request) -> Response:
     box: Box = request.scope["box"]
     asked = await read(request, Cell)
     _check_language(asked.language)
-    if asked.env_vars:
-        raise RefusedRequest(400, "environment variables are not offered", "NotOffered")
     context = box.context(asked.context_id)
 
     async def work(put: Put) -> None:
         async with context.turn:
             box.tenant.check_cpu()
+            await context.set_environment(box.asked.envVars | (asked.env_vars or {}))
             context.count += 1
             put(line({"type": "number_of_executions", "execution_count": context.count}))
             for name, reason in context.lost.items():
@@ -312,6 +341,7 @@ def _context_row(name: str) -> dict[str, str]:
     return {"id": name, "language": "python", "cwd": HOME}
 
 
+@queries("path")
 async def read_file(request: Request) -> Response:
     """The bytes of a file, from the first context that has it."""
     box: Box = request.scope["box"]
@@ -323,6 +353,7 @@ async def read_file(request: Request) -> Response:
     raise RefusedRequest(404, f"there is no file {name[:200]!r}", "NotFound")
 
 
+@queries("path")
 async def write_files(request: Request) -> Response:
     """Put files into every context: the body, or the files of a form."""
     box: Box = request.scope["box"]
@@ -357,4 +388,8 @@ def _inside(path: str, sessions: list[AsyncSession]) -> str:
 async def not_offered(request: Request) -> Response:
     """Processes and watches: said in the words of Connect, the protocol of those calls."""
     service = "shell processes are" if "process" in request.url.path else "this way to files is"
-    return answer({"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}, 501)
+    told = {"code": "unimplemented", "message": f"{service} not offered; run_code runs Python"}
+    if not (kind := request.headers.get("content-type", "")).startswith("application/connect+"):
+        return answer(told, 501)
+    end = encode({"error": told})  # a stream, which is 200 whatever it says: one envelope, marked as its end
+    return Response(b"\x02" + len(end).to_bytes(4, "big") + end, media_type=kind[:100])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import msgspec
 from starlette.routing import BaseRoute, Route
 
 from safeexec import Display, __version__
+from safeexec.servers.http.boxes import has_own_tokens
 from safeexec.servers.http.sessions import MAX_ID
 
 REFERENCE = "#/components/schemas/{name}"
@@ -21,8 +22,10 @@ ERROR = {
 }
 
 
-def document(routes: list[BaseRoute]) -> dict[str, Any]:
-    """The document. A shape that an endpoint takes or gives is in its attributes `takes` and `gives`."""
+def document(routes: list[BaseRoute], tokenless: Container[str]) -> dict[str, Any]:
+    """The document. What an endpoint takes, reads of the query and gives is in its attributes `takes`, `queries` and
+    `gives`; `tokenless` are the paths that need no token.
+    """
     endpoints = [route for route in routes if isinstance(route, Route)]
     shapes = {shape for route in endpoints for shape in _shapes(route.endpoint)}
     ordered = sorted(shapes, key=lambda shape: str(shape.__name__))
@@ -30,7 +33,12 @@ def document(routes: list[BaseRoute]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for route in endpoints:
         for verb in sorted((route.methods or set()) - {"HEAD"}):
-            paths.setdefault(route.path, {})[verb.lower()] = _operation(route, verb)
+            told = _operation(route, verb)
+            if route.path in tokenless:
+                told["security"] = []
+            elif has_own_tokens(route.path):
+                told["security"] = [{"sandbox": []}, {"traffic": []}]
+            paths.setdefault(route.path, {})[verb.lower()] = told
     return {
         "openapi": "3.1.0",
         "info": {"title": "safeexec", "version": __version__},
@@ -42,6 +50,8 @@ def document(routes: list[BaseRoute]) -> dict[str, Any]:
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "basic": {"type": "http", "scheme": "basic"},
                 "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+                "sandbox": {"type": "apiKey", "in": "header", "name": "X-Access-Token"},
+                "traffic": {"type": "apiKey", "in": "header", "name": "E2B-Traffic-Access-Token"},
             },
         },
     }
@@ -55,27 +65,35 @@ def _shapes(endpoint: Any) -> Iterator[Any]:
 
 def _operation(route: Route, verb: str) -> dict[str, Any]:
     takes, gives = getattr(route.endpoint, "takes", None), getattr(route.endpoint, "gives", None)
+    queries: tuple[str, ...] = getattr(route.endpoint, "queries", ())
     names = re.findall(r"\{(\w+)\}", route.path)
+    given = _content(gives.__name__) if gives is not None else {}
+    if "stream" in getattr(takes, "__struct_fields__", ()):
+        given["text/event-stream"] = {"schema": {"type": "string"}}
     told: dict[str, Any] = {
         "summary": (inspect.getdoc(route.endpoint) or "").split("\n")[0],
         "operationId": re.sub(r"\W+", "_", f"{verb.lower()}{route.path}"),
-        "parameters": [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names],
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names),
+            *({"name": name, "in": "query", "schema": {"type": "string"}} for name in queries),
+        ],
         "responses": {
-            "2XX": {"description": "done", **({"content": _content(gives)} if gives is not None else {})},
-            "4XX": {
-                "description": "refused",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-            },
+            "2XX": {"description": "done", **({"content": given} if given else {})},
+            "4XX": {"description": "refused", "content": _content("Error")},
+            "5XX": {"description": "not ready, not offered, or gone"},
         },
     }
     if takes is not None:
-        body = _of_table(takes) if route.path.startswith("/v1/") else _content(takes)
-        told["requestBody"] = {"required": True, "content": body}
+        content = _content(takes.__name__)
+        if table := route.path.startswith("/v1/"):
+            content = _of_table(takes)
+        needed = not table or bool(content["application/json"]["schema"]["required"])
+        told["requestBody"] = {"required": needed, "content": content}
     return told
 
 
-def _content(shape: Any) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{shape.__name__}"}}}
+def _content(name: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
 
 def _of_table(shape: Any) -> dict[str, Any]:
@@ -83,7 +101,7 @@ def _of_table(shape: Any) -> dict[str, Any]:
     _, schemas = msgspec.json.schema_components([shape], schema_hook=_other, ref_template=REFERENCE)
     schema = schemas[shape.__name__]
     schema["properties"].pop("session", None)
-    schema["properties"]["request_id"] = {"type": "string", "minLength": 1, "maxLength": MAX_ID}
+    schema["properties"]["request_id"] = {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_ID}
     schema["required"] = [name for name in schema.get("required", []) if name != "session"]
     return {"application/json": {"schema": schema}}
 

@@ -47,14 +47,24 @@ STATUSES: tuple[tuple[type[Exception], int], ...] = (
 class RefusedRequest(Exception):
     """A request that is answered with an error. `kind` is a word for programs, the message a sentence for people."""
 
-    def __init__(self, status: int, message: str, kind: str = "Refused", retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        kind: str = "Refused",
+        retry_after: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.kind = kind
         self.retry_after = retry_after
+        self.headers = dict(headers or {})
 
     def response(self) -> Response:
-        headers = {} if self.retry_after is None else {"Retry-After": str(max(1, math.ceil(self.retry_after)))}
+        headers = self.headers.copy()
+        if self.retry_after is not None:
+            headers["Retry-After"] = str(max(1, math.ceil(self.retry_after)))
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         if self.status in (408, 413):
@@ -99,6 +109,16 @@ async def body_of(request: Request, most: int = MAX_BODY) -> bytes:
     except ClientDisconnect:
         raise RefusedRequest(400, "the body ended early") from None
     return b"".join(pieces)
+
+
+def queries(*names: str) -> Callable[[E], E]:
+    """Tells, for the description of the methods, what an endpoint reads of the query."""
+
+    def told(endpoint: E) -> E:
+        endpoint.queries = names  # type: ignore[attr-defined]
+        return endpoint
+
+    return told
 
 
 def takes(shape: type[Any]) -> Callable[[E], E]:

@@ -67,6 +67,7 @@ SDK = r"""
 import json, os, sys
 os.environ["E2B_API_URL"] = os.environ["E2B_SANDBOX_URL"] = sys.argv[1]
 os.environ["E2B_API_KEY"] = sys.argv[2]
+from e2b import SandboxQuery
 from e2b_code_interpreter import Sandbox
 told = {}
 box = Sandbox.create(timeout=60, metadata={"a": "b c"})
@@ -94,6 +95,15 @@ snapshot = box.create_snapshot()
 told["snapshot"] = Sandbox.create(snapshot.snapshot_id).run_code("x").text
 told["snapshots"] = [Sandbox.delete_snapshot(snapshot.snapshot_id), Sandbox.delete_snapshot(snapshot.snapshot_id)]
 told["list"] = len(Sandbox.list().next_items())
+pages, paginator = [], Sandbox.list(SandboxQuery(metadata={"a": "b c"}), limit=3)
+while paginator.has_next:
+    pages += [len(paginator.next_items())]
+told["pages"] = pages
+told["chosen"] = [len(Sandbox.list(SandboxQuery(template=name)).next_items()) for name in (snapshot.snapshot_id, "no")]
+read = "import os; [os.environ.get(name) for name in 'ABC']"
+told["environment"] = [box.run_code(read, envs={"B": "2"}).text, box.run_code(read).text]
+with_some = Sandbox.create(envs={"A": "1"})
+told["environment"] += [with_some.run_code(read, envs={"C": "'"}).text, with_some.fork()[0].run_code(read).text]
 try:
     box.commands.run("ls")
 except Exception as error:
@@ -125,6 +135,14 @@ def test_e2bs_own_sdk(server: Server, tmp_path: Path) -> None:
         "snapshot": "1",
         "snapshots": [True, False],
         "list": 5,
+        "pages": [3, 1],
+        "chosen": [1, 0],
+        "environment": [
+            "[None, '2', None]",
+            "[None, None, None]",
+            """['1', None, "'"]""",
+            "['1', None, None]",
+        ],
         "process": True,
         "leave": ["TimeoutException", "1"],
         "kill": [True, False, False],
@@ -215,15 +233,19 @@ def test_no_file_leaves_the_workspace(server: Server, box: dict[str, Any], path:
 
 
 def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dict[str, Any]) -> None:
-    for body in ({"envVars": {"A": "1"}}, {"mcp": {"x": 1}}, {"network": {"x": 1}}, {"volumeMounts": [1]}):
+    for body in ({"envVars": {"A=": "1"}}, {"mcp": {"x": 1}}, {"network": {"x": 1}}, {"volumeMounts": [1]}):
         assert "not offered" in bob.post("/sandboxes", json=body).json()["message"]
     with of(server, box) as inside:
-        for body in ({"language": "r"}, {"env_vars": {"A": "1"}}):
+        for body in ({"language": "r"}, {"env_vars": {"A": "\0"}}):
             answer = inside.post("/execute", json={"code": "1", **body})
             assert (answer.status_code, answer.json()["type"]) == (400, "NotOffered")
         assert inside.post("/contexts", json={"cwd": "/etc"}).status_code == 400
         answer = inside.post("/process.Process/Start", content=b"\0\0\0\0\0")
         assert (answer.status_code, answer.json()["code"]) == (501, "unimplemented")
+        streamed = {"Content-Type": "application/connect+proto"}
+        answer = inside.post("/process.Process/Start", content=b"\0\0\0\0\0", headers=streamed)
+        assert (answer.content[0], int.from_bytes(answer.content[1:5])) == (2, len(answer.content) - 5)
+        assert json.loads(answer.content[5:])["error"]["code"] == "unimplemented"
         assert inside.post("/files?path=a", content=b"x", headers={"Content-Encoding": "gzip"}).status_code == 415
         assert inside.post("/files", content=b"x", headers={"Content-Type": "multipart/form-data"}).status_code == 400
 
@@ -233,6 +255,11 @@ def test_what_is_not_offered_says_so(server: Server, bob: httpx.Client, box: dic
 )
 def test_a_body_that_does_not_fit_is_refused(bob: httpx.Client, body: bytes) -> None:
     assert bob.post("/sandboxes", content=body).status_code == 422
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=9999999999", "startedAfter=x", "nextToken=1"])
+def test_a_query_that_does_not_fit_is_refused(bob: httpx.Client, query: str) -> None:
+    assert bob.get(f"/v2/sandboxes?{query}").status_code == 400
 
 
 def test_a_quota_holds_for_forks_and_contexts(server: Server, eve: httpx.Client) -> None:
