@@ -232,12 +232,12 @@ def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
         yield given, _nothing_apart
     else:
         try:
-            before = given.branch()[0]
+            before = given.branch(checkpoints="off")[0]
         except CheckpointError:
             yield given, _nothing_apart
             return
         with before:
-            yield given, lambda: before.branch()[0]
+            yield given, lambda: before.branch(checkpoints="off")[0]
 
 
 @asynccontextmanager
@@ -256,7 +256,7 @@ async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any,
         yield given, _nothing_apart
     else:
         try:
-            before = (await given.branch())[0]
+            before = (await given.branch(checkpoints="off"))[0]
         except CheckpointError:
             yield given, _nothing_apart
             return
@@ -270,7 +270,7 @@ def _nothing_apart() -> Any:
 
 @asynccontextmanager
 async def _branched(before: Any) -> AsyncIterator[Any]:
-    async with (await before.branch())[0] as session:
+    async with (await before.branch(checkpoints="off"))[0] as session:
         yield session
 
 
