@@ -563,9 +563,13 @@ class SandboxCore:
         held = self._templates.sessions() if self._templates is not None else []
         return [session for session in list(self._open) if session not in held]
 
+    def labelled(self, session: SessionCore) -> bool:
+        """Whether `session_for` gives it to whoever asks."""
+        return session.label is not None and self._by_label.get(session.label) is session
+
     def session_closed(self, session: SessionCore) -> None:
         self._open.discard(session)
-        if session.label is not None and self._by_label.get(session.label) is session:
+        if session.label is not None and self.labelled(session):
             del self._by_label[session.label]
         session.watched.close()
         if session.recorder is not None:

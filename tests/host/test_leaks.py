@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
 import threading
 from collections.abc import Callable
+from time import monotonic
 
 import pytest
 
-from safeexec import Sandbox, Session
-from tests.footprint import footprint, leaks, settled
+from safeexec import AsyncSandbox, Sandbox, Session
+from tests.footprint import footprint, leaks, pause, settled
 
 pytestmark = pytest.mark.profile("confined-python")
 
@@ -159,6 +161,40 @@ def test_sessions_come_and_go_without_a_trace(sandbox: Sandbox) -> None:
             if n % 7 == 0:
                 session.run("while True: pass", timeout=0.05)
     assert not leaks(before)
+
+
+def open_within(sandbox: Sandbox, expected: int) -> bool:
+    """Whether so many sessions are left open soon."""
+    deadline = monotonic() + 30
+    while sandbox.stats().open > expected and monotonic() < deadline:
+        pause()
+    return sandbox.stats().open == expected
+
+
+def test_a_session_that_nobody_has_any_more_is_closed(sandbox: Sandbox) -> None:
+    """Not one that can be had by its label, or whose variables somebody has."""
+    before = sandbox.stats().open
+    kept, variables = sandbox.session(), sandbox.session(namespace={"x": 7}).namespace
+    sandbox.session_for("ann").run("x = 8")
+    for _ in range(5):
+        sandbox.session().run("x = 1")
+    assert open_within(sandbox, before + 3)
+    assert (kept.run("1").value, variables["x"], sandbox.session_for("ann").run("x").value) == (1, 7, 8)
+    del variables
+    kept.close()
+    assert open_within(sandbox, before + 1)
+    sandbox.session_for("ann").close()
+
+
+def test_the_place_of_a_session_that_nobody_has_any_more_is_free_again() -> None:
+    async def main() -> None:
+        async with AsyncSandbox("calculator", max_sessions=1) as sandbox:
+            for _ in range(2):
+                session = await sandbox.session()
+                assert (await session.run("1")).value == 1
+                del session
+
+    asyncio.run(main())
 
 
 def test_a_session_that_is_forgotten_is_closed_with_its_sandbox(profile: str) -> None:

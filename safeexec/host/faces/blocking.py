@@ -338,10 +338,12 @@ class Sandbox(SandboxFace):
 class Namespace(MutableMapping[str, "Any"]):
     """The variables of a session as a mapping. Reading and writing crosses the boundary: values, not objects."""
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "_session")
 
-    def __init__(self, core: SessionCore) -> None:
-        self._core = core
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        """Kept open by whoever has its variables."""
+        self._core = session._core
 
     def __getitem__(self, name: str) -> Any:
         found, value = drive(self._core.fetch(name, arrays=True), call_tool)
@@ -387,6 +389,10 @@ class SessionFace:
 
     def __init__(self, core: SessionCore) -> None:
         self._core = core
+
+    def __del__(self) -> None:
+        """Nobody can use it any more: the thread that sees to idle sessions closes it."""
+        self._core.abandoned = True
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._core.told}>"
@@ -465,7 +471,7 @@ class SessionFace:
 
 class Session(SessionFace):
     """One lineage of guest state: variables, files, checkpoints. Made by `Sandbox.session()`; closed by `with` or
-    `close()`.
+    `close()`, and soon after nobody has it any more.
     """
 
     def __enter__(self) -> Session:
@@ -550,7 +556,7 @@ class Session(SessionFace):
     @property
     def namespace(self) -> Namespace:
         """The session's variables as a mapping."""
-        return Namespace(self._core)
+        return Namespace(self)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a variable: arrays and frames as such where the host has the library. `default` if there is

@@ -169,6 +169,8 @@ class SessionCore:
         self.watched = WatchedSession(self)
         self.overused: Verdict | None = None
         """What the session did while no step ran: its process has been ended for it."""
+        self.abandoned = False
+        """Whether no caller has it any more."""
         self.commanding = False
         """Whether a command runs in its control group."""
         self._turn = Turn()
@@ -371,7 +373,8 @@ class SessionCore:
         """Close the session if nobody has used it for `seconds`."""
         if self._turn.goes_on or monotonic() - self.used < seconds:
             return
-        yield from self._close_in_turn(f"the session was closed after {seconds:g} s without use (idle_seconds)")
+        why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
+        yield from self._close_in_turn(f"the session was closed {why}")
 
     def _close_in_turn(self, why: str) -> Core[None]:
         turn = Turn(brief=True)

@@ -1,5 +1,5 @@
 """A session that has been left alone for a while is compacted: it gives up memory that only the next step would need.
-After `idle_seconds`, if the sandbox has that, it is closed.
+After `idle_seconds`, if the sandbox has that, it is closed, and soon if no caller has it any more.
 
 One thread per sandbox sees to both. A session that does not answer holds up nothing but that of others.
 """
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         """A sandbox, as far as its sessions rest."""
 
         def open_sessions(self) -> list[SessionCore]: ...
+        def labelled(self, session: SessionCore) -> bool: ...
 
 
 TICK_SECONDS = 0.5
@@ -65,7 +66,9 @@ class IdleSessions:
             try:
                 if session.restless():
                     drive(session.attend(session.compact))
-                if self._close_after is not None:
+                if session.abandoned and not sandbox.labelled(session):
+                    drive(session.close_if_idle(0.0))
+                elif self._close_after is not None:
                     drive(session.close_if_idle(self._close_after))
             except (SandboxError, OSError):
                 continue  # closed meanwhile, or the zygote has gone: the next use says so
