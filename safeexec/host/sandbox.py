@@ -146,6 +146,8 @@ class SandboxCore:
         """None as long as nobody asked for one: the module is imported then."""
         self._forked = False
         self._child: ChildConfinement | None = None
+        self._packages: str | None = None
+        """Where the packages lie that the policy requires."""
         self.layers = BranchLayers(None, -1)
         """What a branch's files are shut off with."""
 
@@ -157,6 +159,10 @@ class SandboxCore:
         """
         self._zygote = ZygoteHandle(launched)
         try:
+            if self.policy.requirements:
+                from safeexec.host.startup.packages import fetched  # few sandboxes fetch anything
+
+                self.policy, self._packages = yield Work(partial(fetched, self.policy))
             yield from self._zygote.start(self._configuration())
             self.layers = BranchLayers(self._child, self._zygote.proc)
             self._check_protection()
@@ -189,7 +195,7 @@ class SandboxCore:
         confinement = kernel.plan(
             policy,
             workspaces=self._root.path if self._root is not None else None,
-            libraries=(*((fonts,) if fonts is not None else ()), *programs),
+            libraries=(*filter(None, (fonts, self._packages)), *programs),
         )
         command = None
         if programs:
@@ -218,6 +224,7 @@ class SandboxCore:
             seed=None if determinism is None else determinism.seed,
             clock="real" if determinism is None else determinism.clock,
             tools=self.toolbox.signatures(),
+            packages=self._packages,
         )
 
     def _check_protection(self) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from safeexec.linux import bpf
 from safeexec.linux.libc import Call, address, make, prctl, prepared
-from safeexec.syscalls import NAMING_BASE, Check, Rule
+from safeexec.syscalls import NAMING_BASE, Check, Rule, allow, allow_if, refuse
 from safeexec.syscalls.numbers import machine, numbers
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "build",
     "install",
     "installing",
+    "no_programs",
     "prepare",
     "set_no_new_privs",
 ]
@@ -35,6 +36,8 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_* by machine."""
 
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
+_STARTS = ("execve", "execveat", "fork", "vfork")
+_CLONE_THREAD = 0x00010000
 _X32_BIT = 0x40000000
 _SET_MODE_FILTER = 1
 _SET_NO_NEW_PRIVS = 38
@@ -162,6 +165,14 @@ class Prepared(NamedTuple):
 
     data: ctypes.Array[ctypes.c_char]
     program: _Program
+
+
+def no_programs() -> list[bpf.Instruction]:
+    """A filter that refuses to start a process or a program, and allows all else. Threads are made by `clone`."""
+    rules = dict.fromkeys(numbers(), allow()) | dict.fromkeys(_STARTS, refuse(errno.EPERM))
+    rules["clone3"] = refuse(errno.ENOSYS)
+    rules["clone"] = allow_if((Check(0, _CLONE_THREAD, _CLONE_THREAD),), error=errno.EPERM)
+    return build(rules)
 
 
 def prepare(program: list[bpf.Instruction]) -> Prepared:

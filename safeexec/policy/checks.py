@@ -103,6 +103,16 @@ def _hints(source: PolicyFile) -> Iterable[Mistake]:
             yield source.mistake(f"hints.{name}", "expected one or two sentences of at most 500 characters")
 
 
+def unallowable(module: str) -> str:
+    """Why no policy can allow a module that has no reviewed table; "" if one can."""
+    top = module.partition(".")[0]
+    if reason := REFUSED_MODULES.get(module) or REFUSED_MODULES.get(top):
+        return f"no policy can allow this module: {reason.text}"
+    if top in sys.stdlib_module_names or top == "safeexec":
+        return f"of {'Python' if top != 'safeexec' else 'safeexec'} only reviewed modules can be allowed"
+    return ""
+
+
 def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
     """What `danger_allow_modules` cannot allow: whatever has been judged, and Python's own modules."""
     written = list(_written(source.content.get("danger_allow_modules"), "danger_allow_modules"))
@@ -115,13 +125,20 @@ def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
             yield source.mistake(path, f"expected a package as in an import statement, found {name!r}")
         elif top in reviewed and name not in REFUSED_MODULES:
             yield source.mistake(path, f"{top} has been reviewed: it belongs under imports")
-        elif name in REFUSED_MODULES or top in REFUSED_MODULES:
-            reason = REFUSED_MODULES.get(name) or REFUSED_MODULES[top]
-            yield source.mistake(path, f"no policy can allow this module: {reason.text}")
-        elif top in sys.stdlib_module_names or top == "safeexec":
-            yield source.mistake(
-                path, f"of {'Python' if top != 'safeexec' else 'safeexec'} only reviewed modules can be allowed"
-            )
+        elif reason := unallowable(name):
+            yield source.mistake(path, reason)
+
+
+def _requirements(source: PolicyFile) -> Iterable[Mistake]:
+    """What is no name of an index. What is taken away again is inherited, and has been judged there."""
+    written = [*_written(source.content.get("requirements"), "requirements")]
+    if not written:
+        return
+    from safeexec.policy import requirements
+
+    places = [path for path, _ in written if ".remove[" not in path]
+    for at, text in requirements.mistakes(line for path, line in written if ".remove[" not in path):
+        yield source.mistake(places[at], text)
 
 
 def _rest(source: PolicyFile) -> Iterable[Mistake]:
@@ -135,6 +152,7 @@ def _rest(source: PolicyFile) -> Iterable[Mistake]:
         if not name.strip() or " " in name:
             yield source.mistake(path, f"expected the name or path of one program without arguments, found {name!r}")
     yield from _unreviewed(source)
+    yield from _requirements(source)
     clock = (content.get("determinism") or {}).get("clock", "real")
     if clock != "real":
         from datetime import datetime

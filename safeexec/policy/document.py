@@ -145,3 +145,6 @@ class Document(Struct, forbid_unknown_fields=True):
     """Programs that `sandbox.command` may run."""
     danger_allow_modules: Maybe[Names] = UNSET
     """Packages that nobody has reviewed: guest code gets all their public names, and what these open, run or import."""
+    requirements: Maybe[Names] = UNSET
+    """Packages that are fetched as wheels when a sandbox starts, each a name and versions (`humanize==4.9.0`): guest
+    code may import them, reviewed or not."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from safeexec.errors import PolicyError
+from safeexec.facades import tables
+from safeexec.policy.checks import unallowable
 from safeexec.policy.loader import PolicyFile, checked
 from safeexec.policy.mistakes import nearest
 from safeexec.policy.resolve import resolve
-from safeexec.policy.settings import Limits, P, PolicyData, Selection
+from safeexec.policy.settings import ALL, Limits, P, PolicyData, Selection
 from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"
@@ -95,3 +97,29 @@ def _text(dumper: Any, text: str) -> Any:
     """In quotes where the loader would take the plain text for a number: `1e3` and `08` are none in YAML 1.1."""
     style = None if isinstance(plain_scalar(text), str) else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def brought(policy: P, modules: Mapping[str, Iterable[str]]) -> P:
+    """The policy that also opens what came with its requirements: name of a requirement → its modules.
+
+    A reviewed module is opened by its table, another as `danger_allow_modules` does.
+    Raises `PolicyError` for a requirement of which nothing can be opened.
+    """
+    rule = policy.origin("requirements")
+    origins, imports, unreviewed = dict(policy.origins), dict(policy.imports), list(policy.danger_allow_modules)
+    for name, found in modules.items():
+        reasons = {module: "" if tables.table(module) is not None else unallowable(module) for module in found}
+        if all(reasons.values()):
+            told = "; ".join(f"{module}: {reason}" for module, reason in reasons.items())
+            why = told or "it brings no module that could be imported"
+            raise PolicyError(f"{rule}: requirements: {name} is of no use to guest code: {why}")
+        for module in (module for module, reason in reasons.items() if not reason):
+            origins[f"requirements.{name}.{module}"] = rule
+            if tables.table(module) is not None:
+                imports.setdefault(module, ALL)
+            else:
+                unreviewed.append(module)
+                origins.setdefault(f"danger_allow_modules.{module}", rule)
+    return msgspec.structs.replace(
+        policy, imports=imports, danger_allow_modules=tuple(dict.fromkeys(unreviewed)), origins=origins
+    )

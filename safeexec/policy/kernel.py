@@ -70,8 +70,13 @@ def file_calls(policy: PolicyData) -> Files:
     filesystem = policy.filesystem
     if filesystem.workspace != "none":
         return "write" if filesystem.workspace == "read-write" else "read"
-    closed = policy.language.mode == "restricted" and all(
-        name.partition(".")[0] in sys.stdlib_module_names for name in (*policy.imports, *policy.danger_allow_modules)
+    closed = (
+        policy.language.mode == "restricted"
+        and not policy.requirements
+        and all(
+            name.partition(".")[0] in sys.stdlib_module_names
+            for name in (*policy.imports, *policy.danger_allow_modules)
+        )
     )
     return "none" if closed and not filesystem.read else "read"
 

@@ -63,6 +63,7 @@ class PluginChanges(LimitChanges, total=False):
     danger_allow_executable_mappings: bool
     danger_allow_commands: Sequence[str] | Section
     danger_allow_modules: Sequence[str] | Section
+    requirements: Sequence[str] | Section
 
 
 class PolicyChanges(PluginChanges, total=False):

@@ -29,7 +29,7 @@ NOTHING = Selection(names=())
 
 SCALARS = ("description", "checkpoints", "on_error", "socketpair", "danger_allow_executable_mappings")
 SECTIONS = ("language", "attributes", "limits", "filesystem", "tools")
-LISTS = ("builtins", "require", "danger_allow_commands", "danger_allow_modules")
+LISTS = ("builtins", "require", "danger_allow_commands", "danger_allow_modules", "requirements")
 
 
 def resolve(name: str, chain: Sequence[PolicyFile], make: type[P], *, start: P | None = None) -> P:

@@ -135,6 +135,8 @@ class Configure(msgspec.Struct, tag="configure", kw_only=True):
     seed: int | None = None
     clock: str = "real"
     tools: tuple[ToolSignature, ...] = ()
+    packages: str | None = None
+    """Directory of the packages that the policy required: on the path of locked children, never of the zygote."""
 
 
 class Spawn(msgspec.Struct, tag="spawn", kw_only=True):

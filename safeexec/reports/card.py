@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +17,8 @@ import msgspec
 from safeexec.compiler.names import CONSTRUCTS
 from safeexec.facades.access import module_access
 from safeexec.policy.kernel import OPEN_LINE, lacks_open
-from safeexec.policy.plans import language_plan
+from safeexec.policy.plans import reported_plan
+from safeexec.policy.requirements import coming
 from safeexec.reports.why import Judge
 from safeexec.text import default_text, printable, shorten
 
@@ -86,14 +87,14 @@ def card(policy: PolicyData, *, format: Literal["text", "markdown", "json"] = "t
 def build(policy: PolicyData, tools: Any = ()) -> Card:
     """The content of the card."""
     described = [tool for tool in _tools(tools) if tool.name in policy.tools.allow]
-    plan = language_plan(policy, [tool.name for tool in described])
+    plan = reported_plan(policy, [tool.name for tool in described])
     refused, instead = _refusals(policy, plan) if plan.mode == "restricted" else ([], {})
     limits = policy.limits
     return Card(
         profile=_one_line(policy.name),
         description=_description(policy),
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
-        imports=_imports(plan),
+        imports=_imports(plan, coming(policy)),
         builtins=_builtins(plan),
         constructs_refused=sorted(plan.refused_constructs),
         refused=refused,
@@ -113,12 +114,14 @@ def build(policy: PolicyData, tools: Any = ()) -> Card:
     )
 
 
-def _imports(plan: LanguagePlan) -> list[str]:
-    """What can be imported here: installed, reviewed, and open; a submodule only where its parent is not named."""
+def _imports(plan: LanguagePlan, fetched: Container[str]) -> list[str]:
+    """What can be imported here: installed or `fetched`, and open; a submodule only where its parent is not named."""
     shown = []
     for module, entry in plan.imports.items():
         parent = module.rpartition(".")[0]
-        if parent in plan.imports or module.startswith("_") or find_spec(module.partition(".")[0]) is None:
+        if parent in plan.imports or module.startswith("_"):
+            continue
+        if (top := module.partition(".")[0]) not in fetched and find_spec(top) is None:
             continue
         if module_access(module, plan).allowed:
             if entry.unreviewed:

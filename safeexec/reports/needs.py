@@ -17,7 +17,7 @@ from safeexec.facades import tables
 from safeexec.policy.edit import replaced, written
 from safeexec.policy.kernel import wanted
 from safeexec.policy.places import names
-from safeexec.policy.plans import language_plan
+from safeexec.policy.plans import reported_plan
 from safeexec.policy.settings import ALL, PolicyData
 from safeexec.reports.why import Answer, Judge, is_builtin
 from safeexec.untrusted.source_text import has_long_name
@@ -88,7 +88,7 @@ def _line(need: Need) -> int:
 
 
 def _judge(policy: PolicyData) -> Judge:
-    return Judge(policy, language_plan(policy))
+    return Judge(policy, reported_plan(policy))
 
 
 def _answered(judge: Judge, need: Need) -> Need:

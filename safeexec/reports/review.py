@@ -12,9 +12,11 @@ import msgspec
 from safeexec.facades import tables
 from safeexec.facades.access import UNREVIEWED_COST
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
+from safeexec.policy.checks import unallowable
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.policy.mistakes import Mistake, nearest
-from safeexec.policy.plans import language_plan
+from safeexec.policy.plans import reported_plan
+from safeexec.policy.requirements import coming
 from safeexec.policy.settings import PolicyData
 from safeexec.reports.why import Judge
 
@@ -46,9 +48,10 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
 
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
+    fetched = coming(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
-        if find_spec(module.partition(".")[0]) is None:
+        if (top := module.partition(".")[0]) not in fetched and find_spec(top) is None:
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
         reviewed = tables.table(module)
         if reviewed is None and not tables.submodules(module):
@@ -63,11 +66,17 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _unreviewed(policy: PolicyData) -> Iterator[PolicyFinding]:
+    fetched = coming(policy)
     for module in policy.danger_allow_modules:
         path, rule = f"danger_allow_modules.{module}", policy.origin(f"danger_allow_modules.{module}")
         yield PolicyFinding(rule, path, UNREVIEWED_COST, harmless=True)
-        if find_spec(module.partition(".")[0]) is None:
+        if find_spec(module.partition(".")[0]) is None and module not in fetched:
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
+    for module, rule in fetched.items():
+        if tables.table(module) is None and module not in policy.danger_allow_modules:
+            yield PolicyFinding(
+                rule, "requirements", unallowable(module) or f"{module}: {UNREVIEWED_COST}", harmless=True
+            )
 
 
 def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple[str, bool]:
@@ -126,7 +135,7 @@ def _attributes(policy: PolicyData) -> Iterator[PolicyFinding]:
 
 
 def _hints(policy: PolicyData) -> Iterator[PolicyFinding]:
-    judge = Judge(policy, language_plan(policy))
+    judge = Judge(policy, reported_plan(policy))
     for name in policy.hints:
         answer = judge.why(name)
         # A name of nothing may be one that programs make up: its hint stands beside the NameError.

@@ -30,7 +30,8 @@ from safeexec.hints.tables.modules import MODULES
 from safeexec.policy.checks import BUILTINS
 from safeexec.policy.kernel import file_calls, rules
 from safeexec.policy.mistakes import nearest as nearest_setting
-from safeexec.policy.plans import language_plan, limits_plan
+from safeexec.policy.plans import limits_plan, reported_plan
+from safeexec.policy.requirements import coming
 from safeexec.policy.settings import (
     Attributes,
     Determinism,
@@ -80,8 +81,14 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "determinism": Determinism,
     "tools": Tools,
 }
-_SETTINGS = ("checkpoints", "on_error", "require", "danger_allow_executable_mappings", "danger_allow_commands")
+_SETTINGS = (
+    *("checkpoints", "on_error", "require", "requirements"),
+    *("danger_allow_executable_mappings", "danger_allow_commands"),
+)
 """Settings at the top of a policy that are no names of programs, too."""
+
+
+FETCHED = "it is among the `requirements`, which are fetched when a sandbox starts"
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +118,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def why(policy: PolicyData, name: str) -> Answer:
     """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
-    return Judge(policy, language_plan(policy)).why(name)
+    answer = Judge(policy, reported_plan(policy)).why(name)
+    if answer.allowed and answer.kind in ("module", "attribute") and answer.name.partition(".")[0] in coming(policy):
+        told = "; ".join(filter(None, (FETCHED, answer.reason)))
+        answer = msgspec.structs.replace(answer, reason=told)
+    return answer
 
 
 class Judge:
@@ -148,7 +159,7 @@ class Judge:
         head, dot, rest = word.partition(".")
         head = ABBREVIATIONS.get(head, head) if dot or head not in sys.stdlib_module_names else head
         word = head + dot + rest
-        if _is_module(head):
+        if _is_module(head) or head in self.plan.imports:
             return self._dotted(word)
         if dot:
             return self._attribute(rest.rpartition(".")[2])

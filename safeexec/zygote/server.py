@@ -54,6 +54,7 @@ class Zygote:
         command_lockdown: Lockdown | None,
         seed: int | None,
         image: Image | None,
+        packages: str | None,
     ) -> None:
         self.link = link
         self.server = server
@@ -61,6 +62,7 @@ class Zygote:
         self.command_lockdown = command_lockdown
         self.seed = seed
         self.image = image
+        self.packages = packages
         self._forked = 0
 
     def serve(self) -> NoReturn:
@@ -109,7 +111,9 @@ class Zygote:
                 assert self.command_lockdown is not None
                 run_command(request, control, stdout, stderr, self.link.fileno(), self.command_lockdown)
             library = self.image.library if self.image is not None else None
-            become_child(request, control, stdout, stderr, self.server, self.lockdown, self.seed, library)
+            become_child(
+                request, control, stdout, stderr, self.server, self.lockdown, self.seed, library, self.packages
+            )
         except BaseException as error:
             _report(host, request.number, error)
         finally:
@@ -181,4 +185,5 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)
-    return Zygote(link, server, lockdown, command, configure.seed, image), [*mechanisms, *lockdown.mechanisms]
+    zygote = Zygote(link, server, lockdown, command, configure.seed, image, configure.packages)
+    return zygote, [*mechanisms, *lockdown.mechanisms]

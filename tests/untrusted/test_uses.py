@@ -107,6 +107,8 @@ WHY = {
     "host/session/output.py": BOUND + "pages of output, in one pass for marks of ten bytes",
     "host/startup/confinement.py": OWN + "files of the kernel and of the installation",
     "host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
+    "host/startup/packages.py": BOUND
+    + "the RECORD, head and report of packages, sizes first, line by line; starts pip, which starts no program",
     "host/tools/ready_made.py": BOUND + "files below the directories that the host allowed, never through a last link",
     "host/tools/type_hints.py": OWN + "annotations of the host, messages of msgspec",
     "host/waiting.py": OWN + "times",
@@ -131,6 +133,8 @@ WHY = {
     "observation.py": BOUND + "runs of backticks, possessively; numbers of the caller",
     "policy/edit.py": OWN + "writes YAML",
     "policy/profiles.py": OWN + "writes the prepared profiles; policies are read by untrusted.below and yaml_text",
+    "policy/requirements.py": BOUND
+    + "a line whose length is checked first; classes and counted repeats, each in one pass",
     "policy/resolved.py": OWN + "the prepared profiles of the installation",
     "policy/schema.py": OWN + "its own source; writes JSON",
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",

@@ -31,6 +31,7 @@ def become_child(
     lockdown: Lockdown,
     seed: int | None,
     library: Library | None,
+    packages: str | None,
 ) -> NoReturn:
     """Turn this fresh fork of the zygote into a locked-down child, and serve until the host closes the socket.
 
@@ -50,6 +51,8 @@ def become_child(
     if library is not None:
         library.replace_files()
     lockdown.apply(workspace=spawn.home, lowered=spawn.lowered)
+    if packages is not None:
+        sys.path.append(packages)  # what Python and the host have installed comes first
     guest = server.guest
     if spawn.workspace is not None and guest.language.plan.mode == "python":
         sys.path.insert(0, "")  # as `python` does: modules of the directory that a program stands in

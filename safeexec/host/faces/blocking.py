@@ -75,8 +75,10 @@ class SandboxFace:
         queue_seconds: float = 30.0,
         idle_seconds: float | None = None,
         audit: AuditTarget | None = None,
+        requirements: Sequence[str] | os.PathLike[str] | None = None,
     ) -> None:
         self._policy = policy
+        self._requirements = requirements
         self._arguments: dict[str, Any] = {
             "tools": tools,
             "files": files,
@@ -104,7 +106,12 @@ class SandboxFace:
         """The policy of this sandbox. Raises `PolicyError`, at the latest when the sandbox is opened."""
         from safeexec.policy.model import Policy  # while the zygote's process starts, as what follows
 
-        return Policy.load(self._policy)
+        policy, lines = Policy.load(self._policy), self._requirements
+        if isinstance(lines, os.PathLike):
+            from safeexec.host.startup.packages import read_lock  # few sandboxes fetch anything
+
+            lines = read_lock(lines)
+        return policy if lines is None else policy.replace(requirements={"add": lines})
 
     def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
         """The policy and the host tools of this sandbox, for a model's prompt."""
@@ -148,7 +155,8 @@ class Sandbox(SandboxFace):
 
     At most `max_sessions` are open at once; who asks for one more waits in line, `queue_seconds` at most
     (`SandboxBusy`). A session that nobody uses for `idle_seconds` is closed. `audit` (a file, a stream or a function)
-    gets a record of every step. Threads may share a sandbox, each with sessions of its own.
+    gets a record of every step. `requirements` are packages of the index, or a lock file of them: they are fetched when
+    the sandbox is opened, for guest code alone. Threads may share a sandbox, each with sessions of its own.
 
     Raises `PolicyError`, `ToolError`, and, on entering, `ProtectionError` when the machine cannot give what the policy
     requires.

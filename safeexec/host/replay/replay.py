@@ -115,6 +115,7 @@ def _harm(policy: Policy, here: Policy) -> str:
             "imports modules that nobody has reviewed",
             bool({*policy.danger_allow_modules} - {*here.danger_allow_modules}),
         ),
+        ("fetches packages", bool({*policy.requirements} - {*here.requirements})),
         ("allows dangerous attributes", bool({*policy.attributes.danger_allow} - {*here.attributes.danger_allow})),
         (
             "allows executable mappings",

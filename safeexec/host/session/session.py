@@ -463,10 +463,10 @@ class SessionCore:
         if self.template is not None:
             rows = [*rows, Mechanism("own-lineage", False, SHARED.format(self.template))]
         if self.policy.danger_allow_modules:
-            rows = [
-                *rows,
-                Mechanism("module-review", False, UNREVIEWED.format(", ".join(self.policy.danger_allow_modules))),
-            ]
+            told = UNREVIEWED.format(", ".join(self.policy.danger_allow_modules))
+            if self.policy.requirements:
+                told += f"; fetched from an index: {', '.join(self.policy.requirements)}"
+            rows = [*rows, Mechanism("module-review", False, told)]
         return [*self.mechanisms, *rows, accountant.mechanism(self.policy, self.sandbox.policy.limits)]
 
     def pids(self) -> Collection[int]:
