@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import runpy
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from time import time
 from typing import NamedTuple
 
@@ -138,8 +141,6 @@ def _cache() -> str:
 
 
 def _key(requirements: Iterable[Requirement]) -> str:
-    from hashlib import sha256
-
     lines = sorted(requirement.line for requirement in requirements)
     abi = str(sysconfig.get_config_var("SOABI"))
     return sha256("\n".join((*lines, abi, sys.implementation.cache_tag)).encode()).hexdigest()[:32]
@@ -308,8 +309,6 @@ def _needed(infos: Iterable[str], requirements: Iterable[Requirement]) -> Iterat
 
 
 def _pip(fresh: str, arguments: tuple[str, ...], requirements: list[Requirement]) -> None:
-    import subprocess
-
     words = (arguments[0], *_ALWAYS, *arguments[1:])
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment["TMPDIR"] = fresh
@@ -364,8 +363,6 @@ def _pip_path() -> list[str]:
 
 def be_pip(arguments: Iterable[str]) -> None:
     """Run pip in this process, which was started for it, without the right to start any other."""
-    import runpy
-
     processes.set_death_signal()
     os.umask(0o022)
     seccomp.set_no_new_privs()
