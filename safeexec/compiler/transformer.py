@@ -36,6 +36,7 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self.findings: list[Finding] = []
         self.guards: set[str] = set()
         self._rewrites: list[Callable[[], None]] = []
+        self._replaced: dict[ast.AST, ast.AST] = {}
         self._pending: list[Any] = []
         self._denied: list[ast.Name] = []
         self._bound: set[str] = set()
@@ -61,11 +62,13 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._check_members()
         self._check_targets()
         if not self.findings:
-            self._rewrite()
+            self._rewrite(trees)
 
-    def _rewrite(self) -> None:
+    def _rewrite(self, trees: tuple[ast.AST, ...]) -> None:
         for rewrite in self._rewrites:
             rewrite()
+        for tree in trees if self._replaced else ():
+            _replace(tree, self._replaced)
         internal = sorted(self.guards) + self._matched
         for node in self._classes if internal else ():
             _declare_guards(node, internal)
@@ -272,16 +275,12 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return facade_name(value)
 
     def _guard(self, node: ast.AST, guard: str, arguments: Callable[[], list[ast.expr]]) -> None:
-        """Turn `node` itself into a call of `guard`: its parent need not know."""
+        """Put a call of `guard` where `node` is."""
         self.guards.add(guard)
 
         def rewrite() -> None:
-            given = arguments()
             function = ast.copy_location(ast.Name(guard, ast.Load()), node)
-            for field in node._fields:
-                delattr(node, field)
-            node.__class__ = ast.Call
-            node.func, node.args, node.keywords = function, given, []  # type: ignore[attr-defined]
+            self._replaced[node] = ast.copy_location(ast.Call(function, arguments(), []), node)
 
         self._rewrites.append(rewrite)
 
@@ -554,6 +553,22 @@ def _guard_group(node: Any) -> None:
     for new in (call, call.func, handler, handler.body[0]):
         ast.copy_location(new, body[0])
     node.body = [inner]
+
+
+def _replace(tree: ast.AST, replaced: dict[ast.AST, ast.AST]) -> None:
+    """Put what stands for a node where it is in the tree, and in what stands for others."""
+    pending: list[Any] = [tree]
+    while pending:
+        node = pending.pop()
+        for field in NODES_IN[type(node)]:
+            child = getattr(node, field, None)
+            if type(child) is list:
+                child[:] = [replaced.get(item, item) for item in child]
+                pending += [item for item in child if item is not None]
+            elif child is not None:
+                if child in replaced:
+                    setattr(node, field, child := replaced[child])
+                pending.append(child)
 
 
 def _constant(value: str, node: ast.AST) -> ast.expr:

@@ -46,13 +46,20 @@ def _of_no_session(name: str) -> ModuleType | None:
     return None
 
 
+def _nothing() -> None: ...
+
+
 _load: Callable[[str], ModuleType | None] = _of_no_session
+_loaded: Callable[[], None] = _nothing
 
 
-def set_loader(load: Callable[[str], ModuleType | None]) -> None:
-    """Ask `load` for the module behind a facade first: some of the standard library run as guest code in a child."""
-    global _load
-    _load = load
+def set_loader(load: Callable[[str], ModuleType | None], loaded: Callable[[], None] = _nothing) -> None:
+    """Ask `load` for the module behind a facade first: some of the standard library run as guest code in a child.
+
+    `loaded` is called when modules may have been loaded, before guest code has anything of them.
+    """
+    global _load, _loaded
+    _load, _loaded = load, loaded
 
 
 class RefusedImport(ImportError):
@@ -142,6 +149,7 @@ def facade(name: str, plan: LanguagePlan) -> Facade:
         _check_importable(name, plan)
         found = _build(name, _load(name) or import_module(name), plan)
         built[name] = found
+        _loaded()
         _FACADES[identity(found)] = found, name
     return found
 
@@ -302,6 +310,7 @@ def _resolver(
             return facade(below, plan)  # it has been imported since
         if attribute in later and attribute not in children and hasattr(real, attribute):
             value = getattr(real, attribute)
+            _loaded()
             if not isinstance(value, ModuleType):
                 return value
         if attribute not in refused:

@@ -1,4 +1,5 @@
-"""The objects that stand for modules in guest code. Nothing can be written into one, by whatever road.
+"""The objects that stand for modules in guest code, and the classes of Python's own modules. Nothing can be written
+into one, by whatever road.
 
 A facade is the only instance of a class of its own, with one slot for each name. The class is marked immutable and its
 slots read-only where CPython itself looks (``tp_flags`` of the class, the flags of each member), so that `setattr`,
@@ -12,6 +13,7 @@ as an attribute of a module); on 3.11 with one 38 ns, where a module with a ``__
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
@@ -22,10 +24,12 @@ _MEMBER: Final = 5 * _POINTER  # PyMemberDescrObject.d_member
 _MEMBER_OFFSET: Final = 2 * _POINTER  # PyMemberDef.offset, .flags
 _MEMBER_FLAGS: Final = 3 * _POINTER
 _IMMUTABLE: Final = 1 << 8
+_HEAP: Final = 1 << 9
 _BASE: Final = 1 << 10
 _READ_ONLY: Final = 1
 
 _dict_of: Final[Callable[[type], dict[str, Any]]] = type.__dict__["__dict__"].__get__
+_flags_of: Final[Callable[[type], int]] = type.__dict__["__flags__"].__get__
 
 Resolve = Callable[[str], Any]
 
@@ -195,14 +199,65 @@ def names_of(facade: Facade | OwnModule) -> dict[str, Any]:
     return found
 
 
+_SEALED_LIBRARIES: Final = sys.stdlib_module_names | {"safeexec", "RestrictedPython", "msgspec", "asttokens"}
+_WRITE_TO_THEMSELVES: Final = frozenset(
+    {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
+)
+"""Classes of Python's own modules that keep a counter or a flag in themselves."""
+_modules_sealed: Final[set[str]] = set()
+
+
+def seal_classes() -> None:
+    """Make immutable the classes of Python's own modules and of safeexec, those that were loaded since the last call.
+
+    A program that could give ``ast.Name`` a property, or `contextlib.ExitStack` a method, would be handed what the
+    compiler and the guards hold. Most stores are not looked at when they run: here it is CPython that refuses them.
+    """
+    if len(sys.modules) == len(_modules_sealed):
+        return
+    for name in sys.modules.keys() - _modules_sealed:
+        _modules_sealed.add(name)
+        if name.partition(".")[0] in _SEALED_LIBRARIES:
+            _seal_all(list(vars(sys.modules[name]).values()))
+
+
+def _seal_all(pending: list[Any]) -> None:
+    while pending:
+        cls = pending.pop()
+        if not isinstance(cls, type) or not _HEAP <= _flags_of(cls) & (_HEAP | _IMMUTABLE) < _HEAP + _IMMUTABLE:
+            continue
+        held = _dict_of(cls)
+        home = held.get("__module__")
+        if type(home) is not str or home.partition(".")[0] not in _SEALED_LIBRARIES:
+            continue
+        if (home, cls.__name__) not in _WRITE_TO_THEMSELVES:
+            flags = _type_flags(cls)
+            flags.value |= _IMMUTABLE
+        pending += held.values()
+
+
+def write_to_class(cls: type, name: str, value: object) -> None:
+    """Set an attribute of a class, sealed or not."""
+    flags = _type_flags(cls)
+    before = flags.value
+    flags.value = before & ~_IMMUTABLE
+    setattr(cls, name, value)
+    flags.value |= before & _IMMUTABLE
+
+
 def _seal(cls: type, *, base: bool = False) -> None:
     for member in _dict_of(cls).values():
         if type(member) is MemberDescriptorType:
             _definition_flags(member).value |= _READ_ONLY
-    flags = ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS)
-    if flags.value != type.__dict__["__flags__"].__get__(cls):
-        raise RuntimeError("this Python lays out its types in a way that is not known here: no facade can be sealed")
+    flags = _type_flags(cls)
     flags.value = (flags.value if base else flags.value & ~_BASE) | _IMMUTABLE
+
+
+def _type_flags(cls: type) -> ctypes.c_ulong:
+    flags = ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS)
+    if flags.value != _flags_of(cls):
+        raise RuntimeError("this Python lays out its types in a way that is not known here: none can be sealed")
+    return flags
 
 
 def _definition(member: MemberDescriptorType) -> int:

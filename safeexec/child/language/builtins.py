@@ -47,7 +47,8 @@ def make_builtins(
     """
     program = program or GuestProgram("__main__", guest_globals)
     guards = attribute_guards(rules, program)
-    set_guards(getattr=guards["getattr"], setattr=guards["setattr"])  # what operator.attrgetter and its kind read with
+    # What operator.attrgetter and its kind read with.
+    set_guards(getattr=guards["getattr"], setattr=guards["setattr"], state=guards.pop("<state>"))
     table: dict[str, Any] = {
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
     }

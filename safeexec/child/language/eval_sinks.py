@@ -17,8 +17,16 @@ from functools import partial
 from types import CodeType, FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
-from safeexec.child.language.builtins import code_of, locals_of, text_guards, without_own
+from safeexec.child.language.builtins import (
+    code_of,
+    is_hidden,
+    is_of_program,
+    locals_of,
+    text_guards,
+    without_own,
+)
 from safeexec.child.language.on_import import after_import
+from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
 
 _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
@@ -27,7 +35,13 @@ _REAL = vars(builtins)
 
 def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str, Any]) -> None:
     """Replace what libraries read and run text with, now or when each is imported. `table`: the guest's builtins."""
-    _put("pandas.core.computation.scope", lambda: {"sys": _Frames(table), "inspect": _NoStack()})
+    _put("pandas.core.computation.scope", lambda: {"sys": _Frames(), "inspect": _NoStack()})
+    for module in ("numpy.matrixlib.defmatrix", "numpy.lib._index_tricks_impl"):  # the names in ``np.bmat("A, B")``
+        _put(module, lambda: {"sys": _Frames()})
+    for module in ("sympy", "sympy.core", "sympy.core.symbol"):
+        _put(module, lambda: {"var": var})
+    for module in ("sympy.polys.rings", "sympy.polys.fields"):
+        _put(module, lambda: {"pollute": _pollute})
     text = _Text(rules, guest_globals, table)
     _put("mpmath.identification", lambda: {"eval": text.evaluate})
     _put("sympy.parsing.sympy_parser", lambda: {"eval": text.evaluate, "compile": _unparsed})
@@ -41,17 +55,56 @@ def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
 
 
 class _Frames:
-    """`sys` for pandas, which looks names up in the frame of its caller, and of any caller above by ``level=``."""
+    """`sys` for what looks names up in the frame of its caller: pandas in any above, too, by ``level=``."""
 
-    def __init__(self, table: dict[str, Any]) -> None:
-        def frame_of(depth: int) -> Any:
-            frame: FrameType = sys._getframe(depth + 1)
-            if frame.f_globals.get("__builtins__") is not table:
-                return SimpleNamespace(f_globals={}, f_locals={})
-            return SimpleNamespace(f_globals=without_own(frame.f_globals), f_locals=without_own(locals_of(frame)))
-
-        self._getframe = frame_of
+    def __init__(self) -> None:
         self.version_info = sys.version_info
+
+    @staticmethod
+    def _getframe(depth: int = 0) -> Any:
+        frame = sys._getframe(depth + 1)
+        shown = _shown(frame)
+        if depth == 0:
+            shown.f_back = _shown(frame.f_back)
+        return shown
+
+
+def _shown(frame: FrameType | None) -> SimpleNamespace:
+    if frame is None or not is_of_program(frame):
+        return SimpleNamespace(f_globals={}, f_locals={})
+    return SimpleNamespace(f_globals=without_own(frame.f_globals), f_locals=without_own(locals_of(frame)))
+
+
+def var(names: Any, **options: Any) -> Any:
+    """Make symbols, and names of the program for them: `sympy.var`."""
+    import sympy
+
+    made = sympy.symbols(names, **options)
+    pending = [] if made is None else [made]
+    while pending:
+        symbol = pending.pop()
+        if isinstance(symbol, sympy.Basic):
+            _bind(sys._getframe(1), symbol.name, symbol)
+        elif isinstance(symbol, sympy.FunctionClass):
+            _bind(sys._getframe(1), symbol.__name__, symbol)
+        else:
+            pending += symbol
+    return made
+
+
+def _pollute(names: list[str], objects: list[object]) -> None:
+    """`sympy.utilities.magic.pollute`, which `vring` and `vfield` call."""
+    for name, value in zip(names, objects, strict=False):
+        _bind(sys._getframe(2), name, value)
+
+
+def _bind(frame: FrameType, name: object, value: object) -> None:
+    """Bind a name where a program calls; it is one that the program itself could bind."""
+    if not is_of_program(frame):
+        raise ValueError("a library cannot bind names: call it in the program itself")
+    if type(name) is not str or is_hidden(name) or name in RESERVED:
+        raise ValueError(f"{name!r} is no name that a program can bind")
+    frame.f_globals[name] = value
 
 
 class _NoStack:

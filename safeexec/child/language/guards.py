@@ -141,7 +141,7 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         if name == "__subclasses__":
             return _own_subclasses(value, found, own, refuse)
         if name == "__getstate__":
-            return _readable_state(value, found, judged)
+            return found if _is_own(found, own) else partial(state_of, found, value)
         if name in _OWN:
             if _is_own(value, own):
                 return found
@@ -151,6 +151,35 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         elif _is_own(_getattr(value, "__func__", value), own):  # __self__ and __func__ of the guest's methods
             return found
         raise refuse(name)
+
+    def state_of(found: Any, value: Any, *self: Any) -> Any:
+        """What `__getstate__` of a library says, which is `found`; no function, for that of `object` is none, and
+        `inspect.isfunction` is asked of every attribute.
+        """
+        return state(self[0] if self else _getattr(found, "__self__", value), found(*self))
+
+    def state(owner: Any, found: Any) -> Any:
+        """The state of an object as far as the program could read it. The names of its slots are a list of its class,
+        which the program writes: each is an attribute that is read.
+        """
+        if _type(found) is dict:
+            return judged(owner, "__dict__", found)
+        if _type(found) is tuple and len(found) == 2 and _type(found[1]) is dict:
+            attributes, slots = found
+            shown = judged(owner, "__dict__", attributes) if _type(attributes) is dict else attributes
+            return shown, {name: item for name, item in slots.items() if may_read(owner, name, item)}
+        return found
+
+    def may_read(owner: Any, name: Any, item: Any) -> bool:
+        kind = rules.attribute(name) if _type(name) is _str else REFUSED
+        try:
+            return kind != REFUSED and (kind == PLAIN or judged(owner, name, item) is item) and not leads_away(item)
+        except AttributeError:
+            return False
+
+    def state_for(owner: Any, found: Any) -> Any:
+        """What `copy` gives to an object as its state, if the class is the program's, whose methods take it."""
+        return state(owner, found) if any(_is_own_class(cls, own) for cls in _mro_of_class(_type(owner))) else found
 
     format_guard, format_map_guard, formatter = _format_guards(rules, refuse)
 
@@ -240,6 +269,7 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         "delattr": delattr,
         "hasattr": hasattr,
         "<vars>": dict_of,
+        "<state>": state_for,
         names.GUARD_ATTRIBUTE: read,
         names.GUARD_FORMAT: format_guard,
         names.GUARD_FORMAT_MAP: format_map_guard,
@@ -394,27 +424,6 @@ def _readable_dict(
     if not _CARRIERS.isdisjoint(map(_type, found.values())):
         hidden |= {name for name, item in found.items() if leads_away(item)}
     return {key: item for key, item in found.items() if key not in hidden} if hidden else found
-
-
-def _readable_state(value: Any, found: Any, judged: Callable[[Any, str, Any], Any]) -> Any:
-    """`__getstate__` of an object: that of `object` tells what `vars` would. No function, for the original is none:
-    `inspect.isfunction` is asked of every attribute.
-    """
-    if _type(found) not in _OF_LIBRARIES:
-        return found
-
-    def state_of(*self: Any) -> Any:
-        state = found(*self)
-        owner = self[0] if self else _getattr(found, "__self__", value)
-        if _type(state) is dict:
-            return judged(owner, "__dict__", state)
-        if _type(state) is tuple and len(state) == 2 and _type(state[1]) is dict:
-            attributes, slots = state
-            shown = judged(owner, "__dict__", attributes) if _type(attributes) is dict else attributes
-            return shown, {name: item for name, item in slots.items() if not leads_away(item)}
-        return state
-
-    return partial(state_of)
 
 
 def _is_readable(key: Any, item: Any, shown: Container[str], rules: Rules) -> bool:

@@ -17,6 +17,7 @@ from safeexec.child.language.workspace import WorkspaceModules
 from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.build import importer, set_loader
+from safeexec.facades.sealed import seal_classes
 from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 _READ_INPUT = frozenset({"input", "open"})
 """Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
-_WITH_DOORS = frozenset({"pandas", "sympy", "mpmath", "matplotlib"})
-"""Libraries that evaluate text (`child.language.eval_sinks`)."""
+_WITH_DOORS = frozenset({"numpy", "pandas", "sympy", "mpmath", "matplotlib"})
+"""Libraries that evaluate text, or look names up where they are called (`child.language.eval_sinks`)."""
 
 
 class Language:
@@ -43,6 +44,8 @@ class Language:
         self._rewrites: Rewritten | None = None
         self._pickle: ModuleType | None = None
         self.builtins: dict[str, Any] = vars(builtins)
+        self.seals = False
+        """Whether the classes of Python itself are made immutable: in a process that runs nothing but guest code."""
         self.modules: Modules | None = None
         """The modules of the workspace; None where there are none, or they are imported as Python does."""
         self.remember: Callable[[str, str], None] = _forget
@@ -64,12 +67,16 @@ class Language:
             rules = rules_of(self.plan)
             self.builtins = make_builtins(rules, namespace, self._importer(), self.program)
             guard_reads(rules)
-            set_loader(self._rewritten)
-            if not _WITH_DOORS.isdisjoint(self.plan.imports):
+            set_loader(self._rewritten, self._seal)
+            if not _WITH_DOORS.isdisjoint(name.partition(".")[0] for name in self.plan.imports):
                 from safeexec.child.language.eval_sinks import guard_libraries  # for programs that have such libraries
 
                 guard_libraries(rules, namespace, self.builtins)
         namespace["__builtins__"] = self.builtins
+
+    def _seal(self) -> None:
+        if self.seals:
+            seal_classes()
 
     def shadowed(self, name: str) -> str | None:
         """The hint for a library's module whose name a file of the workspace has, too."""
@@ -117,6 +124,7 @@ class Language:
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_step` does."""
         plan = self.plan if not stdin else self._reading_input()
+        self._seal()  # what the step before this one has loaded, or trusted code for it
         if self._workspace is not None:
             self._workspace.source = source
         return compile_step(

@@ -13,14 +13,17 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, SimpleNamespace
+from functools import cache
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 from safeexec.child.language.guards import leads_away, refusal
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
+from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+from safeexec.facades.tables import refusals, table
 
 _getattr, _setattr, _type = getattr, setattr, type
 
@@ -38,6 +41,18 @@ IMPORTERS: Final = {
 """Modules that import what a program names → what such a name may begin with."""
 
 
+_COMPAT: Final = ("scipy._lib.array_api_compat.numpy", "sklearn.externals.array_api_compat.numpy")
+HELD: Final = (
+    *(f"{module}{part}" for module in _COMPAT for part in ("", ".linalg", ".fft")),
+    "scipy.spatial.transform._rotation_cy",
+    "scipy.spatial.transform._rotation_xp",
+    "scipy.spatial.transform._rigid_transform_cy",
+    "scipy.spatial.transform._rigid_transform_xp",
+)
+"""Modules that objects of libraries hold (``rotation._xp``), or give to methods that a program may override."""
+_OF_LXML: Final = "html5lib.treebuilders.etree_lxml"
+
+
 def guard_reads(rules: Rules) -> None:
     """Put the guards into the modules of libraries, now or when each is imported."""
     known: set[str] = set()
@@ -48,8 +63,14 @@ def guard_reads(rules: Rules) -> None:
     for module, prefixes in IMPORTERS.items():
         name = "importlib" if module.startswith(("matplotlib", "pandas")) else "import_module"
         _put(module, lambda name=name, m=module, p=prefixes: {name: _importer(name, m, p)})  # type: ignore[misc]
+    for module in HELD:
+        after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
+    after_import("plotly.graph_objs._layout", lambda: _take_module("plotly.graph_objs._layout", "Layout", "re"))
+    after_import("html5lib.treebuilders.etree_lxml", lambda: _take_module(_OF_LXML, "TreeBuilder", "implementation"))
+    after_import("_plotly_utils.basevalidators", _hold_pictures)
     _put("_plotly_utils.basevalidators", lambda: {"eval": _validator})
     _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
+    after_import("copy", lambda: check_states(sys.modules["copy"]))
     after_import("pandas.io.formats.style", _close_styler)
     after_import("safeexec.facades.replacements.loops", _close_loops)
     after_import("bs4.css", _close_selectors)
@@ -142,6 +163,62 @@ def _validator(name: str) -> Any:
     if not (isinstance(found, type) and issubclass(found, space["BaseValidator"])):
         raise NameError(f"name {name!r} is not defined", name=name)
     return found
+
+
+class _Held(ModuleType):
+    """The class of a module in `HELD`: it leads to no other module, and to no function that its facade replaces."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = ModuleType.__getattribute__(self, name)
+        if (issubclass(_type(found), ModuleType) and _type(found) is not _Held) or name in _replaced_of_numpy():
+            raise AttributeError(f"{name!r} is refused: it is a library's own", name=name)
+        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in sys.modules and sys.modules[name] is value) and _type(value) is not _Held:
+            raise AttributeError(f"assignment to {name!r} is refused: modules are read-only", name=name)
+        ModuleType.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name!r} cannot be deleted: modules are read-only", name=name)
+
+    def __repr__(self) -> str:
+        return f"<module {ModuleType.__getattribute__(self, '__name__')!r}>"
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return importlib.import_module, (ModuleType.__getattribute__(self, "__name__"),)
+
+
+_Held.__name__ = _Held.__qualname__ = "module"
+
+
+@cache
+def _replaced_of_numpy() -> frozenset[str]:
+    reviewed = table("numpy")
+    return refusals("numpy") | (reviewed.replaced if reviewed is not None else frozenset())
+
+
+def _hold(module: ModuleType) -> None:
+    module.__class__ = _Held
+
+
+def _take_module(module: str, cls: str, name: str) -> None:
+    """Take from a class the module that it has imported into itself, and does not use."""
+    delattr(vars(sys.modules[module])[cls], name)
+
+
+class _Pictures:
+    """PIL, for a validator that asks whether something is a picture."""
+
+    __slots__ = ()
+
+    @property
+    def Image(self) -> Any:
+        return SimpleNamespace(Image=_getattr(sys.modules.get("PIL.Image"), "Image", ()))
+
+
+def _hold_pictures() -> None:
+    vars(sys.modules["_plotly_utils.basevalidators"])["ImageUriValidator"]._PIL = _Pictures()
 
 
 def _refused_reload(module: object) -> NoReturn:

@@ -12,7 +12,7 @@ from types import ModuleType, UnionType
 from typing import Any
 
 from safeexec.facades.replacements.annotations import get_type_hints
-from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr
+from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr, readable_state
 from safeexec.facades.tables import table
 
 
@@ -205,7 +205,23 @@ def _checked_copy(name: str) -> ModuleType:
 
 def copy_module() -> ModuleType:
     """The copy module: `copy._reconstruct` sets what ``__reduce_ex__`` names."""
-    return _checked_copy("copy")
+    if "copy" not in _copies:
+        check_states(_checked_copy("copy"))
+    return _copies["copy"]
+
+
+def check_states(copy: ModuleType) -> None:
+    """Let this copy module give a program's own `__setstate__` what the program may read, and nothing else."""
+    real = vars(copy)["_reconstruct"]
+    if real.__module__ != "copy":  # it does already
+        return
+
+    def _reconstruct(x: Any, memo: Any, func: Any, args: Any, state: Any = None, *rest: Any, **options: Any) -> Any:
+        if state is not None:
+            state = readable_state(x, state)
+        return real(x, memo, func, args, state, *rest, **options)
+
+    vars(copy)["_reconstruct"] = _reconstruct
 
 
 def _argparse() -> ModuleType:

@@ -39,18 +39,25 @@ def _strict_setattr(value: Any, name: str, new: Any) -> None:
     builtins.setattr(value, _check(name), new)
 
 
+def _strict_state(value: Any, state: Any) -> Any:
+    return state
+
+
 _getattr: Callable[..., Any] = _strict_getattr
 _setattr: Callable[[Any, str, Any], None] = _strict_setattr
+_state: Callable[[Any, Any], Any] = _strict_state
 
 
 def set_guards(
     getattr: Callable[..., Any] | None = None,
     setattr: Callable[[Any, str, Any], None] | None = None,
+    state: Callable[[Any, Any], Any] | None = None,
 ) -> None:
-    """Use these instead of the strict pair. Called once per process, before guest code runs."""
-    global _getattr, _setattr
+    """Use these instead of the strict ones. Called once per process, before guest code runs."""
+    global _getattr, _setattr, _state
     _getattr = getattr or _getattr
     _setattr = setattr or _setattr
+    _state = state or _state
 
 
 def set_getattr(getattr: Callable[..., Any]) -> None:
@@ -66,3 +73,8 @@ def checked_getattr(value: Any, name: str, *default: Any) -> Any:
 def checked_setattr(value: Any, name: str, new: Any) -> None:
     """`setattr` under the language layer's rules."""
     _setattr(value, name, new)
+
+
+def readable_state(value: Any, state: Any) -> Any:
+    """What the program may see of the state of `value`, where its own methods are given it."""
+    return _state(value, state)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from safeexec.facades.replacements.guards import Lazy
+from safeexec.facades.sealed import write_to_class
 
 _NETWORK = """
     connect_accepted_socket connect_read_pipe connect_write_pipe create_connection create_datagram_endpoint
@@ -53,9 +54,9 @@ def close_bases() -> None:
     """Refuse the same in the classes that `GuestLoop` is made of: its `__mro__` leads to them. In a child only."""
     for base in GuestLoop.__mro__[1:]:
         for name in _CLOSED.keys() & vars(base).keys():
-            setattr(base, name, _CLOSED[name])
+            write_to_class(base, name, _CLOSED[name])
         if base is not object:
-            setattr(base, "__reduce_ex__", vars(GuestLoop)["__reduce_ex__"])  # noqa: B010 - mypy knows a type for it
+            write_to_class(base, "__reduce_ex__", vars(GuestLoop)["__reduce_ex__"])
 
 
 class GuestLoopPolicy(asyncio.DefaultEventLoopPolicy):

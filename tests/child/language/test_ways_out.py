@@ -363,6 +363,118 @@ WHAT_A_STATE_HOLDS = [
     ),
 ]
 
+_SLOTS = "import types\nclass G(types.GenericAlias):\n    __slotnames__ = ['__subclasses__']\n"
+WHAT_A_STATE_HOLDS += [
+    Way(
+        "the names of slots, in the class of an object that hands questions on",
+        "state (None, {})",
+        _SLOTS + "print('state', object.__getstate__(G(object, int)))",
+        "calculator",
+    ),
+    Way(
+        "the same, set when the class is there",
+        "state (None, {})",
+        "import types\nclass G(types.GenericAlias): pass\nG.__slots__ = ('__subclasses__', '__globals__')\n"
+        "print('state', object.__getstate__(G(object, int)))",
+        "calculator",
+    ),
+    *(
+        Way(
+            f"the slots of an object, given to a method of the program by {how}",
+            "slots {}",
+            "import copy\nclass H:\n    __slotnames__ = ['__reduce_ex__']\n"
+            f"    def __setstate__(self, state): print('slots', state[1])\n{made}",
+            "data-analysis",
+        )
+        for how, made in {
+            "copy": "copy.copy(H())",
+            "a library that copies": "import numpy\na = numpy.array([H()])\na.__deepcopy__({})",
+        }.items()
+    ),
+    Way(
+        "the stack of a task, among its slots",
+        "slots []",
+        "import asyncio\nclass T(asyncio.Task):\n    __slotnames__ = ['get_stack']\nasync def nothing(): pass\n"
+        "async def main(): print('slots', sorted(object.__getstate__(T(nothing()))[1]))\nasyncio.run(main())",
+    ),
+]
+
+_RECEIVED = "got = []\ndef evil(*given, **named): got.append(given)\n"
+CLASSES_OF_PYTHON = [
+    *(
+        Way(
+            f"a method of a class of Python: {name}",
+            f"{name.rpartition('.')[2]}'",
+            f"import {name.partition('.')[0]}\n{_RECEIVED}for c in [{name}]: c.{attribute} = evil\nexec('1', {{}})\n"
+            "print(got)",
+        )
+        for name, attribute in {
+            "contextlib.ExitStack": "enter_context",
+            "weakref.WeakKeyDictionary": "__getitem__",
+            "ast.Attribute": "attr",
+            "ast.NodeTransformer": "visit_Name",
+            "string.Template": "pattern",
+            "asyncio.Runner": "run",
+            "json.JSONEncoder": "default",
+        }.items()
+    ),
+    *(
+        Way(
+            f"a class that no module gives: {what}",
+            "immutable type",
+            f"import asyncio, contextlib, operator, re\nmade = {what}\nfor c in [type(made)]: c.__call__ = print",
+        )
+        for what in (
+            "contextlib.contextmanager(lambda: (yield))()",
+            "globals()",
+            "compile('1', '', 'eval')",
+            "operator.attrgetter('a')",
+            "operator.attrgetter",
+            "asyncio.new_event_loop()",
+            "re.I",
+        )
+    ),
+    Way(
+        "a class of a module that is imported late",
+        "immutable type 'Fraction'",
+        "import asyncio, fractions\nL = [fractions.Fraction]\nL[0].x = 1",
+    ),
+    Way(
+        "by a loop, an unpacking, a deletion and a with",
+        "refused 4",
+        "import json\nL = [json.JSONEncoder]\nn = 0\nclass C:\n    def __enter__(self): return 1\n"
+        "    def __exit__(self, *a): pass\n"
+        "def a():\n    for L[0].x in [1]: pass\ndef b(): L[0].x, y = 1, 2\ndef c(): del L[0].default\n"
+        "def d():\n    with C() as L[0].x: pass\n"
+        "for f in (a, b, c, d):\n    try: f()\n    except TypeError: n += 1\nprint('refused', n)",
+    ),
+]
+
+NAMES_OF_A_CALLER = [
+    *(
+        Way(
+            f"numpy looks a name up where it is called: {call}",
+            "name '__builtins__' is not defined",
+            "import numpy as np\ngot = []\nclass A:\n    def __array_function__(self, *given):\n"
+            f"        got.append(given)\n        return np.zeros((1, 1))\na = A()\nnp.{call}\nprint(got)",
+            "data-analysis",
+        )
+        for call in ("bmat('__builtins__, a')", "r_['__builtins__, a']")
+    ),
+    Way(
+        "sympy binds a name where it is called",
+        "'_write_' is no name that a program can bind",
+        "import sympy\nsympy.var('_write_')",
+        "data-analysis",
+    ),
+    Way(
+        "sympy binds a name of a library that calls it",
+        "a library cannot bind names",
+        "import sympy, pandas\nlist(pandas.Series(['getattr']).map(sympy.var))",
+        "data-analysis",
+    ),
+]
+
 FRAMES_OF_LIBRARIES = [
     Way(
         "locals in a library's function",
@@ -405,6 +517,40 @@ REAL_MODULES = [
         "the module of the future statement",
         "assignment to '__future__.x' is refused: modules are read-only",
         "import __future__\nm = [__future__]\nm[0].x = 1",
+    ),
+]
+
+REAL_MODULES += [
+    Way(
+        "what a rotation computes with",
+        "'f2py' is refused",
+        "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._xp.f2py.os)",
+        "data-analysis",
+    ),
+    Way(
+        "a function of it that its facade replaces",
+        "'load' is refused",
+        "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._xp.load)",
+        "data-analysis",
+    ),
+    Way(
+        "what a rotation is computed by",
+        "'np' is refused",
+        "from scipy.spatial.transform import Rotation\nprint(Rotation.identity()._backend.np)",
+        "data-analysis",
+    ),
+    Way(
+        "what sklearn gives to a method that a program overrides",
+        "'f2py' is refused",
+        "import numpy\nfrom sklearn.decomposition import PCA\nclass P(PCA):\n"
+        "    def _fit_full(self, X, n, xp, *rest): print(xp.f2py.os)\nP(n_components=1).fit(numpy.eye(3))",
+        "data-analysis",
+    ),
+    Way(
+        "a module that a class has imported into itself",
+        "has no attribute 're'",
+        "import plotly.graph_objects as go\nprint(go.Layout.re.enum.sys)",
+        "data-analysis",
     ),
 ]
 
@@ -507,6 +653,8 @@ FIGURES = [
 WAYS = [
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
+    *CLASSES_OF_PYTHON,
+    *NAMES_OF_A_CALLER,
     *FRAMES_OF_LIBRARIES,
     *REAL_MODULES,
     *STREAMS,
@@ -547,7 +695,20 @@ def told(sandboxes: dict[str, Sandbox], way: Way) -> str:
 def _marked(way: Way) -> Any:
     libraries = [
         name
-        for name in ("pandas", "sklearn", "matplotlib", "seaborn", "openpyxl", "networkx", "lxml", "bs4", "plotly")
+        for name in (
+            "pandas",
+            "sklearn",
+            "matplotlib",
+            "seaborn",
+            "openpyxl",
+            "networkx",
+            "lxml",
+            "bs4",
+            "plotly",
+            "numpy",
+            "scipy",
+            "sympy",
+        )
         if name in way.source
     ]
     libraries += ["jinja2"] if ".style." in way.source else []
