@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from safeexec.errors import StateFileError, WorkspaceError
-from safeexec.host.files.workspace import is_too_deep
+from safeexec.host.files.tree import is_too_deep
 from safeexec.text import one_line
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ comes from, under a name that nobody can guess. When a branch wakes it enters on
 region alone (`host.files.layers`): it reaches neither ancestors nor siblings. Snapshots lie beside all of that, where
 no guest can write.
 
-The tree is hostile: the host goes from descriptor to descriptor and never follows a link.
+The files are hostile: `host.files.tree` has what may be done with them.
 """
 
 from __future__ import annotations
@@ -16,31 +16,20 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, count
 from tempfile import mkdtemp
 from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
-from safeexec.host.files import workspace_files
+from safeexec.host.files import tree, workspace_files
 from safeexec.host.files.workspace_files import Marks
 from safeexec.outcomes import FileChange
 from safeexec.text import one_line
 from safeexec.untrusted.below import open_named
 
-PREFIX = "safeexec-workspaces-"
-"""How the directory of a sandbox is called, in the directory for temporary files."""
-MAX_PATH = 2000
-"""Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
-MAX_DEPTH = 100
 MAX_BRANCHINGS = 14
 """Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
-WORKSPACE = "w"
-"""What a session's own directory is called in its region."""
-_LISTABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_ENTERED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FICLONE = 0x40049409
-"""ioctl that shares the blocks of a file with another one, on file systems that can (btrfs, xfs)."""
 
 
 class Entry(NamedTuple):
@@ -102,7 +91,7 @@ class WorkspaceRoot:
 
     def __init__(self) -> None:
         try:
-            made = os.path.realpath(mkdtemp(prefix=f".{PREFIX}"))
+            made = os.path.realpath(mkdtemp(prefix=f".{tree.PREFIX}"))
             # Locked before it gets its name: by the lock others see that its host lives.
             self._lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_SH)
@@ -130,14 +119,14 @@ class WorkspaceRoot:
             try:
                 os.mkdir(store, 0o700)
             except PermissionError:
-                regain(self.path)
+                tree.regain(self.path)
                 os.mkdir(store, 0o700)
             lineage = _Lineage(store, self.owner, max_bytes, max_files)
             return Workspace(lineage, _Region(home, lineage, None))
 
     def close(self) -> None:
         """Remove the directory."""
-        remove_tree(self.path)
+        tree.remove_tree(self.path)
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
@@ -146,7 +135,7 @@ class WorkspaceRoot:
 def remove_orphans(place: str) -> None:
     """Remove the directories that hosts of this user have left in `place` when they were killed."""
     for name in os.listdir(place):
-        if not name.startswith(PREFIX):
+        if not name.startswith(tree.PREFIX):
             continue
         path = os.path.join(place, name)
         try:
@@ -156,7 +145,7 @@ def remove_orphans(place: str) -> None:
         try:
             if os.fstat(fd).st_uid == os.geteuid():
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove_tree(path)
+                tree.remove_tree(path)
         except OSError:
             continue  # its host lives, and holds the lock
         finally:
@@ -173,7 +162,7 @@ class _Lineage:
         self.max_files = max_files
         self.numbers = count(1)
         self.device = os.stat(store).st_dev
-        self.free = free_bytes(store)
+        self.free = tree.free_bytes(store)
         """Room in the file system when the session began."""
 
     def own(self, fd: int, name: str) -> None:
@@ -198,7 +187,7 @@ class _Region:
         """Names of the regions in it that are in use."""
         self._users = 1
         os.mkdir(path, 0o700)
-        self.fd = os.open(path, _LISTABLE)
+        self.fd = os.open(path, tree.LISTABLE)
         self._mode = 0o711 if lineage.owner is not None else 0o311
         self.give_access()
         if above is not None:
@@ -226,11 +215,11 @@ class _Region:
             return
         os.close(self.fd)
         if self._above is None:
-            remove_tree(self.path)
-            remove_tree(self.lineage.store)
+            tree.remove_tree(self.path)
+            tree.remove_tree(self.lineage.store)
             return
         self._above.give_access()
-        remove_tree(self.path)
+        tree.remove_tree(self.path)
         self._above.inner.discard(os.path.basename(self.path))
         self._above.release()
 
@@ -241,20 +230,20 @@ class Workspace:
     def __init__(self, lineage: _Lineage, region: _Region) -> None:
         self._lineage = lineage
         self._region = region
-        self.path = os.path.join(region.path, WORKSPACE)
+        self.path = os.path.join(region.path, tree.WORKSPACE)
         self._make()
         self._last: Snapshot = {}
         self.initial: Snapshot = {}
         """The files that the session began with."""
 
     def _make(self) -> None:
-        os.mkdir(WORKSPACE, 0o700, dir_fd=self._region.fd)
-        self._lineage.own(self._region.fd, WORKSPACE)
+        os.mkdir(tree.WORKSPACE, 0o700, dir_fd=self._region.fd)
+        self._lineage.own(self._region.fd, tree.WORKSPACE)
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
         """A descriptor of the directory. Raises OSError."""
-        fd = _list_directory(self._region.fd, WORKSPACE)
+        fd = tree.list_directory(self._region.fd, tree.WORKSPACE)
         try:
             yield fd
         finally:
@@ -283,21 +272,21 @@ class Workspace:
     @property
     def free(self) -> int:
         """Bytes that its file system has left."""
-        return free_bytes(self.home)
+        return tree.free_bytes(self.home)
 
     def taken(self) -> int:
         """Bytes of its file system that have gone since the session began, whoever took them."""
-        return self._lineage.free - free_bytes(self._lineage.store)
+        return self._lineage.free - tree.free_bytes(self._lineage.store)
 
     @contextlib.contextmanager
     def _of_host(self) -> Iterator[int]:
         """As `_opened`, for the files that the host asks for. Raises `WorkspaceError`."""
         try:
             try:
-                fd = os.open(self.path, _LISTABLE)
+                fd = os.open(self.path, tree.LISTABLE)
             except PermissionError:
-                regain(self.path)
-                fd = os.open(self.path, _LISTABLE)
+                tree.regain(self.path)
+                fd = os.open(self.path, tree.LISTABLE)
         except OSError as error:
             raise WorkspaceError(f"the workspace cannot be opened: {error.strerror}") from None
         try:
@@ -307,7 +296,7 @@ class Workspace:
 
     def open(self, path: str, flags: int) -> int:
         """A descriptor of what lies at `path`, no link followed. Raises OSError, or `WorkspaceError` for `..`."""
-        return open_beneath(self.path, path, flags)
+        return tree.open_beneath(self.path, path, flags)
 
     def names(self) -> list[str]:
         """The names of the regular files, sorted. Raises `WorkspaceError`."""
@@ -343,17 +332,17 @@ class Workspace:
         directory = os.path.dirname(name)
         if directory:
             self._make_directories(top, directory)
-        target = open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        target = tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             if isinstance(content, bytes):
                 with open(target, "wb", closefd=False) as file:
                     file.write(content)
             elif isinstance(content, int):
-                copy_contents(content, target, os.fstat(content).st_size)
+                tree.copy_contents(content, target, os.fstat(content).st_size)
             else:
                 source = self._open_of_user(content)
                 try:
-                    copy_contents(source, target, os.fstat(source).st_size)
+                    tree.copy_contents(source, target, os.fstat(source).st_size)
                 finally:
                     os.close(source)
             if mode != 0o600:
@@ -395,7 +384,7 @@ class Workspace:
         if into:
             self.make_directories(into)
         with _needs_room(self.home), self._opened() as target, self._host_directory(top) as fd:
-            for path, info in _walk(fd, regains=False):
+            for path, info in tree.walk(fd, regains=False):
                 count, size = count + 1, size + info.st_size
                 if size > max_bytes or count > max_files:
                     raise WorkspaceError(
@@ -409,7 +398,7 @@ class Workspace:
 
     def _copy_below(self, top: int, path: str, target: int, name: str) -> None:
         """Copy a file below the descriptor `top`, where it still is a regular file that fits into the workspace."""
-        source = open_beneath(top, path, os.O_RDONLY)
+        source = tree.open_beneath(top, path, os.O_RDONLY)
         try:
             info = os.fstat(source)
             if stat.S_ISREG(info.st_mode) and info.st_size <= self._lineage.max_bytes:
@@ -440,7 +429,7 @@ class Workspace:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(part, 0o700, dir_fd=here)
                     self._lineage.own(here, part)
-                inner = os.open(part, _ENTERED, dir_fd=here)
+                inner = os.open(part, tree.ENTERED, dir_fd=here)
                 os.close(here)
                 here = inner
         finally:
@@ -475,9 +464,9 @@ class Workspace:
         snapshot: Snapshot = {}
         last = self._last
         with self._opened() as top:
-            if (over := _count(_walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
+            if (over := tree.too_much(tree.walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
                 raise WorkspaceError(over)
-            held = sum(_size(info) for _, info in found)
+            held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
                 mark = _mark(info)
                 known = last.get(path)
@@ -495,7 +484,7 @@ class Workspace:
                 elif stat.S_ISDIR(info.st_mode):
                     snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0))
                 elif stat.S_ISLNK(info.st_mode):
-                    with contextlib.suppress(OSError, WorkspaceError), _parent(top, path) as (parent, name):
+                    with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
                         snapshot[path] = Entry(info.st_mode, mark, None, os.readlink(name, dir_fd=parent))
         self._last = snapshot
         return snapshot
@@ -534,13 +523,13 @@ class Workspace:
         return problems
 
     def _restore(self, top: int, snapshot: Snapshot, problems: list[str]) -> Snapshot:
-        present = dict(_walk(top))
+        present = dict(tree.walk(top))
         for path in sorted(present, reverse=True):
             entry = snapshot.get(path)
             info = present[path]
             if entry is None or stat.S_IFMT(entry.mode) != stat.S_IFMT(info.st_mode):
-                with _told(problems, path, "removed"), _parent(top, path) as (parent, name):
-                    _remove(parent, name, info)
+                with _told(problems, path, "removed"), tree.parent_of(top, path) as (parent, name):
+                    tree.remove(parent, name, info)
                     del present[path]
         restored: Snapshot = {}
         for path in sorted(snapshot):
@@ -549,8 +538,8 @@ class Workspace:
         for path in sorted(restored, reverse=True):
             entry = restored[path]
             if stat.S_ISDIR(entry.mode):
-                with contextlib.suppress(OSError, WorkspaceError), _parent(top, path) as (parent, name):
-                    _set_mode(parent, name, entry.mode)
+                with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
+                    tree.set_mode(parent, name, entry.mode)
         return restored
 
     def listing(self) -> dict[str, os.stat_result]:
@@ -559,7 +548,8 @@ class Workspace:
         """
         found: list[tuple[str, os.stat_result]] = []
         with self._opened() as top:
-            if (over := _count(_walk(top), self._lineage.max_bytes, self._lineage.max_files, found)) is not None:
+            over = tree.too_much(tree.walk(top), self._lineage.max_bytes, self._lineage.max_files, found)
+            if over is not None:
                 raise WorkspaceError(over)
         return dict(found)
 
@@ -571,13 +561,13 @@ class Workspace:
             return lost
         try:
             with self._opened() as top:
-                return _count(chain(_walk(top), self._beside()), max_bytes, max_files)
+                return tree.too_much(chain(tree.walk(top), self._beside()), max_bytes, max_files)
         except OSError:
             return self._lost()
 
     def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
         """What lies beside the workspace, where it may write as well: temporary files of commands."""
-        return _walk(self._region.fd, skip={WORKSPACE, *self._region.inner})
+        return tree.walk(self._region.fd, skip={tree.WORKSPACE, *self._region.inner})
 
     def snapshot_or_undo(self) -> Snapshot:
         """The files as they are now. Where that is too much nothing is copied: they become what they were when they
@@ -590,16 +580,16 @@ class Workspace:
 
     def _remove_beside(self) -> None:
         self._region.give_access()
-        for name, info in _entries(self._region.fd):
-            if name not in self._region.inner and (name != WORKSPACE or not stat.S_ISDIR(info.st_mode)):
+        for name, info in tree.entries_of(self._region.fd):
+            if name not in self._region.inner and (name != tree.WORKSPACE or not stat.S_ISDIR(info.st_mode)):
                 with contextlib.suppress(OSError):
-                    _remove(self._region.fd, name, info)
+                    tree.remove(self._region.fd, name, info)
 
     def _lost(self) -> str | None:
         """Where the guest is the host's own user, it can rename and remove its directory itself."""
         for attempt in (1, 2):
             try:
-                if stat.S_ISDIR(os.stat(WORKSPACE, dir_fd=self._region.fd, follow_symlinks=False).st_mode):
+                if stat.S_ISDIR(os.stat(tree.WORKSPACE, dir_fd=self._region.fd, follow_symlinks=False).st_mode):
                     return None
             except PermissionError:
                 if attempt == 1:
@@ -618,7 +608,7 @@ class Workspace:
     def clear(self) -> None:
         """Remove the session's directory. What is large takes a while."""
         self._remove_beside()
-        _remove_below(self._region.fd, WORKSPACE)
+        tree.remove_below(self._region.fd, tree.WORKSPACE)
 
     def forget(self) -> None:
         """Close this process's descriptor of it, in a fork of the process that has it."""
@@ -631,14 +621,14 @@ class Workspace:
         lineage = self._lineage
         stored = Stored(os.path.join(lineage.store, str(next(lineage.numbers))))
         try:
-            source = open_beneath(top, path, os.O_RDONLY)
+            source = tree.open_beneath(top, path, os.O_RDONLY)
         except (OSError, WorkspaceError):
             return None, 0
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 return None, 0
             with _needs_room(lineage.store), open(stored.path, "wb") as target:
-                copy_contents(source, target.fileno(), size)
+                tree.copy_contents(source, target.fileno(), size)
             return stored, max(0, os.fstat(source).st_size - size)
         finally:
             os.close(source)
@@ -646,7 +636,7 @@ class Workspace:
     def _bring_back(self, top: int, path: str, entry: Entry, info: os.stat_result | None) -> Entry:
         if info is not None and (stat.S_ISDIR(entry.mode) or _mark(info) == entry.mark):
             return entry
-        with _parent(top, path) as (parent, name):
+        with tree.parent_of(top, path) as (parent, name):
             if stat.S_ISDIR(entry.mode):
                 # Its own mode comes last: it may not let the host put files into it.
                 os.mkdir(name, 0o700, dir_fd=parent)
@@ -657,13 +647,13 @@ class Workspace:
                     with contextlib.suppress(OSError, WorkspaceError):
                         # The same file, so that what has it open or mapped (a database) goes on with it. Written over
                         # and not emptied first, which on ext4 waits for the disk where the guest has just written: 2 ms
-                        return self._fill(entry, open_beneath(parent, name, os.O_WRONLY))
+                        return self._fill(entry, tree.open_beneath(parent, name, os.O_WRONLY))
                 os.unlink(name, dir_fd=parent)
             if stat.S_ISLNK(entry.mode):
                 os.symlink(entry.target, name, dir_fd=parent)
                 self._lineage.own(parent, name)
                 return entry._replace(mark=_mark(os.stat(name, dir_fd=parent, follow_symlinks=False)))
-            return self._fill(entry, open_beneath(parent, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            return self._fill(entry, tree.open_beneath(parent, name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
     def _fill(self, entry: Entry, fd: int) -> Entry:
         """Give the file `fd`, which is closed, the contents of `entry`."""
@@ -672,7 +662,7 @@ class Workspace:
             source = os.open(entry.stored.path, os.O_RDONLY)
             try:
                 size = os.fstat(source).st_size
-                copy_contents(source, fd, size)
+                tree.copy_contents(source, fd, size)
                 if os.fstat(fd).st_size > size:
                     os.ftruncate(fd, size)
             finally:
@@ -686,243 +676,5 @@ class Workspace:
             os.close(fd)
 
 
-def _remove(above: int, name: str, info: os.stat_result) -> None:
-    """Remove what is called so in a directory."""
-    if stat.S_ISDIR(info.st_mode):
-        _remove_below(above, name)
-    else:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=above)
-
-
-def _set_mode(above: int, name: str, mode: int) -> None:
-    """Give a directory its mode. No link is followed."""
-    fd = os.open(name, _LISTABLE, dir_fd=above)
-    try:
-        if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(mode) & 0o777:
-            os.fchmod(fd, stat.S_IMODE(mode) & 0o777)
-    finally:
-        os.close(fd)
-
-
 def _mark(info: os.stat_result) -> tuple[int, int, int, int]:
     return (info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-
-
-def _size(info: os.stat_result) -> int:
-    """What a path counts: the bytes that a copy would have, holes included, or the blocks that it takes."""
-    return max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
-
-
-def _walk(
-    top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True
-) -> Iterator[tuple[str, os.stat_result]]:
-    """Every path below an open directory, relative to it, directories before what they hold. No link is followed.
-
-    Nothing is shown of what is called as one in `skip`, at the top. `regains`: directories without rights are given
-    some.
-    """
-    inner = []
-    for name, info in _entries(top):
-        if name in skip:
-            continue
-        path = below + name
-        yield path, info
-        if stat.S_ISDIR(info.st_mode) and not is_too_deep(path):
-            inner.append(name)
-    for name in inner:
-        try:
-            fd = _list_directory(top, name, regains=regains)
-        except OSError:
-            continue  # gone meanwhile, or something else by now
-        try:
-            yield from _walk(fd, f"{below}{name}/", regains=regains)
-        finally:
-            os.close(fd)
-
-
-def _count(
-    paths: Iterable[tuple[str, os.stat_result]],
-    max_bytes: int,
-    max_files: int,
-    found: list[tuple[str, os.stat_result]] | None = None,
-) -> str | None:
-    """What is too much in `paths`, or None. Collects them in `found`."""
-    size = 0
-    for files, (path, info) in enumerate(paths, 1):
-        if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
-            return f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
-        size += _size(info)
-        if size > max_bytes:
-            return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
-        if files > max_files:
-            return f"the workspace holds more than {max_files} files (limits.workspace_files)"
-        if found is not None:
-            found.append((path, info))
-    return None
-
-
-def _entries(fd: int) -> list[tuple[str, os.stat_result]]:
-    """Name and state of what is in an open directory; without what vanishes meanwhile."""
-    found = []
-    with os.scandir(fd) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                found.append((entry.name, entry.stat(follow_symlinks=False)))
-    return found
-
-
-def _list_directory(above: int, name: str, *, regains: bool = True) -> int:
-    """A descriptor with which to list a directory, to which a guest may have taken away the rights. Raises OSError."""
-    try:
-        return os.open(name, _LISTABLE, dir_fd=above)
-    except PermissionError:
-        if not regains:
-            raise
-        _give_access(above, name)
-        return os.open(name, _LISTABLE, dir_fd=above)
-
-
-def is_too_deep(path: str) -> bool:
-    """Whether a directory's path is longer than what is counted and copied."""
-    return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
-
-
-def open_beneath(top: str | int, path: str, flags: int, mode: int = 0o600) -> int:
-    """Open `path` below the directory `top` without following a link in any component. Raises OSError, or
-    `WorkspaceError` for `..`.
-    """
-    with _parent(top, path) as (parent, name):
-        # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode, dir_fd=parent)
-
-
-@contextlib.contextmanager
-def _parent(top: str | int, path: str) -> Iterator[tuple[int, str]]:
-    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
-    `WorkspaceError` for `..`.
-    """
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    if not parts or ".." in parts:
-        raise WorkspaceError(f"{path!r} is not a path inside the workspace")
-    directory = os.dup(top) if isinstance(top, int) else os.open(top, _ENTERED)
-    try:
-        for part in parts[:-1]:
-            inner = os.open(part, _ENTERED, dir_fd=directory)
-            os.close(directory)
-            directory = inner
-        yield directory, parts[-1]
-    finally:
-        os.close(directory)
-
-
-def copy_contents(source: int, target: int, size: int) -> None:
-    """Copy at most the first `size` bytes of a file, sharing blocks where the file system can. What grows meanwhile is
-    not followed.
-    """
-    try:
-        fcntl.ioctl(target, FICLONE, source)
-        if os.fstat(target).st_size > size:
-            os.ftruncate(target, size)
-        return
-    except OSError:
-        pass
-    while size > 0 and (sent := os.sendfile(target, source, None, min(size, 1 << 30))):
-        size -= sent
-
-
-def remove_tree(path: str) -> None:
-    """Remove a directory of guests with all that is in it. What cannot be removed stays."""
-    above, name = os.path.split(path)
-    try:
-        top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except PermissionError:
-        regain(above)
-        try:
-            # A region cannot be listed, which this does not need.
-            top = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError:
-            return
-    except OSError:
-        return
-    try:
-        _remove_below(top, name)
-    finally:
-        os.close(top)
-
-
-def _remove_below(top: int, name: str) -> None:
-    """Remove a directory in an open one.
-
-    No recursion and two descriptors, however deep it is (`shutil.rmtree` of 3.11 raises RecursionError at 1000 levels):
-    a directory that is met is moved up, and its turn comes. No link is followed.
-    """
-    pending = [name]
-    for number in count():
-        if not pending:
-            return
-        moved = f".{os.urandom(6).hex()}.{number}."
-        pending += _empty(top, pending.pop(), moved)
-
-
-def _empty(top: int, name: str, moved: str) -> list[str]:
-    """Remove one directory but for those in it, which become its siblings: their names, `moved` and a number."""
-    found: list[str] = []
-    try:
-        _give_access(top, name)
-        here = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
-    except OSError:
-        return found
-    try:
-        for inner in os.listdir(here):
-            with contextlib.suppress(OSError):
-                try:
-                    os.unlink(inner, dir_fd=here)
-                except IsADirectoryError:
-                    _give_access(here, inner)
-                    os.rename(inner, f"{moved}{len(found)}", src_dir_fd=here, dst_dir_fd=top)
-                    found.append(f"{moved}{len(found)}")
-    finally:
-        os.close(here)
-    with contextlib.suppress(OSError):
-        os.rmdir(name, dir_fd=top)
-    return found
-
-
-def free_bytes(path: str) -> int:
-    """Room in the file system of `path`, a directory of guests."""
-    try:
-        info = os.statvfs(path)
-    except PermissionError:
-        regain(path)
-        info = os.statvfs(path)
-    return info.f_bavail * info.f_frsize
-
-
-def regain(path: str) -> None:
-    """Make a directory of guests, and those above it up to that of the sandbox, accessible again.
-
-    An ordinary user's host has the guest's rights and no more, and a guest may take away those to its own directory, to
-    its regions and to the one of all sessions (Landlock does not judge chmod): files would stay uncounted.
-    """
-    parts = path.rstrip("/").split("/")
-    first = next((place for place, part in enumerate(parts) if part.startswith(PREFIX)), len(parts) - 1)
-    for length in range(first + 1, len(parts) + 1):
-        above, name = os.path.split("/".join(parts[:length]))
-        with contextlib.suppress(OSError):
-            fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                _give_access(fd, name, 0o700 if name == WORKSPACE else 0o300)
-            finally:
-                os.close(fd)
-
-
-def _give_access(above: int, name: str, rights: int = 0o700) -> None:
-    """A guest may have taken away the rights to its own directories, which an ordinary user's host then lacks, too."""
-    fd = os.open(name, _ENTERED, dir_fd=above)
-    try:
-        mode = stat.S_IMODE(os.fstat(fd).st_mode)
-        if mode & rights != rights:
-            os.chmod(f"/proc/self/fd/{fd}", mode & 0o777 | rights)
-    finally:
-        os.close(fd)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from safeexec import Policy, Sandbox, Session, WorkspaceError
-from safeexec.host.files import workspace as files
+from safeexec.host.files import tree
 from safeexec.host.files.workspace import MAX_BRANCHINGS, Workspace, WorkspaceRoot
 
 pytestmark = pytest.mark.profile("data-analysis")
@@ -254,14 +254,14 @@ def test_no_more_is_copied_than_was_counted(small: Workspace, monkeypatch: pytes
     names = [f"{small.path}/{number}" for number in range(20)]
     for name in names:
         pathlib.Path(name).write_bytes(b"counted")
-    copy = files.copy_contents
+    copy = tree.copy_contents
 
     def grow_and_copy(source: int, target: int, size: int) -> None:
         for name in names:
             os.truncate(name, limit)
         copy(source, target, size)
 
-    monkeypatch.setattr(files, "copy_contents", grow_and_copy)
+    monkeypatch.setattr(tree, "copy_contents", grow_and_copy)
     with pytest.raises(WorkspaceError, match=r"grew beyond 1 MiB .* while it was copied"):
         small.snapshot()
     held = [path.stat().st_size for path in pathlib.Path(os.path.dirname(small.home)).glob("*.store/*")]

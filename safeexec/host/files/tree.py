@@ -1,0 +1,265 @@
+"""Directories that guests write in: listed, counted, opened, copied and removed from descriptor to descriptor.
+
+No link is followed, no depth is unbounded, and rights that a guest has taken away are given back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from itertools import count
+
+from safeexec.errors import WorkspaceError
+
+PREFIX = "safeexec-workspaces-"
+"""How the directory of a sandbox is called, in the directory for temporary files."""
+WORKSPACE = "w"
+"""What a session's own directory is called in its region."""
+MAX_PATH = 2000
+"""Bytes of a path inside a workspace. What lies beyond PATH_MAX (4096) could be neither counted nor copied."""
+MAX_DEPTH = 100
+LISTABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+ENTERED = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FICLONE = 0x40049409
+"""ioctl that shares the blocks of a file with another one, on file systems that can (btrfs, xfs)."""
+
+
+def remove(above: int, name: str, info: os.stat_result) -> None:
+    """Remove what is called so in a directory."""
+    if stat.S_ISDIR(info.st_mode):
+        remove_below(above, name)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=above)
+
+
+def set_mode(above: int, name: str, mode: int) -> None:
+    """Give a directory its mode. No link is followed."""
+    fd = os.open(name, LISTABLE, dir_fd=above)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != stat.S_IMODE(mode) & 0o777:
+            os.fchmod(fd, stat.S_IMODE(mode) & 0o777)
+    finally:
+        os.close(fd)
+
+
+def size_of(info: os.stat_result) -> int:
+    """What a path counts: the bytes that a copy would have, holes included, or the blocks that it takes."""
+    return max(info.st_blocks * 512, info.st_size if stat.S_ISREG(info.st_mode) else 0)
+
+
+def walk(
+    top: int, below: str = "", *, skip: Collection[str] = (), regains: bool = True
+) -> Iterator[tuple[str, os.stat_result]]:
+    """Every path below an open directory, relative to it, directories before what they hold. No link is followed.
+
+    Nothing is shown of what is called as one in `skip`, at the top. `regains`: directories without rights are given
+    some.
+    """
+    inner = []
+    for name, info in entries_of(top):
+        if name in skip:
+            continue
+        path = below + name
+        yield path, info
+        if stat.S_ISDIR(info.st_mode) and not is_too_deep(path):
+            inner.append(name)
+    for name in inner:
+        try:
+            fd = list_directory(top, name, regains=regains)
+        except OSError:
+            continue  # gone meanwhile, or something else by now
+        try:
+            yield from walk(fd, f"{below}{name}/", regains=regains)
+        finally:
+            os.close(fd)
+
+
+def too_much(
+    paths: Iterable[tuple[str, os.stat_result]],
+    max_bytes: int,
+    max_files: int,
+    found: list[tuple[str, os.stat_result]] | None = None,
+) -> str | None:
+    """What is too much in `paths`, or None. Collects them in `found`."""
+    size = 0
+    for files, (path, info) in enumerate(paths, 1):
+        if stat.S_ISDIR(info.st_mode) and is_too_deep(path):
+            return f"directories of the workspace nest more than {MAX_DEPTH} deep, or have {MAX_PATH} bytes of names"
+        size += size_of(info)
+        if size > max_bytes:
+            return f"the workspace holds more than {max_bytes >> 20} MiB (limits.workspace_mb)"
+        if files > max_files:
+            return f"the workspace holds more than {max_files} files (limits.workspace_files)"
+        if found is not None:
+            found.append((path, info))
+    return None
+
+
+def entries_of(fd: int) -> list[tuple[str, os.stat_result]]:
+    """Name and state of what is in an open directory; without what vanishes meanwhile."""
+    found = []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                found.append((entry.name, entry.stat(follow_symlinks=False)))
+    return found
+
+
+def list_directory(above: int, name: str, *, regains: bool = True) -> int:
+    """A descriptor with which to list a directory, to which a guest may have taken away the rights. Raises OSError."""
+    try:
+        return os.open(name, LISTABLE, dir_fd=above)
+    except PermissionError:
+        if not regains:
+            raise
+        give_access(above, name)
+        return os.open(name, LISTABLE, dir_fd=above)
+
+
+def is_too_deep(path: str) -> bool:
+    """Whether a directory's path is longer than what is counted and copied."""
+    return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
+
+
+def open_beneath(top: str | int, path: str, flags: int, mode: int = 0o600) -> int:
+    """Open `path` below the directory `top` without following a link in any component. Raises OSError, or
+    `WorkspaceError` for `..`.
+    """
+    with parent_of(top, path) as (parent, name):
+        # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode, dir_fd=parent)
+
+
+@contextlib.contextmanager
+def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
+    """The directory that `path` is in, reached without following a link, and the last component. Raises OSError, or
+    `WorkspaceError` for `..`.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts:
+        raise WorkspaceError(f"{path!r} is not a path inside the workspace")
+    directory = os.dup(top) if isinstance(top, int) else os.open(top, ENTERED)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, ENTERED, dir_fd=directory)
+            os.close(directory)
+            directory = inner
+        yield directory, parts[-1]
+    finally:
+        os.close(directory)
+
+
+def copy_contents(source: int, target: int, size: int) -> None:
+    """Copy at most the first `size` bytes of a file, sharing blocks where the file system can. What grows meanwhile is
+    not followed.
+    """
+    try:
+        fcntl.ioctl(target, FICLONE, source)
+        if os.fstat(target).st_size > size:
+            os.ftruncate(target, size)
+        return
+    except OSError:
+        pass
+    while size > 0 and (sent := os.sendfile(target, source, None, min(size, 1 << 30))):
+        size -= sent
+
+
+def remove_tree(path: str) -> None:
+    """Remove a directory of guests with all that is in it. What cannot be removed stays."""
+    above, name = os.path.split(path)
+    try:
+        top = os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        regain(above)
+        try:
+            # A region cannot be listed, which this does not need.
+            top = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return
+    except OSError:
+        return
+    try:
+        remove_below(top, name)
+    finally:
+        os.close(top)
+
+
+def remove_below(top: int, name: str) -> None:
+    """Remove a directory in an open one.
+
+    No recursion and two descriptors, however deep it is (`shutil.rmtree` of 3.11 raises RecursionError at 1000 levels):
+    a directory that is met is moved up, and its turn comes. No link is followed.
+    """
+    pending = [name]
+    for number in count():
+        if not pending:
+            return
+        moved = f".{os.urandom(6).hex()}.{number}."
+        pending += _empty(top, pending.pop(), moved)
+
+
+def _empty(top: int, name: str, moved: str) -> list[str]:
+    """Remove one directory but for those in it, which become its siblings: their names, `moved` and a number."""
+    found: list[str] = []
+    try:
+        give_access(top, name)
+        here = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
+    except OSError:
+        return found
+    try:
+        for inner in os.listdir(here):
+            with contextlib.suppress(OSError):
+                try:
+                    os.unlink(inner, dir_fd=here)
+                except IsADirectoryError:
+                    give_access(here, inner)
+                    os.rename(inner, f"{moved}{len(found)}", src_dir_fd=here, dst_dir_fd=top)
+                    found.append(f"{moved}{len(found)}")
+    finally:
+        os.close(here)
+    with contextlib.suppress(OSError):
+        os.rmdir(name, dir_fd=top)
+    return found
+
+
+def free_bytes(path: str) -> int:
+    """Room in the file system of `path`, a directory of guests."""
+    try:
+        info = os.statvfs(path)
+    except PermissionError:
+        regain(path)
+        info = os.statvfs(path)
+    return info.f_bavail * info.f_frsize
+
+
+def regain(path: str) -> None:
+    """Make a directory of guests, and those above it up to that of the sandbox, accessible again.
+
+    An ordinary user's host has the guest's rights and no more, and a guest may take away those to its own directory, to
+    its regions and to the one of all sessions (Landlock does not judge chmod): files would stay uncounted.
+    """
+    parts = path.rstrip("/").split("/")
+    first = next((place for place, part in enumerate(parts) if part.startswith(PREFIX)), len(parts) - 1)
+    for length in range(first + 1, len(parts) + 1):
+        above, name = os.path.split("/".join(parts[:length]))
+        with contextlib.suppress(OSError):
+            fd = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                give_access(fd, name, 0o700 if name == WORKSPACE else 0o300)
+            finally:
+                os.close(fd)
+
+
+def give_access(above: int, name: str, rights: int = 0o700) -> None:
+    """A guest may have taken away the rights to its own directories, which an ordinary user's host then lacks, too."""
+    fd = os.open(name, ENTERED, dir_fd=above)
+    try:
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & rights != rights:
+            os.chmod(f"/proc/self/fd/{fd}", mode & 0o777 | rights)
+    finally:
+        os.close(fd)

@@ -1,0 +1,95 @@
+"""What the host does in a directory of guests reaches nothing outside of it, however deep or shut the tree is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from safeexec import WorkspaceError
+from safeexec.host.files import tree
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("s")
+    return tmp_path / "outside"
+
+
+@pytest.fixture
+def top(tmp_path: Path, outside: Path) -> Iterator[int]:
+    inside = tmp_path / "inside"
+    (inside / "a" / "b").mkdir(parents=True)
+    (inside / "a" / "b" / "file").write_bytes(b"12345")
+    (inside / "link").symlink_to(outside)
+    fd = os.open(inside, tree.LISTABLE)
+    yield fd
+    os.close(fd)
+
+
+def deep(path: Path, levels: int) -> None:
+    here = os.open(path, tree.LISTABLE)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", tree.LISTABLE, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(here)
+
+
+def test_links_are_seen_and_not_followed(top: int, outside: Path) -> None:
+    assert {path for path, _ in tree.walk(top)} == {"a", "a/b", "a/b/file", "link"}
+    for path in ("link/secret", "link"):
+        with pytest.raises(OSError, match=r"Not a directory|Too many levels"):
+            os.close(tree.open_beneath(top, path, os.O_RDONLY))
+    for path in ("../outside/secret", "a/../../outside/secret", "", "/"):
+        with pytest.raises(WorkspaceError, match="not a path inside"):
+            tree.open_beneath(top, path, os.O_RDONLY)
+    fd = tree.open_beneath(top, "/a/b/file", os.O_RDONLY)
+    assert os.read(fd, 9) == b"12345"
+    os.close(fd)
+
+
+def test_what_is_too_much_is_said(top: int) -> None:
+    def told(max_bytes: int, max_files: int) -> str | None:
+        return tree.too_much(tree.walk(top), max_bytes, max_files)
+
+    assert told(1 << 20, 4) is None
+    assert "3 files" in (told(1 << 20, 3) or "") and "limits.workspace_mb" in (told(4, 9) or "")
+
+
+def test_a_tree_that_is_too_deep_is_neither_walked_to_its_end_nor_left(tmp_path: Path, outside: Path) -> None:
+    """Deeper than Python recurses, and than a path can name."""
+    guests = tmp_path / "guests"
+    guests.mkdir()
+    deep(guests, 3000)
+    (guests / "d" / "link").symlink_to(outside)
+    fd = os.open(guests, tree.LISTABLE)
+    try:
+        assert len(list(tree.walk(fd))) <= tree.MAX_DEPTH + 2
+        assert "nest" in (tree.too_much(tree.walk(fd), 1 << 30, 1 << 20) or "")
+    finally:
+        os.close(fd)
+    tree.remove_tree(str(guests))
+    assert not guests.exists() and (outside / "secret").read_text() == "s"
+
+
+def test_rights_that_a_guest_took_away_are_given_back(tmp_path: Path) -> None:
+    """As an ordinary user needs them; root is refused nothing."""
+    place = tmp_path / f"{tree.PREFIX}1" / "region" / tree.WORKSPACE
+    place.mkdir(parents=True)
+    for path in (place, place.parent, place.parent.parent):
+        path.chmod(0)
+    assert tree.free_bytes(str(place)) > 0 or os.geteuid() == 0
+    tree.regain(str(place))
+    assert place.parent.parent.stat().st_mode & 0o300 == 0o300 and place.stat().st_mode & 0o700 == 0o700
+
+
+def test_no_more_is_copied_than_was_counted(tmp_path: Path) -> None:
+    (tmp_path / "source").write_bytes(b"x" * 5000)
+    with open(tmp_path / "source", "rb") as source, open(tmp_path / "target", "w+b") as target:
+        tree.copy_contents(source.fileno(), target.fileno(), 1234)
+    assert (tmp_path / "target").stat().st_size == 1234
