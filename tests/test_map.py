@@ -166,7 +166,9 @@ FIRST_RUN = {
     ),
     "host/startup": "confinement launch launcher",
     "host/tools": "approvals toolbox",
-    "host/watch": "account accountant census gate groups memory rest rotation supervisor unnamed verdict watched",
+    "host/watch": (
+        "account accountant census gate groups library memory rest rotation supervisor unnamed verdict watched"
+    ),
     "linux": "bpf cgroups landlock libc namespaces notify probe processes seccomp",
     "policy": "kernel model places plans profiles resolved settings",
     "protocol": "arguments confinement framing messages plan printed turns",

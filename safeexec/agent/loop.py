@@ -142,6 +142,9 @@ class CodeAgent:
                 raise AgentError(f"the sandbox is a policy, its name, an open sandbox or a session, not {kind}")
             sandbox = Policy.load(sandbox)
         self.model = model
+        if unknown := [name for name in limits if name not in AgentLimits.__dataclass_fields__]:
+            known = ", ".join(AgentLimits.__dataclass_fields__)
+            raise TypeError(f"an agent has no keyword {unknown[0]!r}; the limits of a run are {known}")
         self.limits = AgentLimits(**limits)
         self._sandbox = sandbox
         self._tools = tools

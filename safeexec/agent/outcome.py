@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from safeexec import Opaque
 from safeexec.agent.messages import Reply
-from safeexec.text import short_repr
+from safeexec.text import short_repr, shorten
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,8 @@ class AgentResult:
     transcript: Transcript
 
     def __repr__(self) -> str:
-        return f"<AgentResult {self.stop}: {short_repr(self.answer, 80)}, {len(self.steps)} steps>"
+        told = short_repr(self.answer, 80) if self.ok else shorten(self.reason, 200)
+        return f"<AgentResult {self.stop}: {told}, {len(self.steps)} steps>"
 
     @property
     def ok(self) -> bool:

@@ -7,6 +7,7 @@ import re
 
 from safeexec.hints.failure import Failure
 from safeexec.hints.matching import nearest, quoted
+from safeexec.hints.refusals import hint_for
 from safeexec.hints.rules import HintRules
 
 RULES = HintRules()
@@ -53,6 +54,12 @@ def _no_files(failure: Failure, match: re.Match[str]) -> str | None:
     return _NO_FILES if without and _name(failure) else None
 
 
+@RULES.when("PermissionError", r"is refused: the only file here is open\(0\)", wrong="", right="")
+def _no_open(failure: Failure, match: re.Match[str]) -> str | None:
+    """Of a step that reads its standard input: it is tested with a policy."""
+    return hint_for("builtin", "open", failure.plan)
+
+
 @RULES.when(
     "FileNotFoundError",
     wrong="import pandas as pd\npd.read_csv('a,b\\n1,2')",
@@ -79,6 +86,8 @@ def _not_found(failure: Failure, match: re.Match[str]) -> str | None:
     if not name:
         return None
     files = failure.workspace_files()
+    if name.startswith("/") and name.rpartition("/")[2] not in {file.rpartition("/")[2] for file in files}:
+        return f"Files have relative names here, of the workspace: nothing is at `{name}`."
     if not files:
         where = "There are no files here" if failure.plan.workspace == "none" else "The workspace is empty"
         return f"{where}: there is no file `{name}`; create it first, or put the data into the code."

@@ -128,12 +128,17 @@ def _builtin(name: str, plan: LanguagePlan) -> str | None:
 
 def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str | None:
     module, _, attribute = name.rpartition(".")
+    grant = plan.imports.get(module)
+    if grant is not None and grant.names is not None:  # the policy lists names
+        candidates = (*candidates, *grant.names)
     if module and (text := missing_in_module(module, attribute, plan, candidates)):
         return text
     if attribute in ATTRIBUTES:
         return choose(ATTRIBUTES[attribute], plan)
     if not module and (text := did_you_mean(nearest(attribute, candidates, 2))):
         return text
+    if grant is not None and grant.names:
+        return f"The policy gives of `{module}` only {quoted(sorted(grant.names), 12)}."
     if attribute.startswith("__") and attribute.endswith("__"):
         return "Special attributes are out of reach; use the builtin or the operator for it (`len(x)`, `str(x)`, `x + y`), or a method of your own class."
     if attribute.startswith("_"):

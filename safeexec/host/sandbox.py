@@ -47,6 +47,7 @@ from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import Core, Wait, Work, drive
 from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
+from safeexec.host.watch.library import NO_LIBRARY
 from safeexec.host.watch.rest import IdleSessions
 from safeexec.policy.kernel import COMMAND_THREADS
 from safeexec.policy.model import Limits, Policy
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
     from safeexec.host.watch.gate import ForkGate
+    from safeexec.host.watch.library import LateLibrary
     from safeexec.linux.cgroups import Group
 
 DATA_PRELOAD = (
@@ -323,6 +325,11 @@ class SandboxCore:
     def gate(self) -> ForkGate:
         """What every fork of the sandbox's processes waits for."""
         return self._zygote.gate if self._zygote is not None else NO_GATE
+
+    @property
+    def library(self) -> LateLibrary:
+        """What a step may have to wait for before its clock begins."""
+        return self._zygote.library if self._zygote is not None else NO_LIBRARY
 
     @property
     def protection(self) -> list[Mechanism]:

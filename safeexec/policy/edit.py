@@ -41,7 +41,13 @@ def replaced(policy: P, changes: dict[str, Any]) -> P:
     return resolve(name, [checked(PolicyFile(WRITTEN_HERE, "", content, {}, []))], type(policy), start=policy)
 
 
-_MEANT = {"timeout": "wall_seconds", "memory": "memory_mb", "seconds": "wall_seconds", "cpu": "cpu_seconds"}
+_MEANT = {
+    "timeout": "wall_seconds",
+    "memory": "memory_mb",
+    "seconds": "wall_seconds",
+    "cpu": "cpu_seconds",
+    "wall": "wall_seconds",
+}
 """What callers write who know another library."""
 
 

@@ -96,6 +96,8 @@ def _remedy(value: Any) -> str:
             "pass its data (`dataclasses.asdict`, `model_dump()`, the `value` of a member, a path as str), or name its "
             "class in the interface that the plugin must have (`exports`)"
         )
+    if hasattr(type(value), "call") and type(value).__module__.startswith("safeexec."):
+        return "a handle stays with the host: call the methods of its object by `handle.call(name, …)`"
     if callable(value):
         return "give the plugin a function as one of its tools (`tools`)"
     return "pass its data as numbers, text, lists or dicts"

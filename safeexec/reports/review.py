@@ -30,7 +30,8 @@ class PolicyFinding(msgspec.Struct, frozen=True):
     harmless: bool = False
 
     def __str__(self) -> str:
-        return f"{self.rule}: {'note: ' if self.harmless else ''}{self.path}: {self.text}"
+        place = f"{self.path}: " if self.path else ""
+        return f"{self.rule}: {'note: ' if self.harmless else ''}{place}{self.text}"
 
 
 def review(policy: PolicyData) -> list[PolicyFinding]:
@@ -51,7 +52,8 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
     for module, chosen in policy.imports.items():
         path, rule = f"imports.{module}", policy.origin(f"imports.{module}")
-        if (top := module.partition(".")[0]) not in fetched and find_spec(top) is None:
+        top = module.partition(".")[0]
+        if _is_own(rule, policy) and top not in fetched and find_spec(top) is None:
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
         reviewed = tables.table(module)
         if reviewed is None and not tables.submodules(module):
@@ -63,6 +65,11 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
             text, harmless = _judged(policy, module, name, taken=name in chosen.refused)
             if text:
                 yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
+
+
+def _is_own(rule: str | None, policy: PolicyData) -> bool:
+    """Whether a rule stands in the policy's own file. What a profile offers where it is installed is its own affair."""
+    return rule is None or rule.rpartition(":")[0].rpartition(".")[0] in ("", policy.name)
 
 
 def _unreviewed(policy: PolicyData) -> Iterator[PolicyFinding]:

@@ -125,7 +125,8 @@ class Service:
         try:
             given = msgspec.structs.asdict(msgspec.convert({} if parameters is None else parameters, method.parameters))
         except msgspec.ValidationError as error:
-            raise BadCall(PARAMETERS, f"{name}: {error}") from None
+            known = ", ".join(method.parameters.__struct_fields__)
+            raise BadCall(PARAMETERS, f"{name}: {error}; it takes {known}") from None
         verb = name.partition(".")[2]
         if "session" not in given:
             return await _ON_SANDBOX[verb](self, await self.sandbox(given.pop("policy")), **given)

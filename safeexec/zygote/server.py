@@ -42,6 +42,10 @@ one.
 FIRST_IDLE_SECONDS = 0.2
 """How long after its start: the steps that a sandbox was opened for come now, and may have one core only."""
 
+BUSY = 8
+"""After so many children one late import goes before each, quiet or not: where there is never a pause, the programs
+that fail would each make all of them."""
+
 
 class Zygote:
     """Everything a child is made of, and the socket on which the host asks for one."""
@@ -70,7 +74,12 @@ class Zygote:
         late = list(LATE)
         while True:
             self._fill_image()
-            while late and self.link.quiet(IDLE_SECONDS if len(late) < len(LATE) else FIRST_IDLE_SECONDS):
+            without_pause = self._forked >= BUSY
+            while late:
+                if not self.link.quiet(IDLE_SECONDS if len(late) < len(LATE) else FIRST_IDLE_SECONDS):
+                    if not without_pause:
+                        break
+                    without_pause = False
                 import_modules((late.pop(0),))
                 if not late:
                     warm(self.server)
@@ -145,19 +154,21 @@ def run(fd: int) -> NoReturn:
     except BaseException as error:
         link.send(m.ZygoteFailed(f"{type(error).__name__}: {error}"))
         os._exit(1)
-    _say_ready(link, mechanisms, configure)
+    _say_ready(link, mechanisms, configure, zygote.image)
     zygote.serve()
 
 
-def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure) -> None:
+def _say_ready(link: Link, mechanisms: list[Mechanism], configure: m.Configure, image: Image | None) -> None:
     """With what only this process can give: the descriptors go to the host and nowhere else."""
-    sent: dict[Literal["gate", "proc"], int] = {}
+    sent: dict[Literal["gate", "proc", "image", "bell"], int] = {}
     if configure.confinement.fork_gate:
         sent["gate"] = notify.install_listener(notify.fork_gate())
         told = "no fork without the host's word: checkpoints, branches, and what limits.processes allows"
         mechanisms = [*mechanisms, Mechanism("fork-gate", True, told)]
     if configure.child.landlock and configure.child.files != "none" and configure.child.proc == "/proc":
         sent["proc"] = os.open("/proc", os.O_PATH | os.O_CLOEXEC)
+    if image is not None:
+        sent["image"], sent["bell"] = os.dup(image.library.fd), os.dup(image.library.bell)
     socket.send_fds(link.socket, [packed(m.ZygoteReady(mechanisms, list(sent)))], list(sent.values()))
     for fd in sent.values():
         os.close(fd)

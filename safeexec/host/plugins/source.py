@@ -168,10 +168,12 @@ def _name_for(word: str) -> str:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a str names a file rather than being a source: one line without a blank that ends in .py, or that
-    exists.
+    """Whether a str names a file rather than being a source: one line that exists, ends in .py, or is an absolute path
+    or one from here.
     """
-    return "\n" not in text and len(text) < 4096 and (text.endswith(".py") or (bool(text) and os.path.exists(text)))
+    if "\n" in text or not 0 < len(text) < 4096:
+        return False
+    return text.endswith(".py") or text.startswith(("/", "./", "../", "~")) or os.path.exists(text)
 
 
 def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str]]:

@@ -661,6 +661,8 @@ class SessionCore:
         limits = self.policy.limits
         if timeout is None:
             return limits.wall_seconds
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            raise TypeError(f"timeout is a number of seconds, not {timeout!r:.60}")
         if not 0 < timeout <= limits.max_wall_seconds:
             raise PolicyError(
                 f"timeout={timeout!r} is out of bounds: the policy {self.policy.name!r} allows more than 0 and at most "
@@ -700,7 +702,7 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         self.calls_of_step, calls = 0, self.tool_records.total
-        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err))
+        watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), self.sandbox.library)
         step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, control, given)
@@ -1256,7 +1258,7 @@ class SessionCore:
         line, channel = self.line, runner.channel
         line.out.begin()
         line.err.begin()
-        watch = Watch(channel, self.policy.limits, seconds, (line.out, line.err))
+        watch = Watch(channel, self.policy.limits, seconds, (line.out, line.err), self.sandbox.library)
         step = self._step = Step(0, line, runner, watch, self._answer_tool, NOBODY)
         try:
             yield from channel.send(request, fds)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from safeexec.host.waiting import Core, Wait
 from safeexec.host.watch.groups import give_up
+from safeexec.host.watch.library import NO_LIBRARY, LateLibrary
 from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
 from safeexec.linux import processes
 from safeexec.results import ErrorInfo
@@ -78,15 +79,33 @@ def _line_of(lines: list[str], line: int) -> str:
 class Watch:
     """The clock of one step, and what it prints. All else that bounds a step is the accountant's to look at."""
 
-    __slots__ = ("_deadline", "_limits", "_outputs", "_runner", "_timeout", "cpu_start", "paused", "started")
+    __slots__ = (
+        "_deadline",
+        "_library",
+        "_limits",
+        "_outputs",
+        "_runner",
+        "_timeout",
+        "cpu_start",
+        "paused",
+        "started",
+    )
 
-    def __init__(self, runner: Channel, limits: Limits, timeout: float, outputs: tuple[OutputFile, OutputFile]) -> None:
+    def __init__(
+        self,
+        runner: Channel,
+        limits: Limits,
+        timeout: float,
+        outputs: tuple[OutputFile, OutputFile],
+        library: LateLibrary = NO_LIBRARY,
+    ) -> None:
         self.paused = 0.0
         """Seconds during which the step's clock stood still (a host tool ran)."""
         self._runner = runner
         self._limits = limits
         self._timeout = timeout
         self._outputs = outputs
+        self._library = library
         self.start_again()
 
     def start_again(self) -> None:
@@ -116,6 +135,9 @@ class Watch:
 
     def late(self) -> Verdict | None:
         """The verdict on a step that is past its deadline."""
+        if monotonic() < self.deadline:
+            return None
+        self._deadline = self._library.clock_begins(self.started) + self._timeout
         if monotonic() < self.deadline:
             return None
         return Verdict("timeout", f"the step was stopped after its limit of {self._timeout:g} s", self._timeout)

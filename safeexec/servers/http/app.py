@@ -140,7 +140,8 @@ class Guard:
     @staticmethod
     def _refusal(error: Exception) -> RefusedRequest:
         if isinstance(error, HTTPException):
-            message = "there is no such method here" if error.status_code == 404 else "it is not called like this"
+            missing = error.status_code == 404
+            message = f"{'there is no such method' if missing else 'it is called by another verb'}: see /openapi.json"
             return RefusedRequest(error.status_code, message, "NoSuchMethod", headers=error.headers)
         known = refused(error)
         if known is None:

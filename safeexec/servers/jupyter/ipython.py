@@ -43,7 +43,7 @@ class Cells:
 
     def run(self, line: str, cell: str | None = None) -> None:
         """``%%safeexec [POLICY]`` runs the cell; ``%safeexec MAGIC …`` one of the magics in the policy used last."""
-        words = line.split()
+        words, before = line.split(), self._last
         if cell is None:
             name = words[0].lstrip("%") if words else ""
             if name not in MAGICS:
@@ -51,9 +51,12 @@ class Cells:
             cell = f"%{name} {' '.join(words[1:])}"
         elif words:
             self._last = words[-1]
-        if self._last not in self._notebooks:
-            self._notebooks[self._last] = Notebook(self._last)
-        failure = self._notebooks[self._last].run(cell, Outputs())
+        notebook = self._notebooks.get(self._last) or Notebook(self._last)
+        self._notebooks[self._last] = notebook
+        failure = notebook.run(cell, Outputs())
+        if not notebook.branches:  # it could not be opened: a misspelt policy is not that of the next cell
+            del self._notebooks[self._last]
+            self._last = before
         if failure is not None:
             sys.stderr.write("\n".join([*failure.lines, ""]))
 

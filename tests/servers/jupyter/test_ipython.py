@@ -15,6 +15,7 @@ for cell in (
     "%load_ext safeexec",
     "%%safeexec standard\\nprint('inside', __name__)\\nx = 6 * 7\\nx",
     "'x' in globals()",
+    "%%safeexec nosuch\\n1",
     "%%safeexec\\nx + 1",
     "%%safeexec\\nimport socket",
     "%safeexec vars",
@@ -38,7 +39,7 @@ def test_cells_of_a_sandbox_beside_others() -> None:
     assert "False" in said["'x' in globals()"]
     assert "43" in said["x + 1"]
     assert "84" in said["x * 2"]
-    assert "standard.yaml" in done.stderr
+    assert "standard.yaml" in done.stderr and "no policy is called 'nosuch'" in done.stderr
     assert "name" in said["%safeexec vars"]
     assert "is followed by one of" in done.stdout + done.stderr
     assert "Step 1: ok." in said["result"]
