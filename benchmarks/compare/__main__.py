@@ -164,7 +164,7 @@ class Run:
         began = time.monotonic()
         command = bed.command([sys.executable, "-m", "benchmarks.compare.trials", name, *self._options])
         found = self.known["trials"].setdefault(name, {})
-        names = listed(BY_NAME[name], self._quick)
+        names = [*listed(BY_NAME[name], self._quick)]
         while (left := names[len(found) :]) and not self._stopped:
             told = answers([*command, "--skip", str(len(found))], self._errors, wanted)
             for trial, said in zip(left, chain(told, [{}]), strict=False):
