@@ -114,7 +114,7 @@ class _Crew:
                 self._free.append(worker)
                 if chunk.programs:
                     each = (monotonic() - chunk.began) / len(chunk.programs)
-                    self.size = max(1, min(CHUNK, 2 * self.size, int(CHUNK_SECONDS / each)))
+                    self.size = max(1, min(CHUNK, 2 * self.size, round(CHUNK_SECONDS / each)))
         for worker, chunk in self._busy.values():
             if monotonic() > chunk.deadline:
                 ray.kill(worker)  # which ends its call with an error
@@ -139,7 +139,7 @@ def map(
     rest = iter(each_of(programs))
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
-    count = workers or int(ray.cluster_resources().get("CPU", 1))
+    count = workers or round(ray.cluster_resources().get("CPU", 1))
     waiting: deque[_Chunk] = deque()
     crew = _Crew(count, policy if isinstance(policy, Policy) else Policy.load(policy), timeout)
     try:
