@@ -50,7 +50,7 @@ class Node(Struct, kw_only=True, omit_defaults=True):
     score: float | None = None
     visits: int = 0
     undone: bool = False
-    """Whether the session went back behind it."""
+    """Whether the session went back behind it; in a search, whether the best state lies elsewhere."""
     labels: list[str] = []
     """Names of checkpoints, and of what else is to be found."""
     source: str = ""
@@ -82,13 +82,16 @@ class RunPage(Struct, kw_only=True):
     nodes: list[Node]
     chains: list[tuple[int, int, int, int]] = []
     """See `chains_of`."""
+    left: str = "undone"
+    """What is said of nodes that are `undone`."""
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """The lines of the tree: track, the row that a line comes from (its own first one where it has no parent), its
     first and its last row.
 
-    A node's last child goes on in its line, each other child begins one. No two lines of a track touch.
+    A node's last child goes on in its line, each other child begins one, beside the line that it comes from. No two
+    lines of a track touch.
     """
     chain_of: list[int] = []
     spans: list[list[int]] = []
@@ -105,9 +108,8 @@ def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
     free: list[int] = []
     taken: list[tuple[int, int]] = []
     used = 0
-    for chain in sorted(range(len(spans)), key=lambda index: (spans[index][0], spans[index][1])):
-        start, _, end = spans[chain]
-        while taken and taken[0][0] < start:
+    for chain, (_, first, end) in enumerate(spans):
+        while taken and taken[0][0] < first:
             heapq.heappush(free, heapq.heappop(taken)[1])
         if free:
             tracks[chain] = heapq.heappop(free)
@@ -118,7 +120,8 @@ def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
 
 
 def title_of(source: str) -> str:
-    """The first line of a source that is no comment, in short."""
-    lines = [line.strip() for line in source.split("\n")]
-    line = next((line for line in lines if line and not line.startswith("#")), next(filter(None, lines), ""))
-    return line[:TITLE_CHARACTERS]
+    """The first line of a source that says something, in short: no comment and, if there is another, no import."""
+    lines = [line for line in map(str.strip, source.split("\n")) if line]
+    said = [line for line in lines if not line.startswith("#")] or lines
+    does = [line for line in said if not line.startswith(("import ", "from "))] or said
+    return does[0][:TITLE_CHARACTERS] if does else ""

@@ -118,19 +118,23 @@ class _Rows:
             (name, text)
             for name, text in (
                 ("policy", record.policy),
-                ("started", record.started),
-                ("Python", record.python),
-                ("safeexec", record.safeexec),
-                ("machine", record.machine),
-                ("tools", ", ".join(tool.name for tool in record.tools)),
-                ("files", ", ".join(record.files)),
+                ("started", record.started[:16].replace("T", " ")),
                 ("redacted", ", ".join(record.redacted)),
             )
             if text
         ]
+        told = (
+            ("Python", record.python),
+            ("safeexec", record.safeexec),
+            ("machine", record.machine),
+            ("libraries", ", ".join(f"{name} {version}" for name, version in record.libraries.items())),
+            ("tools", ", ".join(tool.name for tool in record.tools)),
+            ("goes on from a saved state", "" if record.state is None else f"{record.state.size} bytes"),
+        )
         self._sessions[1] = _Session(0, None)
         self._sessions[1].states[0] = 0
-        self.nodes.append(Node(kind="start", title="the session begins", files=[*record.files]))
+        notes = [f"{name}: {text}" for name, text in told if text]
+        self.nodes.append(Node(kind="start", title="the session begins", files=[*record.files], notes=notes))
 
     @take.register
     def _(self, record: f.Run) -> None:
@@ -235,23 +239,18 @@ class _Rows:
 
     @take.register
     def _(self, record: f.Branched) -> None:
-        node = self._operation(record, "branch", f"branch: sessions {', '.join(map(str, record.branches[:20]))}")
+        numbers = ", ".join(map(str, record.branches[:20]))
+        self._operation(record, "branch", f"branch: session{'s'[: len(record.branches) > 1]} {numbers}")
         if not record.problem:
             origin = self._session(record.session)
             for number in record.branches:
                 self._sessions[number] = _Session(origin.now, origin)
-        node.labels = [f"session {number}" for number in record.branches[:20]]
 
     @take.register
     def _(self, record: f.Note) -> None:
         node = self._add(record, "words", record.text or "a score")
         node.score, node.text = record.score, cut(record.text)
         self._session(record.session).go_to(record.step, len(self.nodes) - 1)
-
-    @take.register
-    def _(self, record: f.Closed) -> None:
-        self._add(record, "end", f"session {record.session} is closed")
-        self._session(record.session).now = len(self.nodes) - 1
 
     @take.register
     def _(self, record: f.Stop) -> None:

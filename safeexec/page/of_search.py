@@ -67,9 +67,12 @@ def of_search(tree: dict[str, Any]) -> RunPage:
         nodes[best].labels = ["best"]
         while best >= 0:
             nodes[best].undone, best = False, nodes[best].parent
-    facts = [(name, f"{amount:g}") for name, amount in searched.spent.items()]
+    facts = [
+        (name, f"{amount:.3g}" if amount % 1 else f"{amount:.0f}") for name, amount in searched.spent.items() if amount
+    ]
     chains = chains_of([node.parent for node in nodes])
-    return RunPage(title=f"A search over {len(nodes) - 1} programs", facts=facts, nodes=nodes, chains=chains)
+    title = f"A search over {len(nodes) - 1} programs"
+    return RunPage(title=title, facts=facts, nodes=nodes, chains=chains, left="not on the way to the best")
 
 
 def _node(tried: NodeTold, parent: int) -> Node:

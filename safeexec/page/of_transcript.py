@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from safeexec.page.nodes import Kind, Node, RunPage, chains_of, title_of
@@ -9,8 +10,11 @@ from safeexec.page.of_recording import cut
 from safeexec.recordings.format import Task, Transcribed, TranscriptEntry, Tried
 from safeexec.text import one_line
 
+_MARKUP = re.compile(r"^[ \t]*(?:<[^<>\n]*>|```\w*)[ \t]*$", re.MULTILINE)
+"""A line of a reply that says where code begins or ends."""
 _TITLES = {
     "task": "the task",
+    "reply": "the model",
     "unanswered": "a call that was not run",
     "notice": "the loop says",
     "end": "the run ends",
@@ -29,7 +33,7 @@ def of_transcript(entries: Iterable[Transcribed]) -> RunPage:
         nodes.append(_node(entry, steps, len(nodes) - 1))
     task = next((node.text for node in nodes if node.text), "A transcript")
     chains = chains_of([node.parent for node in nodes])
-    return RunPage(title=one_line(task, 160), facts=facts, nodes=nodes, chains=chains)
+    return RunPage(title=one_line(title_of(task), 160), facts=facts, nodes=nodes, chains=chains)
 
 
 def _node(entry: Transcribed, step: int, parent: int) -> Node:
@@ -47,7 +51,8 @@ def _node(entry: Transcribed, step: int, parent: int) -> Node:
     kind = str(entry.__struct_config__.tag)
     shown: Kind = "end" if kind == "end" else "words"
     words = next(filter(None, (_text(entry, name) for name in ("task", "text", "answer", "reason"))), "")
-    title = title_of(words) if kind == "reply" else f"{_TITLES.get(kind, kind)}: {title_of(words)}"
+    said = title_of(_MARKUP.split(words, maxsplit=1)[0] if kind == "reply" else words)
+    title = f"{_TITLES[kind]}: {said}" if said or kind != "reply" else "the model writes code"
     return Node(kind=shown, title=one_line(title, 160), parent=parent, step=step, text=cut(words))
 
 

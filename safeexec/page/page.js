@@ -10,18 +10,19 @@ const TRACKS = 10; // that are drawn; further ones share the last
 const BEYOND = 8; // rows drawn above and below what is seen
 
 const GROUPS = {
-  all: () => true,
+  everything: () => true,
   "went wrong": (node) => badness(node) === "bad" || badness(node) === "warn",
   refused: (node) => node.outcome === "rejected" || node.outcome === "violation" || (node.refusals || []).length > 0,
   steps: (node) => node.kind === "step" || node.kind === "query",
   "checkpoints and ways back": (node) => ["checkpoint", "rollback", "branch"].includes(node.kind),
   "tool calls": (node) => (node.calls || []).length > 0,
-  undone: (node) => Boolean(node.undone),
+  [page.left]: (node) => Boolean(node.undone),
 };
 
 function badness(node) {
   if (!node.outcome) return "quiet";
   if (node.outcome === "ok") return "ok";
+  if (["untried", "unscored", "merged"].includes(node.outcome)) return "quiet";
   return node.outcome === "rejected" || node.outcome === "violation" ? "warn" : "bad";
 }
 
@@ -46,10 +47,6 @@ function drawn(tag, attributes) {
 
 const trackOf = new Array(nodes.length).fill(0);
 const passing = nodes.map(() => []);
-page.chains.forEach(([track, start, first, end]) => {
-  const column = Math.min(track, TRACKS - 1);
-  if (track < TRACKS) for (let row = start; row <= end; row += 1) passing[row].push({ column, start, first, end });
-});
 {
   const chainOf = new Map();
   page.chains.forEach((chain) => chainOf.set(chain[2], chain));
@@ -59,6 +56,10 @@ page.chains.forEach(([track, start, first, end]) => {
     const parent = parentOf(node);
     const chain = chainOf.get(row);
     trackOf[row] = chain ? Math.min(chain[0], TRACKS - 1) : trackOf[parent];
+  });
+  page.chains.forEach(([track, start, first, end]) => {
+    const chain = { column: trackOf[first], origin: start < first ? trackOf[start] : -1, first, end };
+    if (track < TRACKS) for (let row = first; row <= end; row += 1) passing[row].push(chain);
   });
 }
 const width = (Math.max(0, ...trackOf) + 1) * TRACK + 8;
@@ -72,10 +73,9 @@ function lines(row) {
   const x = (track) => track * TRACK + TRACK / 2 + 2;
   const half = ROW / 2;
   const line = (path) => picture.append(drawn("path", { d: path, fill: "none", stroke: "currentColor", "stroke-opacity": ".45", "stroke-width": "1.5" }));
-  for (const { column, start, first, end } of passing[row]) {
-    const from = start < first && row === start ? null : row > (start < first ? start : first) ? 0 : half;
-    if (from === null) line(`M ${x(trackOf[row])} ${half} C ${x(trackOf[row])} ${ROW} ${x(column)} ${half} ${x(column)} ${ROW}`);
-    else line(`M ${x(column)} ${from} V ${row < end ? ROW : half}`);
+  for (const { column, origin, first, end } of passing[row]) {
+    if (row === first && origin >= 0) line(`M ${x(origin)} 0 C ${x(origin)} ${half} ${x(origin)} ${half} ${x(column)} ${half}`);
+    line(`M ${x(column)} ${row > first ? 0 : half} V ${row < end ? ROW : half}`);
   }
   const node = nodes[row];
   const dot = { cx: x(trackOf[row]), cy: half, r: node.kind === "step" || node.kind === "query" ? 4.5 : 3, class: badness(node), fill: node.undone ? "var(--back)" : "currentColor", stroke: "currentColor", "stroke-width": "1.5" };
@@ -104,19 +104,19 @@ function rowOf(place) {
   const code = node.kind === "step" || node.kind === "query";
   const marks = [...(node.labels || [])];
   if (node.score !== undefined && node.score !== null) marks.push(`score ${round(node.score)}`);
-  if ((node.displays || []).length) marks.push(`${node.displays.length} shown`);
-  if ((node.calls || []).length) marks.push(`${node.calls.length} calls`);
+  if ((node.displays || []).length) marks.push(node.displays.length > 1 ? `${node.displays.length} displays` : "1 display");
+  if ((node.calls || []).length) marks.push(node.calls.length > 1 ? `${node.calls.length} calls` : "1 call");
   const outcome = node.outcome && node.outcome !== "ok" ? make("span", { class: `mark ${badness(node)}` }, node.outcome) : null;
   return make(
     "div",
     {
       id: `row${row}`, role: "option", class: `row${code ? " code" : ""}${node.undone ? " undone" : ""}${row === pinned ? " pinned" : ""}`,
       style: `top: ${place * ROW}px`, "aria-selected": String(row === chosen), "aria-posinset": place + 1, "aria-setsize": shown.length,
-      "aria-label": `${where(node)}: ${node.title || node.kind}${node.outcome ? `, ${node.outcome}` : ""}${node.undone ? ", undone" : ""}`,
+      "aria-label": `${where(node)}: ${node.title || node.kind}${node.outcome ? `, ${node.outcome}` : ""}${node.undone ? `, ${page.left}` : ""}`,
       on: { click: () => choose(row, true) },
     },
     lines(row),
-    make("span", { class: "number" }, where(node)),
+    make("span", { class: "number", title: code ? `session ${node.session || 1}, step ${node.step || 0}` : false }, code ? where(node) : ""),
     make("span", { class: "name" }, node.title || node.kind),
     ...marks.slice(0, 3).map((text) => make("span", { class: "mark quiet" }, text)),
     outcome,
@@ -146,9 +146,14 @@ function filter() {
   nodes.forEach((node, row) => {
     if (belongs(node) && (!wanted || textOf(row).includes(wanted))) shown.push(row);
   });
-  count.textContent = `${shown.length} of ${nodes.length}`;
+  tally();
   list.scrollTop = 0;
   draw();
+}
+
+function tally() {
+  const of = shown.length === nodes.length ? "" : `${shown.length} of `;
+  count.textContent = pinned >= 0 ? `comparing with ${where(nodes[pinned])}: choose another row` : `${of}${nodes.length} rows`;
 }
 
 const texts = [];
@@ -166,12 +171,13 @@ function choose(row, reading) {
   const place = shown.indexOf(row);
   if (place >= 0) {
     const top = place * ROW;
-    if (top < list.scrollTop) list.scrollTop = top;
+    if (reading === null) list.scrollTop = top - list.clientHeight / 2;
+    else if (top < list.scrollTop) list.scrollTop = top;
     else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
   }
   draw();
   tell();
-  history.replaceState(null, "", `#${row}`);
+  if (reading !== null) history.replaceState(null, "", `#${row}`);
   if (reading) main.classList.add("reading");
 }
 
@@ -286,9 +292,9 @@ function facts(node) {
   if (node.cpu_ms) parts.push(`${round(node.cpu_ms)} ms of CPU`);
   if (node.peak_mb) parts.push(`${round(node.peak_mb)} MB`);
   if (node.score !== undefined && node.score !== null) parts.push(`score ${round(node.score)}`);
-  if (node.visits) parts.push(`${node.visits} visits`);
+  if (node.visits > 1) parts.push(`${node.visits} visits`);
   if (node.state && node.state !== "kept") parts.push(`state: ${node.state}`);
-  if (node.undone) parts.push("undone later");
+  if (node.undone) parts.push(page.left);
   return make("p", { class: badness(node) }, parts.join(" · "));
 }
 
@@ -298,7 +304,7 @@ function told(row) {
   const calls = (node.calls || []).map((call) => [call.tool, call.arguments || "", call.answer || "", call.outcome, `${round(call.ms || 0)} ms`]);
   const shownThere = displays(node);
   return [
-    make("h2", {}, `${where(node)} · ${node.title || node.kind}`),
+    make("h2", {}, node.kind === "step" || node.kind === "query" ? `${where(node)} · ${node.title}` : node.title || node.kind),
     facts(node),
     ...source(node),
     ...(errors.length ? section(errors.length > 1 ? `${errors.length} refusals` : "What went wrong", ...errors.flatMap(problem)) : []),
@@ -316,9 +322,10 @@ function told(row) {
 
 function tell() {
   const back = make("button", { class: "back", type: "button", on: { click: () => { main.classList.remove("reading"); list.focus(); } } }, "← all steps");
-  if (chosen < 0) details.replaceChildren(make("p", { class: "quiet" }, "Choose a row. Keys: ↑ ↓ to move, / to find, c to compare, Esc to go back."));
+  if (chosen < 0) details.replaceChildren(back, make("p", { class: "quiet" }, "There is nothing to show."));
   else if (pinned >= 0 && pinned !== chosen) details.replaceChildren(back, ...compared(pinned, chosen));
   else details.replaceChildren(back, ...told(chosen));
+  details.append(make("p", { class: "keys quiet" }, "Keys: ↑ ↓ to move, / to find, c to compare two rows, Esc to go back."));
   details.scrollTop = 0;
   compare.textContent = pinned >= 0 ? "Stop comparing" : "Compare";
   compare.disabled = pinned < 0 && chosen < 0;
@@ -328,8 +335,7 @@ function pin() {
   pinned = pinned >= 0 ? -1 : chosen;
   draw();
   tell();
-  if (pinned >= 0) count.textContent = `comparing with ${where(nodes[pinned])}: choose another row`;
-  else count.textContent = `${shown.length} of ${nodes.length}`;
+  tally();
 }
 
 function compared(one, other) {
@@ -356,14 +362,14 @@ function round(number) {
   return Math.abs(number) >= 100 ? Math.round(number) : Number(number.toPrecision(3));
 }
 
-const tally = new Map();
-nodes.forEach((node) => node.outcome && tally.set(node.outcome, (tally.get(node.outcome) || 0) + 1));
+const outcomes = new Map();
+nodes.forEach((node) => node.outcome && outcomes.set(node.outcome, (outcomes.get(node.outcome) || 0) + 1));
 document.body.append(
   make(
     "header",
     {},
     make("h1", {}, page.title),
-    make("div", { class: "facts" }, ...page.facts.map(([name, text]) => make("span", {}, `${name}: ${text}`)), ...[...tally].map(([outcome, times]) => make("span", { class: badness({ outcome }) }, `${times} ${outcome}`))),
+    make("div", { class: "facts" }, ...page.facts.map(([name, text]) => make("span", {}, `${name}: ${text}`)), ...[...outcomes].map(([outcome, times]) => make("span", { class: badness({ outcome }) }, `${times} ${outcome}`))),
     make("div", { class: "tools" }, search, group, compare, count),
   ),
   main,
@@ -372,6 +378,9 @@ new ResizeObserver(draw).observe(list);
 filter();
 tell();
 
-// A link to a row: run.html#12
+// A link to a row: run.html#12. Else what is best, or came last.
 const linked = Number.parseInt(location.hash.slice(1), 10);
+const best = nodes.findIndex((node) => (node.labels || []).includes("best"));
+const last = nodes.findLastIndex((node) => node.kind === "step" || node.kind === "query" || (node.kind === "end" && node.text));
 if (linked >= 0 && linked < nodes.length) choose(linked, true);
+else if (nodes.length) choose(best >= 0 ? best : Math.max(0, last), null);

@@ -53,15 +53,15 @@ def render(page: RunPage) -> str:
 
 
 def _data(page: RunPage) -> str:
-    """JSON that ends no script element, whatever its texts say; lone surrogates as the replacement character."""
+    """JSON that ends no script element, whatever its texts say."""
     text = msgspec.json.encode(_plain(msgspec.to_builtins(page))).decode()
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e").replace("\u2028", "\\u2028")
 
 
 def _plain(value: object) -> object:
-    """`value` with texts that UTF-8 can carry."""
+    """`value` with texts that UTF-8 can carry, and that read in the order in which they are written."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return printable(value)
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -25,6 +25,9 @@ _LONG_REFERENCE = re.compile(r"&#(?:[0-9]{8,}+|[xX][0-9A-Fa-f]{8,}+);?")
 _BACKTICKS = re.compile("`+")
 _MARKS = re.compile(r"[&<>\[\]()!`$\\*_~|#{}^:@]")
 _WIDTH = 100
+_PAGES = re.compile(r"<(?=(?:iframe|frame|object|embed|fencedframe|portal)\b)", re.IGNORECASE | re.ASCII)
+"""Where a tag begins that would load a page. The policy refuses it, but a browser calls its server before it asks the
+policy, and the name of a server can tell it anything."""
 
 _FRAME = """\
 <!doctype html>
@@ -109,7 +112,8 @@ def _keep(tag: re.Match[str], parts: list[str], stack: list[str]) -> None:
 def frame(markup: str, height: str) -> str:
     """`markup` in a frame without origin, scripts, forms and requests, for any page; `height` is a length of CSS."""
     # The policy stands before all that is the stranger's: a later one can only forbid more.
-    guarded = f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">{markup}'
+    alone = _PAGES.sub("&lt;", markup)
+    guarded = f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">{alone}'
     style = f"border: 0; width: 100%; height: {height}; background: white; color-scheme: light"
     return f'<iframe sandbox="" style="{style}" srcdoc="{html.escape(guarded)}"></iframe>'
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,7 +74,16 @@ def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
     from safeexec.page.of_recording import display_html
     from safeexec.recordings.format import DisplayText
 
-    display = display_html(DisplayText({"text/html": evil + "<script>parent.document.title='gone'</script>"}))
+    listening = socket.create_server(("127.0.0.1", 0))
+    listening.setblocking(False)
+    outside = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    fetching = (
+        f"<style>@import '{outside}a'; * {{ background: url({outside}b) !important }}</style><img src={outside}c>"
+        f"<link rel=stylesheet href={outside}d><iframe src={outside}e></iframe><base href={outside}>"
+        f'<meta http-equiv=refresh content="0;url={outside}f"><svg><image href="{outside}g"/></svg>'
+        "<div style='position:fixed;inset:0;z-index:9999'>over everything</div>"
+    )
+    display = display_html(DisplayText({"text/html": f"{evil}{fetching}<script>parent.document.title='gone'</script>"}))
     node = Node(
         kind="step",
         title=evil,
@@ -84,13 +94,16 @@ def test_nothing_of_a_guest_runs(tmp_path: Path) -> None:
         created=[evil],
         displays=[display],
     )
-    with browser() as page:
+    with listening, browser() as page:
         page.goto(
             written(tmp_path, RunPage(title="kept", facts=[(evil, evil)], nodes=[node], chains=[(0, 0, 0, 0)])) + "#0"
         )
         page.get_by_role("heading", name="Shown").wait_for()
         page.wait_for_timeout(300)
         assert page.title() == "kept"
+        page.get_by_role("button", name="Compare").click()  # nothing lies over the page
+        with pytest.raises(BlockingIOError):
+            listening.accept()
 
 
 def test_two_rows_are_compared(tmp_path: Path) -> None:
@@ -99,7 +112,7 @@ def test_two_rows_are_compared(tmp_path: Path) -> None:
         rows = page.get_by_role("option")
         rows.filter(has_text="total = round(total)").click()
         page.get_by_role("button", name="Compare").click()
-        rows.filter(has_text="import math").click()
+        rows.filter(has_text="math.ceil").click()
         page.get_by_role("heading", name="Variables that differ").wait_for()
         assert "total" in page.locator(".details table").first.inner_text()
 

@@ -20,7 +20,7 @@ def test_the_last_child_goes_on_and_an_earlier_one_is_a_side_line() -> None:
 def test_no_two_lines_share_a_place(draws: list[float]) -> None:
     parents = [int(draw * (row + 1)) - 1 for row, draw in enumerate(draws)]
     chains = chains_of(parents)
-    taken = [(track, row) for track, start, _, end in chains for row in range(start, end + 1)]
+    taken = [(track, row) for track, _, first, end in chains for row in range(first, end + 1)]
     assert len(taken) == len(set(taken))
     starts = {first: start for _, start, first, _ in chains}
     for row, parent in enumerate(parents):
@@ -32,5 +32,7 @@ def test_no_two_lines_share_a_place(draws: list[float]) -> None:
 
 def test_a_title_is_the_first_line_that_says_something() -> None:
     assert title_of("\n# why\n\nx = 1\ny = 2") == "x = 1"
+    assert title_of("import re\nfrom x import y\nz = 1") == "z = 1"
+    assert title_of("import re\n# and no more") == "import re"
     assert title_of("# nothing else") == "# nothing else"
     assert title_of("") == ""

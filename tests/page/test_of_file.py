@@ -27,7 +27,7 @@ def test_a_transcript(tmp_path: Path) -> None:
     assert page.title == "add <b>"
     assert [(node.kind, node.title) for node in page.nodes] == [
         ("words", "the task: add <b>"),
-        ("words", "I add."),
+        ("words", "the model: I add."),
         ("step", "1 + 1"),
     ]
     assert dict(page.facts) == {"model": "m", "policy": "standard"}

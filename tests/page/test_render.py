@@ -11,8 +11,18 @@ import pytest
 
 from safeexec.page.nodes import Node, RunPage
 from safeexec.page.render import render
+from safeexec.text import printable
 
-HOSTILE = ["</script><script>alert(1)</script>", "<!--", "&lt;", "\u2028\u2029", "\x00\x1b[31m", "\ud800", "'\"`${1}"]
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--",
+    "&lt;",
+    "\u2028\u2029",
+    "\x00\x1b[31m",
+    "\ud800",
+    "\u202egnp.exe",
+    "'\"`${1}",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -23,7 +33,7 @@ def test_texts_stay_data(text: str) -> None:
     assert whole.count("<script") == whole.count("</script>") == 2
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', whole, re.DOTALL)
     assert found
-    assert json.loads(found[1])["nodes"][0]["source"] == text.encode("utf-8", "replace").decode()
+    assert json.loads(found[1])["nodes"][0]["source"] == printable(text)
 
 
 def test_one_script_runs_and_nothing_is_fetched() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from safeexec.untrusted.markup import (
     escape,
     fenced,
+    frame,
     framed_html,
     markdown_table,
     plain_markdown,
@@ -53,6 +54,20 @@ def test_no_tag_survives_but_those_of_tables_and_they_are_closed(markup: str) ->
             stack.append(name)
     assert not stack
     assert not set(shown) & {"\x1b", "\0", "\u202e", "\ud800"}
+
+
+@pytest.mark.parametrize("name", ["iframe", "IFrame", "object", "embed", "frame", "fencedframe"])
+@pytest.mark.parametrize("rest", [" src=//a.b>", "/src=//a.b>", "\n data=//a.b>", "\0>", ">"])
+def test_a_frame_holds_no_page_of_its_own(name: str, rest: str) -> None:
+    def tags(markup: str) -> list[tuple[str, dict[str, str | None]]]:
+        found: list[tuple[str, dict[str, str | None]]] = []
+        reader = HTMLParser()
+        reader.handle_starttag = lambda tag, attrs: found.append((tag, dict(attrs)))  # type: ignore[method-assign]
+        reader.feed(markup)
+        return found
+
+    ((outside, attributes),) = tags(frame(f"<b>x</b><{name}{rest}", "1em"))
+    assert outside == "iframe" and [tag for tag, _ in tags(attributes["srcdoc"] or "")] == ["meta", "b"]
 
 
 @given(words)
