@@ -461,6 +461,6 @@ class Replay:
                 return f"it was recorded with {name} {version}, and here is {here.get(name, 'none')}"
         if self._other:
             return f"because of the policy {self.policy.name!r}"
-        if self.policy.determinism is None:
+        if self.policy.determinism is None and result is not None:
             return "the policy has no `determinism`: random numbers, the clock and the order of sets differ"
         return f"the cause is not known: somebody changed {OWN}"

@@ -13,7 +13,7 @@ from safeexec.errors import RecordingError
 from safeexec.host.waiting import Core
 from safeexec.protocol import messages as m
 from safeexec.recordings.format import Answered, Called, ToolShape
-from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed
+from safeexec.recordings.forms import arguments_of, bytes_of, call_text, packed, value_of
 from safeexec.results import ToolCallRecord
 
 if TYPE_CHECKING:
@@ -79,12 +79,13 @@ class ServedTools:
         session.calls_of_step += 1
         # A recording may hold a million calls, so none is looked at twice.
         waiting = self._waiting.get(_key(call.tool, call.arguments)) or self._waiting.get((call.tool, None))
-        exchange = waiting[0] if waiting else None
-        if waiting and exchange is not None and exchange.answer is not None:
+        answer = waiting[0].answer if waiting else None
+        if waiting and answer is not None:
             waiting.popleft().served = True
-            record = ToolCallRecord(call.tool, session.step, _outcome(exchange.answer), exchange.answer.error)
-            session.tool_records.append(record)
-            return _reply(call, exchange.answer)
+            if not (self._live is not None and answer.value is not None and answer.value.left_out):
+                record = ToolCallRecord(call.tool, session.step, _outcome(answer), answer.error)
+                session.tool_records.append(record)
+                return self._reply(call, answer)
         if self._live is not None:
             session.calls_of_step -= 1
             return (yield from self._live.answer(call, session, deadline))
@@ -102,6 +103,19 @@ class ServedTools:
             )
         session.tool_records.append(ToolCallRecord(call.tool[:200], session.step, "error", "not in the recording"))
         return m.ToolReply(call.call, error_type="ToolError", error=f"{told}: the recording has no answer to this call")
+
+    def _reply(self, call: m.ToolRequest, answer: Answered) -> m.ToolReply:
+        if answer.error_type:
+            return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error)
+        if answer.value is None:
+            return m.ToolReply(call.call)
+        try:
+            value_of(answer.value)
+            return m.ToolReply(call.call, value=bytes_of(answer.value))
+        except ValueError as error:
+            told = f"the answer to {call.tool[:100]}({call_text(call.arguments)}) is needed: {error}"
+            self.mismatch = self.mismatch or told
+            return m.ToolReply(call.call, error_type="ToolError", error=told)
 
 
 def _check(shape: ToolShape) -> None:
@@ -148,14 +162,3 @@ def _told(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"{kind}({','.join(map(_told, value))})"
     return repr(value)
-
-
-def _reply(call: m.ToolRequest, answer: Answered) -> m.ToolReply:
-    if answer.error_type:
-        return m.ToolReply(call.call, error_type=answer.error_type, error=answer.error)
-    if answer.value is None:
-        return m.ToolReply(call.call)
-    try:
-        return m.ToolReply(call.call, value=bytes_of(answer.value))
-    except ValueError as error:
-        return m.ToolReply(call.call, error_type="ToolError", error=f"{call.tool}(): {error}")

@@ -9,7 +9,7 @@ from safeexec.host.replay.served import Exchange, ServedTools
 from safeexec.protocol.arguments import encode_arguments
 from safeexec.protocol.messages import ToolReply, ToolRequest
 from safeexec.recordings import format as form
-from safeexec.recordings.forms import packed
+from safeexec.recordings.forms import encoded, packed
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -18,7 +18,7 @@ def asked(*args: Any) -> bytes:
 
 
 def exchange(number: int, answer: int | None, *args: Any) -> Exchange:
-    answered = None if answer is None else form.Answered(call=number, value=packed(asked(answer)))
+    answered = None if answer is None else form.Answered(call=number, value=packed(encoded(answer)))
     return Exchange(form.Called(call=number, tool="f", arguments=packed(asked(*args))), answered)
 
 
@@ -38,11 +38,25 @@ def test_each_call_gets_its_own_answer_in_turn() -> None:
     tools = ServedTools([], None)
     script = [exchange(1, 10, "a"), exchange(2, 20, "b"), exchange(3, 30, "a"), exchange(4, 40, {"x", "y"})]
     tools.begin([*script, Exchange(form.Called(call=5, tool="f", arguments=form.Value(left_out="redacted")))])
-    assert [call(tools, name).value for name in ("b", "a", "a")] == [asked(20), asked(10), asked(30)]
-    assert call(tools, {"y", "x"}).value == asked(40)
+    assert [call(tools, name).value for name in ("b", "a", "a")] == [*map(encoded, (20, 10, 30))]
+    assert call(tools, {"y", "x"}).value == encoded(40)
     assert call(tools, "a").error_type == "ToolError"
     assert "f('a')" in tools.mismatch
     assert [one.call.call for one in tools.left()] == [5]
+
+
+def test_an_answer_that_cannot_be_given_is_named() -> None:
+    for value, why in (
+        (form.Value(data="!!", size=2), "cannot be read"),
+        (form.Value(data="AAAA", size=3), "cannot be read"),
+        (form.Value(left_out="redacted"), "left out of the recording: it is redacted"),
+    ):
+        tools = ServedTools([], None)
+        tools.begin(
+            [Exchange(form.Called(call=1, tool="f", arguments=packed(asked(1))), form.Answered(call=1, value=value))]
+        )
+        assert call(tools, 1).error_type == "ToolError"
+        assert tools.mismatch.startswith("the answer to f(1) is needed: ") and why in tools.mismatch
 
 
 def test_a_million_recorded_calls_are_not_looked_at_again_for_each() -> None:
