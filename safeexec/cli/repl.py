@@ -59,7 +59,9 @@ def main(options: argparse.Namespace) -> int:
                 if not desk.command(source[1:].split()):
                     return 0
             elif source.strip():
-                run_step(desk.session, source, options.timeout, desk.pictures)
+                status = run_step(desk.session, source, options.timeout, desk.pictures)
+                if status is not None:
+                    return status
 
 
 class Desk:
@@ -84,10 +86,12 @@ class Desk:
         try:
             match words:
                 case ["files"]:
-                    for name in self.session.list_files():
+                    for name in self.session.list_files() or ["no files"]:
                         tell(one_line(name))
                 case ["save", path]:
-                    self.session.save(path)
+                    left = self.session.save(path)
+                    without = f", without {one_line(', '.join(left))}" if left else ""
+                    tell(f"saved to {one_line(path)}{without}")
                 case ["load", path]:
                     self._go_to(os.path.basename(path), self.sandbox.restore(path))
                 case ["branch"]:
@@ -153,8 +157,10 @@ def bar_text(description: str, done: float, total: float | None) -> str:
     return f"{name}{done:g}/{total:g} [{'#' * filled}{'·' * (BAR_WIDTH - filled)}]"
 
 
-def run_step(session: Session, source: str, timeout: float | None, pictures: Pictures) -> None:
-    """Run one step and show what it prints, its bars while they grow, its value, its pictures."""
+def run_step(session: Session, source: str, timeout: float | None, pictures: Pictures) -> int | None:
+    """Run one step and show what it prints, its bars while they grow, its value, its pictures. The status with which
+    it asked to leave, as by `exit()`.
+    """
     bar = Bar()
     try:
         result = session.run(
@@ -165,13 +171,15 @@ def run_step(session: Session, source: str, timeout: float | None, pictures: Pic
         )
     except KeyboardInterrupt:
         print("stopped; the state before this step is restored", file=sys.stderr)
-        return
+        return None
     finally:
         bar.end()
     if result.ok and result.value is not None:
         tell(result.text)
     pictures.show(display for display in result.displays if is_drawn(display))
-    print_error(result)
+    if result.exit_status is None:
+        print_error(result)
+    return result.exit_status
 
 
 def command(session: Session, words: list[str]) -> bool:
@@ -182,10 +190,9 @@ def command(session: Session, words: list[str]) -> bool:
                 return False
             case ["checkpoint", name]:
                 session.checkpoint(name)
-            case ["rollback"]:
-                session.rollback()
-            case ["rollback", name]:
-                session.rollback(name)
+            case ["rollback", *name] if len(name) < 2:
+                session.rollback(*name)
+                tell(f"back to {one_line(name[0]) if name else 'before the last step'}")
             case ["checkpoints"]:
                 for row in session.checkpoints():
                     kind = "automatic" if row.automatic else "named"

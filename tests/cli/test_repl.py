@@ -132,6 +132,11 @@ def test_commands_of_files_states_and_branches(
     assert desk.command(["branch", "main"])
 
 
+def test_exit_leaves_with_its_status(desk: repl.Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    statuses = [repl.run_step(desk.session, source, None, desk.pictures) for source in ("exit()", "exit(3)", "1 + 1")]
+    assert statuses == [0, 3, None] and not capsys.readouterr().err
+
+
 def test_a_command_that_there_is_not_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     sandbox: Any = SimpleNamespace(session=lambda **_: SimpleNamespace())
     desk = repl.Desk(sandbox)

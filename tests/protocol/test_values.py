@@ -9,9 +9,11 @@ import struct
 import subprocess
 import sys
 import uuid
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -108,6 +110,11 @@ def shown(value: Any) -> tuple[str, str]:
     return value.type, value.repr
 
 
+@dataclass
+class Sized:
+    size: int
+
+
 def test_what_does_not_cross_says_why_and_what_would() -> None:
     """Each reason by the kind of the value, and through a second crossing."""
     endless: list[Any] = []
@@ -117,6 +124,9 @@ def test_what_does_not_cross_says_why_and_what_would() -> None:
         "functions, classes and modules": crossed(len),
         "functions, classes": Colour,
         "make a list": iter([1]),
+        "return `list(x)`": collections.deque([1]),
+        "return `str(path)`": PurePosixPath("a"),
+        "`dataclasses.asdict(x)`": Sized(1),
         "an object of this class": Liar(),
         "holds itself": endless,
     }

@@ -34,6 +34,9 @@ _CYCLE = "it holds itself: return its parts"
 _STAYS = "an object of this class stays in the session: return its data as numbers, text, lists or dicts"
 _ITERATOR = "an iterator stays in the session: make a list of it"
 _MEMBER = "a member of an Enum stays in the session: return its `value`"
+_FIELDS = "a dataclass stays in the session: return `dataclasses.asdict(x)`"
+_ITEMS = "a collection of this class stays in the session: return `list(x)`"
+_PATH = "a path stays in the session: return `str(path)`"
 _CODE = "functions, classes and modules stay in the session: call them there, and return what they give"
 _CODE_KINDS = frozenset({"function", "builtin_function_or_method", "method", "type", "module", "partial"})
 _mro = type.__dict__["__mro__"].__get__
@@ -47,7 +50,12 @@ def _reason(kind: type) -> str:
         return _CODE
     if getattr(sys.modules.get("enum"), "Enum", None) in mro:
         return _MEMBER
-    return _ITERATOR if any("__next__" in _class_dict(base) for base in mro) else _STAYS
+    found = {name for base in mro for name in _TELLING if name in _class_dict(base)}
+    return next((reason for name, reason in _TELLING.items() if name in found), _STAYS)
+
+
+_TELLING = {"__next__": _ITERATOR, "__dataclass_fields__": _FIELDS, "__fspath__": _PATH, "__iter__": _ITEMS}
+"""What a class defines → why its objects stay."""
 
 
 def opaque_bytes(value: Any, text: str | None = None, reason: str = "") -> bytes:
