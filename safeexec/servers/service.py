@@ -229,12 +229,17 @@ async def _opened(sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tig
     wanted = {name: unmarked(value) for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted)
     try:
-        for name, data in given.items():
-            session.write_file(name, _data(data))
+        await asyncio.to_thread(_put, session, given)
     except BaseException:
         await session.close()
         raise
     return session
+
+
+def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
+    """Write files, in a thread: each is a look at the whole workspace."""
+    for name, data in files.items():
+        session.write_file(name, _data(data))
 
 
 async def _run_program(
@@ -319,7 +324,7 @@ async def _branch(
 
 
 async def _write_file(service: Service, at: Target, *, name: str, data: str | Bytes) -> Answer:
-    at.session.write_file(name, _data(data))
+    await asyncio.to_thread(_put, at.session, {name: data})
     return {}
 
 

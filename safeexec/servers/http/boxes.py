@@ -304,8 +304,7 @@ class Boxes:
             context = await self._context(box, None)
             try:
                 if context.session.workspace is not None:
-                    for name in (first := box.context(None).session).list_files():
-                        context.session.write_file(name, first.read_file(name))
+                    await asyncio.to_thread(_copy_files, box.context(None).session, context.session)
             except BaseException:
                 await context.close()
                 raise
@@ -393,6 +392,11 @@ class Boxes:
     def _check_room(self, tenant: Tenant) -> None:
         if len(self.of(tenant)) + len(self.snapshots_of(tenant)) >= MAX_KEPT:
             raise RefusedRequest(429, f"{MAX_KEPT} sandboxes and snapshots are kept", "Full", RETRY_SECONDS)
+
+
+def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
+    for name in source.list_files():
+        target.write_file(name, source.read_file(name))
 
 
 class _AtRest:

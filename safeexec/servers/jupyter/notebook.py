@@ -39,8 +39,11 @@ _INSTEAD = {
     "pip": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
     "conda": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
     "matplotlib": "",
+    "config": "",
+    "load_ext": "",
+    "autoreload": "",
 }
-"""Magics of others. An empty text: what it asks for is so anyway."""
+"""Magics of others. An empty text: it is passed over, wherever it stands; there is nothing that it could change."""
 
 
 class CellFailure(NamedTuple):
@@ -131,7 +134,7 @@ class Notebook:
                     return failed
             if self._interrupted.is_set():
                 return refused("the cell was interrupted before its code ran", "Nothing has changed: run it again.")
-            return self._step(source) if source.strip() else None
+            return self._step(source, any(_is_time(line) for line in magics)) if source.strip() else None
         except (SessionClosed, SandboxClosed) as error:
             if self._sandbox is None or self._closed:
                 return refused("the notebook is closed", "Start the kernel again.")
@@ -154,7 +157,7 @@ class Notebook:
                 return
             threading.Event().wait(0.01)
 
-    def _step(self, source: str) -> CellFailure | None:
+    def _step(self, source: str, timed: bool) -> CellFailure | None:
         shown = _StepOutput(self.page)
         result = self.session.run(
             source,
@@ -165,6 +168,8 @@ class Notebook:
             on_progress=shown.progress,
         )
         self._show_value(result, shown)
+        if timed:
+            self._say(f"CPU time: {result.usage.cpu_ms:.3g} ms\nWall time: {result.usage.wall_ms:.3g} ms")
         if not result.ok:
             error = result.error
             name, message = (error.type, error.message) if error is not None else (result.outcome, "")
@@ -189,13 +194,15 @@ class Notebook:
 
     def _magic(self, line: str) -> CellFailure | None:
         kind, name, argument = _parts(line)
+        if _is_time(line):
+            return None
         if kind == "!":
             return refused(f"{line.strip()!r} is refused", "There is no shell here: write it in Python.")
         if kind == "%" and name in MAGICS:
             MAGICS[name](self, argument)
             return None
-        advice = _INSTEAD.get(name, f"There are {', '.join(f'%{known}' for known in MAGICS)}.")
-        return refused(f"the magic {one_line(kind + name)} is refused", advice) if advice else None
+        there_are = f"There are {', '.join(f'%{known}' for known in (*MAGICS, 'time'))}."
+        return refused(f"the magic {one_line(kind + name)} is refused", _INSTEAD.get(name) or there_are)
 
     def _say(self, text: str) -> None:
         self.page.stream("stdout", printable(text) + "\n")
@@ -329,14 +336,25 @@ def _parts(line: str) -> tuple[str, str, str]:
     return found[1], found[2], found[3].strip()
 
 
+def _is_time(line: str) -> bool:
+    """`%%time` above the code, or `%time CODE`."""
+    return _parts(line)[1] == "time" and line.startswith("%")
+
+
+def _is_passed_over(line: str) -> bool:
+    return line.startswith("%") and _INSTEAD.get(_parts(line)[1]) == ""
+
+
 def split(cell: str) -> tuple[list[str], str]:
     """The magics that a cell begins with, and its code, with blank lines in their place; no code for comments alone."""
-    lines = cell.split("\n")
+    lines = ["" if _is_passed_over(line) else line for line in cell.split("\n")]
     magics: list[str] = []
     for number, line in enumerate(lines):
         if line.startswith(("%", "!")):
             magics.append(line)
-            lines[number] = ""
+            lines[number] = _parts(line)[2] if _is_time(line) else ""
+            if lines[number]:
+                return magics, "\n".join(lines)
         elif line.strip() and not line.startswith("#"):
             return magics, "\n".join(lines)
     return magics, ""

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
@@ -327,3 +328,16 @@ def test_no_body_makes_the_server_fail(
     assert answer.status_code < 500, (path, body, answer.text)
     if answer.status_code >= 400:
         assert answer.json()["code"] in (answer.status_code, "unimplemented")
+
+
+def test_many_files_of_one_client_hold_up_no_other(bob: httpx.Client, eve: httpx.Client) -> None:
+    """All of them are written while others are answered."""
+    files = {f"f{number}": "a" for number in range(300)}
+    with ThreadPoolExecutor() as pool:
+        program = pool.submit(bob.post, "/v1/run", json={"policy": "confined-python", "source": "1", "files": files})
+        answered = 0
+        while not program.done():
+            assert eve.get("/healthz").status_code == 200
+            answered += 1
+    assert program.result().json()["outcome"] == "ok"
+    assert answered > 30

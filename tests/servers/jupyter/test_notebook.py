@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
@@ -137,6 +138,12 @@ def test_code_after_magics_runs_with_its_own_line_numbers(notebook: Notebook) ->
     assert split("%vars\n# and\nx = 1\n%vars") == (["%vars"], "\n# and\nx = 1\n%vars")
     assert split("# first\nx") == ([], "# first\nx")
     assert split("# only\n%vars\n") == (["%vars"], "")
+    assert split("x = 1\n%matplotlib inline\n%config A.b = 1\nx") == ([], "x = 1\n\n\nx")
+    assert split("%%time\nx = 1") == (["%%time"], "\nx = 1")
+    assert split("%vars\n%time x = 1\ny") == (["%vars", "%time x = 1"], "\nx = 1\ny")
+    page, failed = run(notebook, "%%time\n'timed'")
+    assert (failed, page.values) == ([], ["'timed'"])
+    assert re.fullmatch(r"CPU time: \S+ ms\nWall time: \S+ ms\n", page.streams["stdout"])
 
 
 def test_a_question_reaches_the_page(notebook: Notebook) -> None:
