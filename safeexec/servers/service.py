@@ -109,7 +109,8 @@ class Service:
 
     async def close(self) -> None:
         """End every sandbox with all its sessions; steps that run are stopped."""
-        self.sessions.clear()
+        held, self.sessions = self.sessions, {}
+        await closed(one.session for one in held.values())
         while self._sandboxes:
             _, sandbox = self._sandboxes.popitem()
             await sandbox.close()
@@ -170,6 +171,11 @@ class Target(NamedTuple):
     id: str
     session: AsyncSession
     tell: Tell | None
+
+
+async def closed(sessions: Iterable[AsyncSession]) -> None:
+    """Close sessions side by side: the kernel ends a thousand of them while one is waited for."""
+    await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
 
 
 def packed(answer: type[msgspec.Struct], returned: Any) -> Answer:

@@ -92,9 +92,9 @@ class Guard:
         if self._sweeping is not None:
             self._sweeping.cancel()
         try:
-            await self._tenancy.close()
-        finally:
             await self._boxes.close()
+        finally:
+            await self._tenancy.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"

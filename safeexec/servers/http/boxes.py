@@ -23,6 +23,7 @@ from safeexec import AsyncSession, SandboxError
 from safeexec.servers.http.grants import Tokens
 from safeexec.servers.http.requests import RETRY_SECONDS, RefusedRequest
 from safeexec.servers.http.tenancy import SessionPlace, Tenant
+from safeexec.servers.service import closed
 
 ENVD_VERSION = "0.5.8"
 """Of E2B's own daemon: what its SDKs may ask for."""
@@ -185,6 +186,7 @@ class Boxes:
         """The sessions end with their sandboxes; saved states are removed."""
         if self._sweeping is not None:
             self._sweeping.cancel()
+        await closed(context.session for box in self._boxes.values() for context in box.contexts.values())
         if self._directory is not None:
             shutil.rmtree(self._directory)
 
