@@ -33,7 +33,7 @@ def _is_out(x):
     if kind.__name__ in ("frame", "code") and kind.__module__ == "builtins":
         return True
     if kind.__name__ == "builtin_function_or_method":
-        return repr(x) in _POWERS
+        return repr(x) in _POWERS or repr(x).startswith("<built-in method __subclasses__ of type")
     return False
 _POWERS = {f"<built-in function {n}>" for n in ("eval", "exec", "compile", "__import__", "open", "getattr", "vars")}
 def _look(x, path, depth=2):
@@ -73,6 +73,15 @@ CARRIERS = {
     "a typing alias": "import typing, json\nt = typing.List[int]\nt.__origin__ = json.dumps",
     "a typing alias of an exception": (
         "import typing, math\nt = typing.List[int]\ntry: math.nothing\nexcept AttributeError as e: t.__origin__ = e"
+    ),
+    "an alias with slots": "import types, json\nclass G(types.GenericAlias): __slotnames__ = [NAME]\nt = G(json.dumps, int)",
+    "an alias of object with slots": "import types\nclass G(types.GenericAlias): __slotnames__ = [NAME]\nt = G(object, int)",
+    "a task with slots": (
+        "import asyncio\nclass T(asyncio.Task): __slotnames__ = [NAME]\nasync def g(): await asyncio.sleep(9)\n"
+        "loop = asyncio.new_event_loop()\nt = T(g(), loop=loop)\nloop.run_until_complete(asyncio.sleep(0))"
+    ),
+    "an object that takes its state": (
+        "class t:\n    __slotnames__ = [NAME]\n    def __setstate__(self, state): self.got = state\nt = t()"
     ),
     "a weak proxy": "import weakref, json\nt = weakref.proxy(json.JSONEncoder)",
     "an enum member": "import enum\nclass E(enum.Enum): A = 1\nt = E.A",
@@ -118,11 +127,14 @@ ROUTES = {
     "iter_fields": "dict(ast.iter_fields(types.SimpleNamespace(_fields=[NAME])))",
     "a dict of vars": "list(vars(t).values())",
     "args": "t.args",
+    "its state": "object.__getstate__(t)[1][NAME]",
+    "a call of what is in its state": "object.__getstate__(t)[1][NAME]()",
+    "a copy that was given its state": "copy.copy(t).got[1][NAME]",
     "a weak proxy": "getattr(weakref.proxy(t), NAME)",
     "a typing proxy": "getattr(proxy(t), NAME)",
 }
 PRELUDE = (
-    "import operator, functools, string, inspect, ast, types, weakref, typing\n"
+    "import operator, functools, string, inspect, ast, types, weakref, typing, copy\n"
     "def proxy(t):\n    a = typing.List[int]\n    a.__origin__ = t\n    return a\n"
 )
 BINDINGS = (
@@ -223,6 +235,7 @@ def walk(session: Session, module: str, *, depth: int, calls: int, limit: int, t
 def prepare(session: Session) -> None:
     """Give the session the oracle and the walk."""
     session.run(ORACLE).check()
+    session.run("_POWERS.discard(repr(open))")  # rejected where the profile gives none
     session.run(WALK).check()
 
 
