@@ -41,7 +41,9 @@ IMPORTERS: Final = {
 """Modules that import what a program names → what such a name may begin with."""
 
 
-_COMPAT: Final = ("scipy._lib.array_api_compat.numpy", "sklearn.externals.array_api_compat.numpy")
+_COMPAT: Final = tuple(
+    f"{home}.array_api_compat.numpy" for home in ("scipy._lib", "scipy._external", "sklearn.externals")
+)
 HELD: Final = (
     *(f"{module}{part}" for module in _COMPAT for part in ("", ".linalg", ".fft")),
     "scipy.spatial.transform._rotation_cy",
