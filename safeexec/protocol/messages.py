@@ -330,9 +330,11 @@ class Deliver(msgspec.Struct, tag="deliver", array_like=True):
 
 
 class Thaw(msgspec.Struct, tag="thaw", array_like=True):
-    """To a parked checkpoint: fork a runner. Its control socket travels with the message, and for a branch stdout
-    and stderr too.
-    """
+    """To a parked checkpoint: fork a runner. Its control socket travels with the message; on it comes `Wake`."""
+
+
+class Wake(msgspec.Struct, tag="wake", array_like=True):
+    """To a runner that was thawed: go on. For a branch stdout and stderr travel with the message."""
 
     branch: bool = False
     workspace: str | None = None
@@ -482,6 +484,7 @@ ToChild = (
     | ToolReply
     | Deliver
     | Thaw
+    | Wake
 )
 FromChild = (
     Ready

@@ -22,6 +22,7 @@ CALLING: Final = "calling"
 ANSWERING: Final = "answering"
 PARKING: Final = "parking"
 PARKED: Final = "parked"
+THAWED: Final = "thawed"
 ENDED: Final = "ended"
 
 HOST_SAYS: Final[dict[tuple[str, type], str]] = {
@@ -43,6 +44,7 @@ HOST_SAYS: Final[dict[tuple[str, type], str]] = {
     (IDLE, m.Load): ANSWERING,
     (IDLE, m.SelfTest): ANSWERING,
     (PARKED, m.Thaw): PARKED,
+    (THAWED, m.Wake): STARTING,
 }
 CHILD_SAYS: Final[dict[tuple[str, type], str]] = {
     (STARTING, m.Ready): IDLE,

@@ -34,9 +34,9 @@ class Checkpoints:
         # What came from the zygote is frozen there: to look through it again would copy all of it (130 MB with pandas).
         self._compacted_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def freeze(self, control: int, step: int, link: Link) -> tuple[m.Thaw, list[str]] | None:
-        """Fork a checkpoint of this process onto `control`. None in this process; in a runner thawed from the copy the
-        request for it, and notes about what could not be carried over.
+    def freeze(self, control: int, step: int, link: Link) -> tuple[m.Wake, list[str]] | None:
+        """Fork a checkpoint of this process onto `control`. None in this process; in a runner thawed from the copy what
+        it is told, and notes about what could not be carried over.
 
         Raises OSError when the kernel refuses the fork; the control socket is the caller's to close then.
         """
@@ -114,15 +114,16 @@ def prepare() -> None:
         os.close(fd)
 
 
-def _wait(poller: select.poll, link: Link) -> m.Thaw:
+def _wait(poller: select.poll, link: Link) -> m.Wake:
     """Stay parked. Returns only in a freshly forked runner; the checkpoint itself never leaves."""
     while True:
         for _, event in poller.poll():
             if event & select.POLLHUP:
                 os._exit(0)  # the host has closed the control socket: nothing leads here any more
-        request: m.Thaw = link.receive()
+        link.receive()
         if fork() == 0:
             link.become(link.fds.pop(0))
+            request: m.Wake = link.receive()
             return request
         link.drop_fds()
 

@@ -202,7 +202,7 @@ class Server:
         self.link.pretend_to_send(answer)
         return True
 
-    def _wake(self, request: m.Thaw, notes: list[str]) -> None:
+    def _wake(self, request: m.Wake, notes: list[str]) -> None:
         """This process is a runner again: say so."""
         self._pid = os.getpid()
         if request.branch:

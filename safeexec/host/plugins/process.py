@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -124,20 +125,14 @@ class Loaded:
 
     def _ask(self) -> Core[None]:
         """Ask for the next copies; nobody waits for them here."""
-        origin = self._origin
-        if origin is None or not (yield from origin.parked(monotonic() + READY_SECONDS)) or origin.channel is None:
-            return
-        while len(self._next) < AHEAD:
-            copy = Copy()
-            self.core.sandbox.gate.announce(origin.channel.pid)
-            try:
-                with copy.theirs:
-                    fds = (copy.theirs.fileno(), copy.out.fd, copy.err.fd)
-                    yield from origin.channel.send(m.Thaw(branch=True), fds)
-            except (Gone, ProtocolError):
-                copy.close()
+        while self._origin is not None and len(self._next) < AHEAD:
+            channel = yield from self._origin.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
+            if channel is None:
                 return
+            copy = Copy(channel)
             self._next.append(copy)
+            with contextlib.suppress(Gone, ProtocolError):  # then it never says that it is there
+                yield from channel.send(m.Wake(branch=True), (copy.out.fd, copy.err.fd))
 
     def close(self) -> Core[None]:
         while self._next:
@@ -153,10 +148,10 @@ class Loaded:
 class Copy:
     """A process that is being thawed for one call, with output files that no other call has seen."""
 
-    __slots__ = ("channel", "err", "out", "theirs")
+    __slots__ = ("channel", "err", "out")
 
-    def __init__(self) -> None:
-        self.channel, self.theirs = Channel.pair()
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
         self.out, self.err = PrintedFile("stdout"), OutputFile("stderr")
 
     def ready(self) -> Core[bool]:

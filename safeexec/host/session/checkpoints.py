@@ -19,7 +19,7 @@ from safeexec.host.watch.gate import ForkGate
 from safeexec.host.watch.supervisor import Lineage
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import PARKED, PARKING
+from safeexec.protocol.turns import PARKED, PARKING, THAWED
 
 THAW_SECONDS = 3.0
 """How long a parked copy may take to say Ready: 2.5 ms with pandas. A hostile one never does."""
@@ -122,28 +122,18 @@ class Checkpoint(Struct, eq=False):
     def alive(self) -> bool:
         return self.channel is None or self.channel.pidfd < 0 or not processes.has_ended(self.channel.pidfd)
 
-    def thaw(
-        self, request: m.Thaw, fds: tuple[int, ...], deadline: float, gate: ForkGate
-    ) -> Core[tuple[Channel, m.Ready] | None]:
-        """Have the copy fork a process that goes on from its state; `fds` are for that one. None if it does not, or has
-        not parked by the deadline (monotonic seconds).
+    def thaw(self, deadline: float, gate: ForkGate) -> Core[Channel | None]:
+        """Ask the copy for a process that goes on from its state, and wait for nothing but the copy: the process waits
+        for `Wake` on the channel. None if the copy is gone, or has not parked by the deadline (monotonic seconds).
         """
-        channel = yield from self.begin_thaw(request, fds, deadline, gate)
-        ready = None if channel is None else (yield from thawed(channel))
-        return None if channel is None or ready is None else (channel, ready)
-
-    def begin_thaw(
-        self, request: m.Thaw, fds: tuple[int, ...], deadline: float, gate: ForkGate
-    ) -> Core[Channel | None]:
-        """Ask for such a process and wait for nothing but the copy: what `thawed` waits for comes on the channel."""
         if not (yield from self.parked(deadline)):
             return None
         assert self.channel is not None
-        channel, theirs = Channel.pair()
+        channel, theirs = Channel.pair(THAWED)
         gate.announce(self.channel.pid)
         try:
             with theirs:
-                yield from self.channel.send(request, (theirs.fileno(), *fds))
+                yield from self.channel.send(m.Thaw(), (theirs.fileno(),))
         except (Gone, ProtocolError):
             channel.close()
             return None
@@ -172,8 +162,10 @@ class Checkpoint(Struct, eq=False):
             self.control.close()
 
 
-def thawed(channel: Channel) -> Core[m.Ready | None]:
-    """The first word of a process that was asked for. None where none comes: the channel is closed then."""
+def woken(channel: Channel) -> Core[m.Ready | None]:
+    """The first word of a process that was thawed, and told to wake. None where none comes: the channel is closed
+    then.
+    """
     try:
         ready = yield from channel.receive(monotonic() + THAW_SECONDS)
     except (Gone, ProtocolError):

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from safeexec.errors import CheckpointError, SandboxError, SessionClosed, WorkspaceError
-from safeexec.host.session.channel import Channel
+from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import (
     Checkpoint,
     CheckpointInfo,
@@ -23,7 +24,7 @@ from safeexec.host.session.checkpoints import (
     living,
     new_control,
     pidfds,
-    thawed,
+    woken,
 )
 from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
@@ -34,6 +35,7 @@ from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
+from safeexec.protocol.turns import PARKED, THAWED
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
@@ -74,8 +76,8 @@ class Line:
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
         self._spare = spare
-        self._coming: Channel | None = None
-        """Where a branch's process is to say that it is there."""
+        self._coming: tuple[Checkpoint, Channel] | None = None
+        """The process that is being thawed, and from which copy."""
         self._unmet = False
         """Whether there are copies that the host has not met. Matters only while there is no runner."""
 
@@ -112,6 +114,7 @@ class Line:
 
     def _run(self, channel: Channel, lineage: Lineage, origin: Checkpoint | None) -> None:
         """From now on the session's process is that of `channel`."""
+        self._give_up_coming(but=channel)
         self._unmet = True
         self.runner = Runner(channel, lineage, origin, self.policy.limits, self._memory_base)
         self._memory_base = self.runner.memory_base
@@ -315,47 +318,62 @@ class Line:
 
     def thaw(self, state: State, copy: Checkpoint, lost: list[str]) -> Core[list[str] | None]:
         """Go on from `state`, of whose memory there is `copy`. None if that is not there any more."""
+        if (channel := (yield from self._thawing(copy))) is None:
+            return None
         place: str | None = None
         problems: list[str] = []
         if self.workspace is not None and state.files is not None:
-            # First, for the copy opens its files again when it thaws.
+            # Before it wakes, for then it opens its files again.
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
             # What a branch goes back to may have been parked in the directory of the session that it came from.
             place = self.workspace.path
-        # So it is with what it prints to, which another call of a fresh plugin may have had, too.
-        others = copy.out is not self.out
-        deadline = monotonic() + PARK_SECONDS
-        if others:
-            woken = yield from self._thaw_for_itself(copy, place, lost, deadline)
-        else:
-            woken = yield from copy.thaw(m.Thaw(False, place, lost), (), deadline, self.sandbox.gate)
-        if woken is None:
+        yield from self._wake(channel, copy, place, lost)
+        if (ready := (yield from woken(channel))) is None:
             return None
-        channel, ready = woken
         self._run(channel, copy.lineage, copy)
         self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
         return [*problems, *ready.notes]
 
-    def _thaw_for_itself(
-        self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float
-    ) -> Core[tuple[Channel, m.Ready] | None]:
-        """Thaw a copy that another session made."""
-        channel = yield from self._begin_own(copy, place, lost, deadline)
-        ready = None if channel is None else (yield from thawed(channel))
-        return None if channel is None or ready is None else (channel, ready)
-
-    def _begin_own(self, copy: Checkpoint, place: str | None, lost: list[str], deadline: float) -> Core[Channel | None]:
-        """Ask a copy that another session made for a process, with this one's output, and shut off from all files but
-        its own.
+    def _thaw_ahead(self) -> Core[None]:
+        """While the running process ends: ask for the one to go on in, if the copy of it is known to be there. On two
+        cores the fork then takes no time of its own, which is as long as the end.
         """
-        layer = None
-        if self.workspace is not None and self.workspace.is_branch:
+        _, copy = next(self.history.ways_back(), (None, None))
+        if copy is not None and copy.channel is not None and copy.channel.state == PARKED:
+            processes.send_signal(copy.channel.pidfd, signal.SIGCONT)
+            yield from self._thawing(copy)
+
+    def _thawing(self, copy: Checkpoint) -> Core[Channel | None]:
+        """A process that is thawed from `copy`, and not awake yet: the one that was asked for ahead, or another."""
+        if self._coming is not None:
+            of, channel = self._coming
+            if of is copy and channel.state == THAWED:
+                return channel
+            self._give_up_coming()
+        thawed = yield from copy.thaw(monotonic() + PARK_SECONDS, self.sandbox.gate)
+        if thawed is not None:
+            self._coming = copy, thawed
+        return thawed
+
+    def _give_up_coming(self, but: Channel | None = None) -> None:
+        coming, self._coming = self._coming, None
+        if coming is not None and coming[1] is not but:
+            give_up(coming[1])
+
+    def _wake(self, channel: Channel, copy: Checkpoint, place: str | None, lost: list[str]) -> Core[None]:
+        """Tell a process that was thawed from `copy` to go on: in the directory `place`; and where another session made
+        the copy, with this one's output, and shut off from all files but its own. If it is gone, `woken` says so.
+        """
+        # Another call of a fresh plugin is such a session, too.
+        others, layer = copy.out is not self.out, None
+        if others and self.workspace is not None and self.workspace.is_branch:
             layer = self.sandbox.layers.ruleset(self.workspace.home)
-        fds = (self.out.fd, self.err.fd, *(() if layer is None else (layer,)))
-        request = m.Thaw(True, place, lost, layer is not None, self.policy.checkpoints == "idle")
+        fds = () if not others else (self.out.fd, self.err.fd, *(() if layer is None else (layer,)))
+        request = m.Wake(others, place, lost, layer is not None, self.policy.checkpoints == "idle")
         try:
-            return (yield from copy.begin_thaw(request, fds, deadline, self.sandbox.gate))
+            with contextlib.suppress(Gone, ProtocolError):
+                yield from channel.send(request, fds)
         finally:
             if layer is not None:
                 os.close(layer)
@@ -371,10 +389,9 @@ class Line:
             except WorkspaceError as error:
                 raise CheckpointError(f"no branch could be made: {error}") from None
         place = self.workspace.path if self.workspace is not None else None
-        channel = yield from self._begin_own(copy, place, [], monotonic() + PARK_SECONDS)
-        if channel is None:
+        if (channel := (yield from self._thawing(copy))) is None:
             raise CheckpointError(DIED_BRANCHING)
-        self._coming = channel
+        yield from self._wake(channel, copy, place, [])
         # From here on it keeps the copy, whatever becomes of the session that this is a branch of.
         self.history = parent.history.branch(copy, template)
         copy.users += 1
@@ -383,9 +400,9 @@ class Line:
 
     def arrive_branch(self, copy: Checkpoint) -> Core[list[str]]:
         """Go on in the process that `begin_branch` has asked for. Returns notes about what was not carried over."""
-        channel, self._coming = self._coming, None
-        assert channel is not None
-        if (ready := (yield from thawed(channel))) is None:
+        assert self._coming is not None
+        _, channel = self._coming
+        if (ready := (yield from woken(channel))) is None:
             raise CheckpointError(DIED_BRANCHING)
         self._run(channel, copy.lineage, copy)
         self._begin_group(channel, copy.lineage)
@@ -420,21 +437,19 @@ class Line:
     # Ending
 
     def stop(self) -> Core[None]:
-        """End the running process and its strays. Interrupted, it is to be done again: the runner stays until it is
-        done.
+        """End the running process and its strays, and ask for the one to go on in. Interrupted, it is to be done again:
+        the runner stays until it is done.
         """
         if (runner := self.runner) is not None:
             self.sandbox.gate.withdraw(runner.pid)
-            yield from runner.stop(self)
+            yield from runner.stop(self, self._thaw_ahead)
             self.runner = None
             runner.channel.close()
 
     def end_processes(self) -> list[int]:
         """Kill what runs and what is parked. Pidfds, the caller's to wait for and to close."""
         runner, self.runner = self.runner, None
-        coming, self._coming = self._coming, None
-        if coming is not None:
-            give_up(coming)
+        self._give_up_coming()
         copies = self.history.copies()
         held = pidfds(copies)
         if runner is not None:
@@ -478,7 +493,7 @@ class Line:
             self.runner.channel.close()
             self.runner = None
         if self._coming is not None:
-            self._coming.close()
+            self._coming[1].close()
         for copy in self.history.copies():
             copy.forget()
         if self.workspace is not None:

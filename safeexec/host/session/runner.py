@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,6 @@ class Runner:
 
     # Ending
 
-    def stop(self, owner: LineageMember) -> Core[None]:
-        """End it and what guest code has forked; wait until it is gone."""
-        yield from self.lineage.end_runner(self.channel, owner)
+    def stop(self, owner: LineageMember, meanwhile: Callable[[], Core[None]]) -> Core[None]:
+        """End it and what guest code has forked; wait until it is gone. `meanwhile`: what to do as it ends."""
+        yield from self.lineage.end_runner(self.channel, owner, meanwhile)

@@ -219,14 +219,18 @@ class Lineage:
         self.groups: list[Group] = []
         """The control groups of its sessions. A copy that a branch needs may lie in the group of one that is closed."""
 
-    def end_runner(self, runner: Channel, owner: LineageMember) -> Core[bool]:
+    def end_runner(
+        self, runner: Channel, owner: LineageMember, meanwhile: Callable[[], Core[None]] | None = None
+    ) -> Core[bool]:
         """Kill the runner of `owner` and every fork that it left behind; wait until the runner is gone. Whether it
-        is.
+        is. `meanwhile`: what to do as it ends; all others of the group stand still then.
         """
         with self._gate.stopping(self.leader):
             try:  # around the signal too: an interrupt right after it would leave the copies stopped
                 processes.signal_group(self._leader_fd, self.leader, signal.SIGSTOP)
                 runner.kill()
+                if meanwhile is not None:
+                    yield from meanwhile()
                 gone = yield from runner.ended(monotonic() + KILL_SECONDS)
             finally:
                 self._gate.interrupted(self.leader)
