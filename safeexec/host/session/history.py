@@ -46,7 +46,7 @@ GAP: Final = State(-1, object())
 class History(Generic[C]):
     """The states of one session's line, and the copies of them."""
 
-    __slots__ = ("_certain", "_copies", "base", "current", "named", "next", "root")
+    __slots__ = ("_begun", "_certain", "_copies", "base", "current", "named", "next", "root")
 
     def __init__(self, root: State | None = None) -> None:
         self.root = State(0, FRESH) if root is None else root
@@ -58,6 +58,8 @@ class History(Generic[C]):
         self.named: dict[str, tuple[State, C]] = {}
         self.base: C | None = None
         """The copy that the process was thawed from. It loses its name without being given up."""
+        self._begun: State | None = self.root
+        """The state that the process began in, as long as it has no name that was given to it later."""
         self._copies: dict[C, State] = {}
         self._certain: set[C] = set()
         """Copies that are known to have parked. Of the others there is only the promise that they will."""
@@ -126,14 +128,32 @@ class History(Generic[C]):
     def change_files(self, files: Any) -> None:
         """The host changed files: the same memory with others. Copies of it serve both; a name keeps what it named.
 
-        Where no copy is left to go back to, the session would begin anew: with these files.
+        Where a kill leads when copies are made of named states alone, to the state that the process began in, it leads
+        to these files from now on.
         """
-        now, root = self.current, self.root
-        self.current = State(now.step, now.memory, files, now.before, now.older, now.tool_calls)
-        if now is root:
+        begun = self._begun
+        at_begun = self.current is begun
+        self.see_files(files)
+        lasting = {self.base, *(copy for _, copy in self.named.values())}
+        if begun is None or at_begun or not self._copies.keys() <= lasting:
+            return
+        self._begun = _with_files(begun, files)
+        if begun.memory is FRESH:
+            self.root = self._begun
+        state = self.current
+        while state.older is not None and state.older is not begun:
+            state = state.older
+        if state.older is not None:
+            state.older = self._begun
+
+    def see_files(self, files: Any) -> None:
+        """The state has these files, whoever made them."""
+        now = self.current
+        self.current = _with_files(now, files)
+        if now is self.root:
             self.root = self.current
-        elif not self._copies:
-            self.root = State(root.step, root.memory, files, root.before, root.older, root.tool_calls)
+        if now is self._begun:
+            self._begun = self.current
 
     # Copies
 
@@ -157,6 +177,8 @@ class History(Generic[C]):
         there.
         """
         before = self.drop(name) if name in self.named else []
+        if self.current is self._begun:
+            self._begun = None
         self._copies[copy] = self.current
         self._certain.add(copy)
         self.named[name] = self.current, copy
@@ -236,7 +258,7 @@ class History(Generic[C]):
         """The session is in `state` again, in a process thawed from `base`, or a new child. Returns the copies of the
         line that was left.
         """
-        self.current, self.next, self.base = state, None, base
+        self.current, self.next, self.base, self._begun = state, None, base, state
         return self._dropped()
 
     def branch(self, copy: C, template: str | None = None) -> History[C]:
@@ -248,7 +270,7 @@ class History(Generic[C]):
         if before is not None and before.memory is not FRESH:
             before = GAP
         branch.current = State(now.step, now.memory, now.files, before, None, now.tool_calls)
-        branch._copies[copy] = branch.current
+        branch._copies[copy] = branch._begun = branch.current
         if template is not None:
             branch.named[template] = branch.current, copy
         branch._certain.add(copy)
@@ -261,7 +283,8 @@ class History(Generic[C]):
         """Forget the copies that nothing leads to, and the states between the others.
 
         What leads somewhere: the names; the state as it is now and the one before the last step; and, until one of
-        these is known to have parked, the older ones down to the newest that is.
+        these is known to have parked, the older ones down to the newest that is. A name may be dropped: a copy that
+        has one is nothing to rely on, but for the one that the process was thawed from.
         """
         current = self.current
         kept = [current.memory] if current.before is None else [current.memory, current.before.memory]
@@ -295,11 +318,20 @@ class History(Generic[C]):
         return found
 
     def _is_safe(self, state: State) -> bool:
-        """Whether a copy of it is known to have parked."""
-        return any(of.memory is state.memory and copy in self._certain for copy, of in self._copies.items())
+        """Whether a copy of it is known to have parked that stays when names are dropped."""
+        found = [copy for copy, of in self._copies.items() if of.memory is state.memory and copy in self._certain]
+        if not found:
+            return False
+        names = [copy for _, copy in self.named.values()]
+        return any(copy is self.base or copy not in names for copy in found)
 
     def _forget(self, copies: list[C]) -> list[C]:
         for copy in copies:
             self._copies.pop(copy, None)
             self._certain.discard(copy)
         return copies
+
+
+def _with_files(state: State, files: Any) -> State:
+    """The same state with other files."""
+    return State(state.step, state.memory, files, state.before, state.older, state.tool_calls)

@@ -910,7 +910,7 @@ class SessionCore:
         line.make_room()
         if line.workspace is not None:
             try:
-                line.history.change_files((yield from line.on_files(line.workspace.snapshot)))
+                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
             except WorkspaceError as error:
                 raise CheckpointError(f"no checkpoint could be made: {error}") from None
         self._go(ASKING)

@@ -297,3 +297,51 @@ def test_long_random_sequences_in_which_one_copy_in_five_cannot_be_made(seed: in
     """Then a kill may lead to an older state, and a rollback never does."""
     for number, acts in enumerate(sequences(500, 40, seed)):
         replay(acts, seed=number)
+
+
+def without_copies() -> tuple[History[str], str]:
+    """A line of a session that makes no copies: it began in one, and has done a step since."""
+    history = History[str](State(0, FRESH, "first")).branch("begun")
+    after_a_step(history, "guest's")
+    return history, "begun"
+
+
+def after_a_step(history: History[str], files: str) -> list[str]:
+    history.begin(1)
+    return history.commit(files)
+
+
+def way_back(history: History[str]) -> tuple[str, str]:
+    """Files and copy of where a kill leads."""
+    state, copy = next(history.ways_back())
+    return state.files, copy
+
+
+def test_without_copies_a_name_that_is_dropped_leaves_where_the_process_began() -> None:
+    history, begun = without_copies()
+    history.keep("p", "named")
+    assert after_a_step(history, "later") == []
+    assert way_back(history) == ("guest's", "named")
+    assert history.drop("p") == ["named"]
+    assert way_back(history) == ("first", begun)
+
+
+def test_without_copies_what_the_host_wrote_is_where_a_kill_leads() -> None:
+    history, begun = without_copies()
+    history.change_files("host's")
+    after_a_step(history, "later")
+    assert way_back(history) == ("host's", begun)
+    history.keep("p", "named")
+    after_a_step(history, "latest")
+    history.see_files("seen")
+    assert way_back(history) == ("later", "named")
+    history.change_files("of the host again")
+    assert way_back(history) == ("later", "named"), "a name keeps what it named"
+    history.drop("p")
+    assert way_back(history) == ("of the host again", begun)
+    empty = History[str](State(0, FRESH, "first"))
+    after_a_step(empty, "guest's")
+    empty.see_files("seen")
+    assert empty.last_resort().files == "first"
+    empty.change_files("host's")
+    assert empty.last_resort().files == "host's"
