@@ -39,6 +39,9 @@ ENVIRONMENT = {
     "NUMEXPR_NUM_THREADS": "1",
     "BLIS_NUM_THREADS": "1",
     "VECLIB_MAXIMUM_THREADS": "1",
+    # pyarrow's own: threads that a fork loses, and a pool that reserves more address space than a session has.
+    "ARROW_IO_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 
 

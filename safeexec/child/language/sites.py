@@ -112,6 +112,7 @@ JUDGED: Final[dict[str, str]] = {
         plotly.basedatatypes:BasePlotlyType._prop_set_child plotly.express._core:apply_default_cascade
         plotly.validator_cache:* _plotly_utils.importers:* _plotly_utils.optional_imports:* _plotly_utils.png:*
         networkx.lazy_imports:* networkx.utils.backends:* networkx.utils.decorators:argmap.compile
+        pyarrow:_filesystem_is_available
         sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
@@ -141,6 +142,7 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.computation.ops:BinOp.evaluate
     """,
     "no facade gives it, and no state may name it": """
+        pyarrow.vendored.*:*
         yaml.constructor:FullConstructor.* lxml.doctestcompare:* lxml.html.formfill:* plotly.io._renderers:*
         plotly.matplotlylib.*:* plotly.tools:*
         PIL.ImageMath:unsafe_eval PIL.features:* inspect:_main inspect:classify_class_attrs inspect:getmodule

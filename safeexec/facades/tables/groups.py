@@ -48,6 +48,7 @@ GROUPS = {
     "markup": "lxml bs4",
     "plotly": "plotly _plotly_utils",
     "networkx": "networkx",
+    "pyarrow": "pyarrow",
     "pillow": "PIL",
     "helpers": "dateutil tqdm pytz tabulate",
 }
