@@ -89,7 +89,6 @@ class Export(msgspec.Struct, kw_only=True):
     kind: Literal["function", "class", "other", "missing"]
     line: int | None = None
     is_async: bool = False
-    is_generator: bool = False
     parameters: list[tuple[str, str, str, str]] = []
     """As `ToolSignature.parameters`."""
     returns: str = ""

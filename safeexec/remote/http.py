@@ -18,6 +18,7 @@ from safeexec.remote.calls import Asked, parsed, raised
 from safeexec.servers.methods import MAX_MESSAGE, METHODS
 
 CONNECT_SECONDS = 30.0
+"""How long a connection may take to be made, TLS included."""
 ANSWER_SECONDS = 600.0
 """How long a server may say nothing at all; the core gives a call up earlier where it knows better."""
 TOO_MANY = 429
@@ -73,7 +74,7 @@ class HttpWire:
         try:
             if connection.sock is None:
                 asked.again = 0.0
-                connection.connect()
+                _connect(connection)
                 asked.again = None
             connection.request("POST", path, body, self._headers)
             with closing(connection.getresponse()) as response:
@@ -99,7 +100,7 @@ class HttpWire:
                     self._idle.append((since, connection))
                 else:
                     connection.close()
-        return found or self._make(self._host, self._port, timeout=ANSWER_SECONDS)
+        return found or self._make(self._host, self._port, timeout=CONNECT_SECONDS)
 
     def _keep(self, connection: HTTPConnection) -> None:
         with self._lock:
@@ -121,6 +122,11 @@ class HttpWire:
     def __del__(self) -> None:
         if hasattr(self, "_idle"):
             self.close()
+
+
+def _connect(connection: HTTPConnection) -> None:
+    connection.connect()
+    connection.sock.settimeout(ANSWER_SECONDS)
 
 
 def _has_ended(connection: HTTPConnection) -> bool:

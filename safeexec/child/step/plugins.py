@@ -145,7 +145,6 @@ class LoadedPlugin:
         code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
         told["line"] = getattr(code, "co_firstlineno", None)
         told["is_async"] = inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value)
-        told["is_generator"] = inspect.isgeneratorfunction(value) or inspect.isasyncgenfunction(value)
         told["doc"] = (inspect.getdoc(value) or "")[:2000]
         if callable(value):
             try:

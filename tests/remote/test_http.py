@@ -1,0 +1,26 @@
+"""The wire to a server over HTTP: it waits no longer for a connection than it says."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from safeexec.errors import SandboxClosed
+from safeexec.remote import http
+from safeexec.remote.calls import Asked
+
+
+def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # TLS begins with its word
+        wire = http.HttpWire(f"https://127.0.0.1:{silent.getsockname()[1]}", "token")
+        asked = Asked()
+        wire.call(asked, "sandbox.check", {"policy": "calculator", "source": "1"})
+        assert asked.again == 0.0, "nothing was begun there: another server may be asked"
+        with pytest.raises(SandboxClosed, match="does not answer"):
+            asked.answer()
+        asked.close()
+        wire.close()
