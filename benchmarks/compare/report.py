@@ -18,9 +18,13 @@ AHEAD = 1.1
 """From which factor on another is called ahead."""
 PICTURED = ("step", "program", "objects", "session", "saved", "loop", "cold")
 COLOURS = {
-    "safeexec": "#c0392b", "bare forked child": "#7f8c8d", "Monty": "#2980b9", "ipykernel": "#e67e22",
-    "Pyodide": "#8e44ad", "process per step, bubblewrap": "#16a085", "bare exec": "#2c3e50", "smolagents": "#f1c40f",
+    "safeexec": "#c0392b", "safeexec, no undo": "#e6a09a", "bare forked child": "#7f8c8d", "Monty": "#2980b9",
+    "ipykernel": "#e67e22", "Pyodide": "#8e44ad", "process per step": "#a3e4d7",
+    "process per step, bubblewrap": "#16a085", "bare exec": "#2c3e50", "RestrictedPython": "#27ae60",
+    "smolagents": "#f1c40f", "asteval": "#d98cb3", "interpretthis": "#784212",
 }  # fmt: skip
+SHOWN = ("safeexec", "bare exec", "Monty", "ipykernel", "Pyodide", "process per step, bubblewrap", "smolagents")
+"""Whom the README's picture shows."""
 Report = dict[str, Any]
 
 
@@ -169,7 +173,7 @@ def plots(data: Report, directory: Path) -> None:
         dots([row for row in rows if row["unit"] == unit], names, title, directory / f"{name}.png")
     bars({name: said for name in names if (said := through(data, name))["attempts"]}, directory / "attempts.png")
     pictured = [data["rows"][key] for key in PICTURED]
-    dots(pictured, [name for name in names if name in COLOURS], "seconds, less is better", directory / PICTURE.name)
+    dots(pictured, [name for name in SHOWN if name in names], "seconds, less is better", directory / PICTURE.name)
 
 
 def dots(rows: list[Report], names: list[str], title: str, path: Path) -> None:
@@ -178,12 +182,11 @@ def dots(rows: list[Report], names: list[str], title: str, path: Path) -> None:
 
     height = 0.42 * len(rows)
     figure_, axes = pyplot.subplots(figsize=(9, 1.4 + height))
-    spare = iter(pyplot.get_cmap("tab20").colors)
     for name in names:
         places = [(x, -number) for number, row in enumerate(rows) if (x := known(row, name))]
-        size, colour = (90, COLOURS[OURS]) if name == OURS else (45, COLOURS.get(name) or next(spare))
+        size, above = (90, 3) if name == OURS else (45, 2)
         if places:
-            axes.scatter(*zip(*places, strict=True), s=size, color=colour, label=name, zorder=3 if name == OURS else 2)
+            axes.scatter(*zip(*places, strict=True), s=size, color=COLOURS[name], label=name, zorder=above)
     axes.set_xscale("log")
     axes.set_yticks([-number for number in range(len(rows))], [row["what"].replace("`", "") for row in rows])
     axes.set_xlabel(title)

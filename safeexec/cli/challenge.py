@@ -21,8 +21,11 @@ REPORT = ".github/SECURITY.md says how to report it"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Puts a new flag into each of five places outside the sandbox and runs your program inside it. The program's "
-        "arguments tell the places. Exit status 0: no flag came out. 1: one did, and that is a bug to be reported."
+        "Puts a new flag (flag- and 32 digits) into each of five places outside the sandbox: a file, the environment "
+        "and the memory of this process, a service of this machine, and another session. Then runs your program "
+        "inside it; its arguments, sys.argv[1:], tell the places in this order. Whatever it prints, returns or raises "
+        "is searched for the flags. With --policy confined-python it may be any Python, and only the kernel holds it. "
+        "Exit status 0: no flag came out. 1: one did, and that is a bug to be reported."
     )
     parser.add_argument("program", metavar="FILE", help="the program that shall print a flag, or - for standard input")
     add_policy_option(parser)
@@ -41,7 +44,8 @@ def main(options: argparse.Namespace) -> int:
     if read:
         tell(f"\nThe flag came out: {', '.join(read)}. This is a bug of safeexec; {REPORT}.")
         return 1
-    tell(f"\nNo flag came out of {sandbox.policy.name}.")
+    ran = "" if result.outcome != "rejected" else ": no line of the program ran"
+    tell(f"\nNo flag came out of {sandbox.policy.name}{ran}.")
     return 0
 
 

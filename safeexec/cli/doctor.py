@@ -8,7 +8,7 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safeexec import Policy, ProtectionError, Sandbox, machine_protection
+from safeexec import Policy, ProtectionError, Sandbox, __version__, machine_protection
 from safeexec.cli.common import add_policy_option, tell
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def main(options: argparse.Namespace) -> int:
         print(
             json.dumps(
                 {
+                    "safeexec": __version__,
+                    "kernel": platform.release(),
+                    "python": platform.python_version(),
                     "policy": policy.name,
                     "ok": held,
                     "problem": problem,
@@ -64,7 +67,7 @@ def main(options: argparse.Namespace) -> int:
             )
         )
         return 0 if held else 1
-    print(f"Linux {platform.release()}, Python {platform.python_version()}")
+    print(f"safeexec {__version__}, Linux {platform.release()}, Python {platform.python_version()}")
     _print("This machine", machine)
     if session:
         _print(f"A session of {policy.name}", session)

@@ -39,6 +39,15 @@ def test_plain_attempts_fail_in_the_loosest_profile(tmp_path: Path, capsys: pyte
     assert "read: " not in told
 
 
+def test_a_program_that_the_policy_refuses_has_tried_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "attack.py"
+    path.write_text("open('/etc/passwd')")
+    assert main(["challenge", str(path)]) == 0
+    assert "No flag came out of standard: no line of the program ran." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "form", ["print(flag)", "flag", "raise ValueError(flag)", "import sys; sys.stderr.write(flag)"]
 )

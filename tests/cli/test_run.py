@@ -154,6 +154,15 @@ def test_the_name_of_a_policy_does_not_act_on_a_terminal(tmp_path: Path) -> None
         assert done.stdout and "\x1b" not in done.stdout + done.stderr, command
 
 
+def test_the_doctor_tells_a_program_what_it_tells_a_person() -> None:
+    done = safeexec("doctor", "--json")
+    told = json.loads(done.stdout)
+    assert told["ok"] == (done.returncode == 0) == (not told["problem"])
+    assert told["safeexec"] and told["kernel"] and told["python"] and told["policy"] == "standard"
+    (seccomp,) = [row for row in told["session"] if row["name"] == "seccomp"]
+    assert seccomp["active"] and "refused by the filter" in seccomp["detail"]
+
+
 def test_check_runs_nothing_and_shows_line_caret_rule_and_hint(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("print('run')\nimport subprocess\n")
