@@ -36,6 +36,11 @@ def figure(number: float, unit: str) -> str:
     return f"{number:.3g}" + ("" if unit == "/s" else f" {unit}")
 
 
+def factor(number: float) -> str:
+    """Two digits: ``1.4``, ``6,900``."""
+    return f"{number:.2g}" if number < 10 else f"{float(f'{number:.2g}'):,.0f}"
+
+
 def installed(data: Report) -> list[str]:
     """The contenders that are here."""
     return [name for name, said in data["contenders"].items() if not said["missing"]]
@@ -69,7 +74,7 @@ def ahead(data: Report) -> str:
                 better[name] = theirs / ours if row["more"] else ours / theirs
         best = sorted((name for name in better if better[name] > AHEAD), key=lambda name: -better[name])
         if best:
-            told = ", ".join(f"{name} {better[name]:.2g}" for name in best)
+            told = ", ".join(f"{name} {factor(better[name])}" for name in best)
             found.append((better[best[0]], f"| {row['what']} | {cell(row, OURS)} | {told} |"))
     lines = [line for _, line in sorted(found, reverse=True)]
     exact = {name: through(data, name)["exact"] for name in installed(data)}

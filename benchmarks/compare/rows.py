@@ -260,21 +260,22 @@ def memory(opened: Open) -> Iterator[float]:
             raise Cannot("the memory of its processes may be read by root alone") from None
         return sum(found) / 1e6
 
-    first = opened()
-    first.run("x = 1")
-    sessions = []
-    count = 4 if QUICK or timed(lambda: opened().close()) > 0.2 else 20
+    def more() -> None:
+        sessions.append(opened())
+        sessions[-1].run("x = 1")
+
+    sessions: list[Contender] = []
+    more()
+    count = 4 if timed(more) > 0.2 or QUICK else 20
     time.sleep(1.2)  # a session that rests gives memory back after half a second
     gc.collect()
     before = private()
     for _ in range(count):
-        session = opened()
-        session.run("x = 1")
-        sessions.append(session)
+        more()
     time.sleep(1.2)  # a session that rests gives memory back after half a second
     gc.collect()
     yield max(0.0, private() - before) / count
-    for session in (first, *sessions):
+    for session in sessions:
         session.close()
 
 
