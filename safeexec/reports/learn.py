@@ -25,7 +25,7 @@ ROOM = 2
 """How much more than was used a limit allows."""
 LONGEST_KB = 16384
 """Of a source that is looked at: what a policy may allow at most."""
-HARMFUL = ("danger_allow_executable_mappings", "danger_allow_commands", "socketpair")
+HARMFUL = ("danger_allow_executable_mappings", "danger_allow_commands")
 
 
 class Learnt(Struct, frozen=True):

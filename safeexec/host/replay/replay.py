@@ -171,7 +171,7 @@ class Replay:
         live = Toolbox(tools_from(tools), self.policy, None) if tools else None
         if live is not None and live.has_effects:
             raise ToolError("a tool with an effect does not answer in a replay: it would have its effect")
-        served = ServedTools(heading.tools, live)
+        served = ServedTools([shape for shape in heading.tools if shape.name in self.policy.tools.allow], live)
         held = {name: self._content(name, content) for name, content in heading.files.items()}
         sandbox = Sandbox(self.policy, files=held, spare=0)
         core = sandbox._opened = sandbox._new_core()

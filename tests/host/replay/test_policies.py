@@ -21,6 +21,8 @@ def test_steps_that_end_otherwise_are_told_with_the_line() -> None:
     ]
     assert all(one.rule for one in found) and "errand.jsonl, step 8" in str(found[0])
     assert not compare_policies(before, before.replace(memory_mb=300), [ERRAND])
+    toolless = compare_policies(before, before.replace(tools={"allow": "none"}), [ERRAND])
+    assert (toolless[0].step, toolless[0].after) == (1, "error: NameError")
 
 
 def test_the_smallest_policy_runs_what_was_recorded_and_no_more() -> None:
@@ -43,9 +45,10 @@ def test_what_could_harm_is_told_and_never_proposed(tmp_path: Path) -> None:
     text = ERRAND.read_text()
     assert text.count("sorted(basket), total, rate") == 1
     path = tmp_path / "r.jsonl"
-    path.write_text(text.replace("sorted(basket), total, rate", "total.__class__.__subclasses__()"))
+    uses = "import asyncio\\nasyncio.run(asyncio.sleep(0)), total.__class__.__subclasses__()"
+    path.write_text(text.replace("sorted(basket), total, rate", uses))
     learnt = Policy.learn([path])
-    assert not learnt.policy.attributes.danger_allow
+    assert not learnt.policy.attributes.danger_allow and learnt.policy.socketpair, "which event loops take"
     assert any(".__subclasses__ (attributes.danger_allow)" in told for told in learnt.left_out)
 
 
