@@ -37,7 +37,7 @@ STOP_SECONDS = 0.05
 """How often a step is stopped that nobody waits for any more: one that just begins cannot be stopped yet."""
 MAX_FILE = MAX_MESSAGE // 4 * 3 - 4096
 """Bytes of a file, of an input or of a state that fit into one message."""
-UNRECORDED = "sessions are recorded where they run: over a connection that is the server"
+UNRECORDED = "sessions are recorded where they run: on the server, with `safeexec serve --record DIR`"
 
 
 class RemoteSandboxCore:

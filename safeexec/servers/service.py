@@ -14,12 +14,22 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
-from time import monotonic
+from time import monotonic, strftime
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from safeexec import AsyncSandbox, AsyncSession, Display, Policy, PolicyError, Result, SandboxError, SessionClosed
+from safeexec import (
+    AsyncSandbox,
+    AsyncSession,
+    Display,
+    Policy,
+    PolicyError,
+    RecordingError,
+    Result,
+    SandboxError,
+    SessionClosed,
+)
 from safeexec.jsonable import display_to_dict, jsonable
 from safeexec.marked import exact as exactly
 from safeexec.marked import marked, unmarked
@@ -87,22 +97,27 @@ class Service:
     """What one client may reach.
 
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
-    the same ways; None: the shipped profiles. `sandbox` are arguments for every `AsyncSandbox`.
+    the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
+    `sandbox` are arguments for every `AsyncSandbox`.
     """
 
     def __init__(
         self,
         policy: str | os.PathLike[str] | Policy = "standard",
         allowed: Iterable[str | os.PathLike[str] | Policy] | None = None,
+        record: str | None = None,
         **sandbox: Any,
     ) -> None:
-        """Raises `PolicyError` for a policy that cannot be read."""
+        """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory."""
+        if record is not None and not os.path.isdir(record):
+            raise RecordingError(f"{record} is no directory to record in")
         default = Policy.load(policy)
         given = map(str, Policy.profiles(shipped=True).values()) if allowed is None else allowed
         others = {found.name: found for found in map(Policy.load, given)}
         self.default = default.name
         self.policies: dict[str, Policy] = {**others, default.name: default}
         self.sessions: dict[str, Held] = {}
+        self.record = record
         self._arguments = sandbox
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -150,6 +165,12 @@ class Service:
             if name not in self._sandboxes:
                 self._sandboxes[name] = AsyncSandbox(self.policies[name], **self._arguments)
             return await self._sandboxes[name].open()
+
+    def recording(self) -> str | None:
+        """A new file for the recording of a session, named by the hour."""
+        if self.record is None:
+            return None
+        return os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
 
     def held(self, identity: str) -> Held:
         """An open session by its id. Raises `SessionClosed`."""
@@ -230,10 +251,12 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 # Of sandboxes
 
 
-async def _opened(sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any) -> AsyncSession:
+async def _opened(
+    service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
+) -> AsyncSession:
     """A new session with the files `given` in its workspace."""
     wanted = {name: unmarked(value) for name, value in tightened.items() if value is not None}
-    session = await sandbox.session(**wanted)
+    session = await sandbox.session(**wanted, record=service.recording())
     try:
         await asyncio.to_thread(_put, session, given)
     except BaseException:
@@ -251,7 +274,7 @@ def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
 async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
-    async with await _opened(sandbox, files, label=label, checkpoints="off") as session:
+    async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
         return _told(await session.run(**_options(given)), exact)
 
 
@@ -260,7 +283,7 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str) -> Ans
 
 
 async def _open_session(service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], **tightened: Any) -> Answer:
-    return {"session": service.hold(await _opened(sandbox, files, **tightened))}
+    return {"session": service.hold(await _opened(service, sandbox, files, **tightened))}
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **how: Any) -> Answer:
@@ -268,7 +291,7 @@ async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **h
         path = Path(directory, "state")
         path.write_bytes(state.base64)
         try:
-            return {"session": service.hold(await sandbox.restore(path, **how))}
+            return {"session": service.hold(await sandbox.restore(path, **how, record=service.recording()))}
         except SandboxError as error:
             raise type(error)(str(error).replace(str(path), "what was sent")) from None
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from safeexec import AsyncSession, Result
+from safeexec import AsyncSession, RecordingError, Result, replay
 from safeexec.marked import unmarked
 from safeexec.servers.methods import INTERNAL, METHOD, METHODS, OURS, PARAMETERS
 from safeexec.servers.service import CallProblem, Service, encoded, problem_of
@@ -43,6 +43,26 @@ async def problem(service: Service, name: str, parameters: object = None) -> Cal
     with pytest.raises(BaseException) as raised:
         await service.call(name, parameters)
     return problem_of(raised.value)
+
+
+def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> None:
+    async def uses(service: Service) -> None:
+        opened = await service.call("sandbox.session", {"namespace": {"x": 20}})
+        await service.call("session.run", {**opened, "source": "x += 1\nx"})
+        saved = await service.call("session.save", opened)
+        again = await service.call("sandbox.restore", {"state": saved["state"]})
+        await service.call("session.run", {**again, "source": "x * 2"})
+
+    served(uses, "standard", record=str(tmp_path))
+    assert len([*tmp_path.iterdir()]) == 2
+    ends = []
+    for path in tmp_path.iterdir():
+        with replay(path) as replayed:
+            assert replayed.difference is None
+            ends += [result.value for result in replayed.results.values()]
+    assert sorted(ends) == [21, 42]
+    with pytest.raises(RecordingError, match="is no directory to record in"):
+        Service("standard", record=str(tmp_path / "none"))
 
 
 def test_every_row_describes_itself_and_its_answers_have_the_shape_that_it_says() -> None:
