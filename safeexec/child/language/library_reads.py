@@ -23,6 +23,7 @@ from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+from safeexec.facades.sealed import write_to_class
 from safeexec.facades.tables import refusals, table
 
 _getattr, _setattr, _type = getattr, setattr, type
@@ -67,6 +68,7 @@ def guard_reads(rules: Rules) -> None:
         _put(module, lambda name=name, m=module, p=prefixes: {name: _importer(name, m, p)})  # type: ignore[misc]
     for module in HELD:
         after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
+    after_import("sqlite3", _close_databases)
     after_import("plotly.graph_objs._layout", lambda: _take_module("plotly.graph_objs._layout", "Layout", "re"))
     after_import("html5lib.treebuilders.etree_lxml", lambda: _take_module(_OF_LXML, "TreeBuilder", "implementation"))
     after_import("_plotly_utils.basevalidators", _hold_pictures)
@@ -202,6 +204,31 @@ def _replaced_of_numpy() -> frozenset[str]:
 
 def _hold(module: ModuleType) -> None:
     module.__class__ = _Held
+
+
+def _close_databases() -> None:
+    """Keep `fts3_tokenizer` from SQL: a program gives it the address of machine code, as a value of a query."""
+    sqlite3 = sys.modules["sqlite3"]
+    connection, deny, function = sqlite3.Connection, sqlite3.SQLITE_DENY, sqlite3.SQLITE_FUNCTION
+    initialize, authorize = connection.__init__, connection.set_authorizer
+
+    def decide_with(own: Any) -> Any:
+        def decide(action: int, first: str | None, second: str | None, *where: str | None) -> Any:
+            if action == function and str(second).lower() == "fts3_tokenizer":
+                return deny
+            return 0 if own is None else own(action, first, second, *where)
+
+        return decide
+
+    def __init__(self: Any, *args: Any, **options: Any) -> None:
+        initialize(self, *args, **options)
+        authorize(self, decide_with(None))
+
+    def set_authorizer(self: Any, authorizer_callback: Any) -> None:
+        authorize(self, decide_with(authorizer_callback))
+
+    write_to_class(connection, "__init__", __init__)
+    write_to_class(connection, "set_authorizer", set_authorizer)
 
 
 def _take_module(module: str, cls: str, name: str) -> None:

@@ -234,6 +234,24 @@ DATABASES_AND_DOCUMENTS = [
     ),
 ]
 
+DATABASES_AND_DOCUMENTS += [
+    *(
+        Way(
+            f"an address of machine code in a query, {how}",
+            "not authorized to use function: FTS3_tokenizer",
+            f"import sqlite3\nc = {connection}\n{before}\nc.execute('select FTS3_tokenizer(?, ?)', ('x', b'A' * 8))\n"
+            "c.execute('create virtual table t using fts3(a, tokenize=x)')",
+            "data-analysis",
+        )
+        for how, connection, before in (
+            ("in a connection", "sqlite3.connect(':memory:')", ""),
+            ("with no authorizer", "sqlite3.connect(':memory:')", "c.set_authorizer(None)"),
+            ("with one of the program", "sqlite3.connect(':memory:')", "c.set_authorizer(lambda *given: 0)"),
+            ("in a connection of its own class", "type('C', (sqlite3.Connection,), {})(':memory:')", ""),
+        )
+    ),
+]
+
 WORKBOOKS_AND_GRAPHS = [
     Way(
         "a decorator that writes code",
