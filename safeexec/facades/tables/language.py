@@ -86,15 +86,16 @@ TABLES = {
             CoroutineType DynamicClassAttribute EllipsisType FunctionType GeneratorType GenericAlias
             get_original_bases GetSetDescriptorType LambdaType MappingProxyType MemberDescriptorType
             MethodDescriptorType MethodType MethodWrapperType new_class NoneType NotImplementedType prepare_class
-            resolve_bases SimpleNamespace UnionType WrapperDescriptorType
+            resolve_bases SimpleNamespace TracebackType UnionType WrapperDescriptorType
         """,
         replaced="coroutine ModuleType",
         refuse={
-            "CellType CodeType FrameType TracebackType": FRAMES,
+            "CellType CodeType FrameType": FRAMES,
         },
         note=(
             "FunctionType is what type(f) gives: it makes functions of code objects, which nothing gives. ModuleType "
-            "answers isinstance and cannot be called. coroutine changes the function that it is given."
+            "answers isinstance and cannot be called. coroutine changes the function that it is given. TracebackType, "
+            "which annotates __exit__, makes nothing without a frame."
         ),
     ),
     "abc": Table(
