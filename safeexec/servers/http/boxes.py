@@ -249,7 +249,7 @@ class Boxes:
         forked = Box(box.tenant, box.asked, seconds)
         try:
             self._check_room(box.tenant)
-            for name, context in box.contexts.items():
+            for name, context in [*box.contexts.items()]:
                 place = box.tenant.place(context.session.policy)
                 try:
                     (session,) = await context.session.branch(1)
@@ -273,7 +273,7 @@ class Boxes:
         async with _AtRest(box):
             saved = {}
             try:
-                for name, context in box.contexts.items():
+                for name, context in [*box.contexts.items()]:
                     saved[name] = await self._save(context.session)
             except BaseException:
                 for state in saved.values():
@@ -283,6 +283,7 @@ class Boxes:
             for context in contexts.values():
                 await context.close()
             box.paused_place = SessionPlace(box.tenant, 0)
+            await self._check_alive(box)
 
     async def resume(self, box: Box) -> None:
         """Go on from what was written. Raises `RefusedRequest`."""
@@ -299,6 +300,7 @@ class Boxes:
                 raise
             box.contexts = contexts
             self._forget(box)
+            await self._check_alive(box)
 
     async def add_context(self, box: Box) -> str:
         """A further session with copies of the sandbox's files. Raises `RefusedRequest`."""
@@ -311,13 +313,22 @@ class Boxes:
                 await context.close()
                 raise
             box.contexts[identity := secrets.token_hex(12)] = context
+            await self._check_alive(box)
             return identity
 
     async def restart(self, box: Box, name: str) -> None:
         """A new session in the place of a context's. What it was running is stopped."""
-        old = box.context(name)
-        await old.close()
-        box.contexts[name] = await self._context(box, None)
+        async with box.changing:
+            await box.context(name).close()
+            box.contexts[name] = await self._context(box, None)
+            await self._check_alive(box)
+
+    async def remove(self, box: Box, name: str) -> None:
+        """End a context. What it was running is stopped."""
+        async with box.changing:
+            context = box.context(name)
+            del box.contexts[name]
+            await context.close()
 
     async def take_snapshot(self, box: Box, name: str) -> Snapshot:
         """Keep the default context as a file, for sandboxes to come."""
@@ -336,6 +347,12 @@ class Boxes:
         """End it at once, whatever it does."""
         self._boxes.pop(box.id, None)
         await self._end(box)
+
+    async def _check_alive(self, box: Box) -> None:
+        """Raises `RefusedRequest` for one that was killed meanwhile; nothing of it stays."""
+        if box.id not in self._boxes:
+            await self._end(box)
+            raise RefusedRequest(404, "the sandbox was killed meanwhile", "NotFound")
 
     async def _end(self, box: Box) -> None:
         self._forget(box)

@@ -323,11 +323,9 @@ async def remove_context(request: Request) -> Response:
     """End a context. The default one ends with its sandbox."""
     box: Box = request.scope["box"]
     name = request.path_params["name"]
-    context = box.context(name)
     if name == "default":
         raise RefusedRequest(400, "the default context ends with its sandbox", "NotOffered")
-    del box.contexts[name]
-    await context.close()
+    await _boxes(request).remove(box, name)
     return Response(status_code=204)
 
 

@@ -28,13 +28,14 @@ from safeexec.untrusted.below import read_named
 from safeexec.untrusted.yaml_text import read_yaml
 
 MAX_FILE = 1 << 20
+MAX_TOKEN = 1000
 Amount = Annotated[int, Meta(ge=1)]
 
 
 class Grant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one tenant may use; None: no bound of its own."""
 
-    token: Annotated[str, Meta(min_length=16, max_length=1000)]
+    token: Annotated[str, Meta(min_length=16, max_length=MAX_TOKEN)]
     policies: tuple[str, ...] | None = None
     """Names of policies that the server offers, the tenant's default first."""
     sessions: Amount | None = None
@@ -87,7 +88,9 @@ class Tokens:
         self._entries = [(_digest(token.encode()), owner) for token, owner in entries]
 
     def owner(self, token: bytes) -> Any:
-        """Whose `token` is, or None."""
+        """Whose `token` is, or None. One that is longer than any that counts is not looked at."""
+        if len(token) > MAX_TOKEN:
+            return None
         given, found = _digest(token), None
         for digest, owner in self._entries:
             if hmac.compare_digest(digest, given):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -299,6 +300,24 @@ def test_a_sandbox_is_killed_while_a_cell_runs(server: Server, bob: httpx.Client
         assert bob.post(f"{one}/fork", json={}).status_code == 429
         assert bob.delete(one).status_code == 204
         assert json.loads([*lines][-1])["type"] == "error"
+
+
+def test_what_changes_at_once_leaves_nothing_behind(server: Server, bob: httpx.Client) -> None:
+    """Contexts that are begun anew side by side, while the sandbox is killed."""
+
+    def open_now() -> str:
+        return next(line for line in bob.get("/metrics").text.splitlines() if line.startswith("safeexec_sessions "))
+
+    before = open_now()
+    for last in ("restart", "kill"):
+        created = bob.post("/sandboxes", json={}).json()
+        one = f"/sandboxes/{created['sandboxID']}"
+        with of(server, created) as inside, ThreadPoolExecutor(8) as pool:
+            begun = [pool.submit(inside.post, "/contexts/default/restart") for _ in range(6)]
+            killed = pool.submit(bob.delete, one) if last == "kill" else None
+            assert {answer.result().status_code for answer in begun} <= {200, 404, 502}
+        assert (killed.result() if killed is not None else bob.delete(one)).status_code == 204
+        assert open_now() == before
 
 
 def test_a_request_with_a_key_creates_one_sandbox(bob: httpx.Client) -> None:
