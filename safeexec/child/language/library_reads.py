@@ -21,6 +21,7 @@ from safeexec.child.language.guards import leads_away, refusal
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
+from safeexec.compiler.templates import refused_field
 from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
 from safeexec.facades.sealed import write_to_class
@@ -76,6 +77,7 @@ def guard_reads(rules: Rules) -> None:
     _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
     after_import("copy", lambda: check_states(sys.modules["copy"]))
     after_import("pandas.io.formats.style", _close_styler)
+    after_import("pandas.io.formats.style_render", lambda: _check_templates(rules))
     after_import("safeexec.facades.replacements.loops", _close_loops)
     after_import("bs4.css", _close_selectors)
 
@@ -261,6 +263,19 @@ def _no_memory(location: Any = None, **options: Any) -> Any:
     if location is not None:
         warnings.warn("memory= keeps nothing here: a cache on disk is a pickle, which could run code", stacklevel=4)
     return joblib.Memory(location=None, verbose=0)
+
+
+def _check_templates(rules: Rules) -> None:
+    """`Styler.format` and its kind format each value by a template of the program."""
+    space = vars(sys.modules["pandas.io.formats.style_render"])
+    wrap = space["_maybe_wrap_formatter"]
+
+    def _maybe_wrap_formatter(formatter: Any = None, *args: Any, **options: Any) -> Any:
+        if isinstance(formatter, str) and (field := refused_field(str.__str__(formatter), rules)) is not None:
+            raise refusal(rules, "attribute", field, AttributeError)
+        return wrap(formatter, *args, **options)
+
+    space["_maybe_wrap_formatter"] = _maybe_wrap_formatter
 
 
 def _close_loops() -> None:

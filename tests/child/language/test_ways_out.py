@@ -234,6 +234,15 @@ DATABASES_AND_DOCUMENTS = [
     ),
 ]
 
+TEXT_BECOMES_A_NAME += [
+    Way(
+        "a template by which a table's values are formatted",
+        "attribute '__globals__' is refused",
+        "import json, pandas\nprint(pandas.DataFrame({'a': [json.dumps]}).style.format('{0.__globals__}').to_html())",
+        "data-analysis",
+    ),
+]
+
 DATABASES_AND_DOCUMENTS += [
     *(
         Way(
