@@ -88,6 +88,14 @@ def test_a_failing_example_is_told_with_its_place(sandbox_for: Callable[[str], S
     assert 'File "<step 1>", line 3, in __main__.f\n' in result.stdout
 
 
+def test_class_methods_that_a_class_has_from_a_library_are_passed_over(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = (
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\n    @classmethod\n    def zero(cls):\n"
+        "        '>>> P.zero().x\\n        0'\n        return cls(0)\nimport doctest\ndoctest.testmod()"
+    )
+    assert sandbox_for("standard").run(source).text == "TestResults(failed=0, attempted=1)"
+
+
 def test_a_failing_test_ends_the_step_with_its_status(sandbox_for: Callable[[str], Sandbox]) -> None:
     source = "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): self.fail('no')\nunittest.main()"
     with sandbox_for("standard").session() as session:

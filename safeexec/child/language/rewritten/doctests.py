@@ -13,7 +13,12 @@ REWRITES = {
             _unittest_reportflags set_unittest_reportflags testsource debug_src debug_script debug _test _TestClass
             __test__ if:main
         """,
-        swap={"m = sys.modules.get('__main__')": "m = _program", "inspect.ismodule(": "_is_module("},
+        swap={
+            "m = sys.modules.get('__main__')": "m = _program",
+            "inspect.ismodule(": "_is_module(",
+            # Class methods that a class has from a library (NamedTuple) are not the program's: passed over below.
+            "val = val.__func__": "val = getattr(val, '__func__', val)",
+        },
         put="""
 class _OutputRedirectingPdb:
     def __init__(self, out): pass
