@@ -91,7 +91,7 @@ def test_a_failing_example_is_told_with_its_place(sandbox_for: Callable[[str], S
 def test_class_methods_that_a_class_has_from_a_library_are_passed_over(sandbox_for: Callable[[str], Sandbox]) -> None:
     source = (
         "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\n    @classmethod\n    def zero(cls):\n"
-        "        '>>> P.zero().x\\n        0'\n        return cls(0)\nimport doctest\ndoctest.testmod()"
+        "        '>>> P.zero().x\\n0'\n        return cls(0)\nimport doctest\ndoctest.testmod()"
     )
     assert sandbox_for("standard").run(source).text == "TestResults(failed=0, attempted=1)"
 
