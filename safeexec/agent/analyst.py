@@ -41,7 +41,7 @@ _MAX_NAME = 200
 _MAX_TRIES = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Analysis:
     """A finished analysis: the run with its tables and pictures, and what was known about the files before it."""
 
@@ -55,6 +55,9 @@ class Analysis:
     alternatives: tuple[Alternative, ...] = ()
     """With `alternatives` more than one: the programs for the cleaning that were compared, in order. That which was
     kept is the first step of the run, with the number 0."""
+
+    def __repr__(self) -> str:
+        return f"<Analysis of {', '.join(survey.name for survey in self.surveys)}: {self.run!r}>"
 
     @property
     def ok(self) -> bool:
