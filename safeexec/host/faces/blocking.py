@@ -111,7 +111,7 @@ class SandboxFace:
             from safeexec.host.startup.packages import read_lock  # few sandboxes fetch anything
 
             lines = read_lock(lines)
-        return policy if lines is None else policy.replace(requirements={"add": lines})
+        return policy if lines is None else policy.replace(requirements=[*policy.requirements, *lines])
 
     def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
         """The policy and the host tools of this sandbox, for a model's prompt."""
