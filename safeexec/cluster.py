@@ -20,6 +20,9 @@ from safeexec.servers.service import Service
 
 try:
     import ray
+
+    from safeexec.servers.http.app import Ages, application
+    from safeexec.servers.http.tenancy import Tenancy
 except ImportError as error:
     raise SandboxError(f"this needs Ray: pip install 'safeexec[cluster]' ({error})") from None
 
@@ -178,9 +181,6 @@ def serve(
     from ray import serve as behind  # with all that an HTTP server needs: for this alone
 
     def door() -> _Door:
-        from safeexec.servers.http.app import Ages, application
-        from safeexec.servers.http.tenancy import Tenancy
-
         tenancy = Tenancy(Service(policy, allow_policy), {"": Grant(token=token)})
         return _Door(application(tenancy, hosts_for("0.0.0.0", hosts), Ages(1800, 86400)))
 

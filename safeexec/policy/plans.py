@@ -43,20 +43,6 @@ def language_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePl
     )
 
 
-def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
-    """What a sandbox of this policy will enforce, as far as it can be told before its requirements are fetched."""
-    plan = language_plan(policy, tools)
-    if policy.requirements:
-        from safeexec.facades import tables
-        from safeexec.policy.checks import unallowable
-        from safeexec.policy.requirements import coming
-
-        for module, rule in coming(policy).items():
-            if (reviewed := tables.table(module) is not None) or not unallowable(module):
-                plan.imports.setdefault(module, ImportPlan(rule=rule, unreviewed=not reviewed))
-    return plan
-
-
 def _refused_constructs(policy: PolicyData) -> dict[str, str]:
     chosen = policy.language.constructs
     if chosen.names is None and not chosen.refused:

@@ -17,9 +17,8 @@ import msgspec
 from safeexec.compiler.names import CONSTRUCTS
 from safeexec.facades.access import module_access
 from safeexec.policy.kernel import OPEN_LINE, lacks_open
-from safeexec.policy.plans import reported_plan
 from safeexec.policy.requirements import coming
-from safeexec.reports.why import Judge
+from safeexec.reports.why import Judge, reported_plan
 from safeexec.text import default_text, printable, shorten
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from safeexec.facades import tables
 from safeexec.policy.edit import replaced, written
 from safeexec.policy.kernel import wanted
 from safeexec.policy.places import names
-from safeexec.policy.plans import reported_plan
 from safeexec.policy.settings import ALL, PolicyData
-from safeexec.reports.why import Answer, Judge, is_builtin
+from safeexec.reports.why import Answer, Judge, is_builtin, reported_plan
 from safeexec.untrusted.source_text import has_long_name
 
 MAX_NAMES = 300

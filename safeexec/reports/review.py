@@ -15,10 +15,9 @@ from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
 from safeexec.policy.checks import unallowable
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.policy.mistakes import Mistake, nearest
-from safeexec.policy.plans import reported_plan
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import PolicyData
-from safeexec.reports.why import Judge
+from safeexec.reports.why import Judge, reported_plan
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):

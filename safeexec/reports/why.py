@@ -10,6 +10,7 @@ import builtins
 import errno
 import re
 import sys
+from collections.abc import Collection
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
@@ -27,10 +28,10 @@ from safeexec.facades.tables.reasons import MODULE
 from safeexec.hints.matching import TYPING_ERRORS, nearest
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
-from safeexec.policy.checks import BUILTINS
+from safeexec.policy.checks import BUILTINS, unallowable
 from safeexec.policy.kernel import file_calls, rules
 from safeexec.policy.mistakes import nearest as nearest_setting
-from safeexec.policy.plans import limits_plan, reported_plan
+from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import (
     Attributes,
@@ -42,6 +43,7 @@ from safeexec.policy.settings import (
     Tools,
 )
 from safeexec.protocol.confinement import ChildConfinement
+from safeexec.protocol.plan import ImportPlan, LanguagePlan
 from safeexec.reports.syntax import NEWER, construct_of
 from safeexec.syscalls import refuse
 from safeexec.syscalls.numbers import numbers
@@ -50,7 +52,6 @@ from safeexec.syscalls.table import group_of, rules_for
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic
     from safeexec.policy.settings import PolicyData
-    from safeexec.protocol.plan import LanguagePlan
     from safeexec.syscalls import Rule
 
 Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "name"]
@@ -123,6 +124,15 @@ def why(policy: PolicyData, name: str) -> Answer:
         told = "; ".join(filter(None, (FETCHED, answer.reason)))
         answer = msgspec.structs.replace(answer, reason=told)
     return answer
+
+
+def reported_plan(policy: PolicyData, tools: Collection[str] = ()) -> LanguagePlan:
+    """What a sandbox of this policy will enforce, as far as it can be told before its requirements are fetched."""
+    plan = language_plan(policy, tools)
+    for module, rule in coming(policy).items():
+        if (reviewed := table(module) is not None) or not unallowable(module):
+            plan.imports.setdefault(module, ImportPlan(rule=rule, unreviewed=not reviewed))
+    return plan
 
 
 class Judge:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from safeexec import hints
 from safeexec.errors import ProtocolError
 from safeexec.host.watch.supervisor import killed_error
 from safeexec.outcomes import Frame, Variable
@@ -147,10 +148,8 @@ def _error(report: m.ErrorReport, outcome: str, limits: Limits) -> ErrorInfo:
     error = error_info(report)
     if outcome != "memory":
         return error
-    from safeexec.hints.limits import limit_hint  # for steps that are ended by a limit
-
     told = f"the step needed more memory than it may have; limits.memory_mb is {limits.memory_mb}"
-    return replace(error, message=error.message or told, hint=error.hint or limit_hint("memory"))
+    return replace(error, message=error.message or told, hint=error.hint or hints.limits.limit_hint("memory"))
 
 
 def build_killed(
@@ -161,12 +160,12 @@ def build_killed(
     sources: dict[str, str],
 ) -> Result:
     """The result of a step that the host ended, or whose process died; before its state is brought back."""
-    from safeexec.hints.limits import limit_hint  # for steps that are ended by a limit
-
     _, number, wall, cpu, printed, warned, calls = told
     file = f"<step {number}>"
     line = place.source_line(file, sources) or place.source_line(place.innermost, sources)
-    hint = limit_hint(verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE])
+    hint = hints.limits.limit_hint(
+        verdict.rule or verdict.outcome, plan, wall_seconds=verdict.seconds, source_line=line[:RULE]
+    )
     return Result(
         outcome=verdict.outcome,
         stdout=printed.text,
