@@ -16,7 +16,7 @@ _actions: dict[str, list[Action]] = {}
 
 
 def after_import(name: str, action: Action) -> None:
-    """Call `action` once the module `name` is loaded: now, if it is. What it raises does not stop the import."""
+    """Call `action` once the module `name` is loaded: now, if it is. Where it fails, so does the import, each time."""
     if name in sys.modules:
         action()
         return
@@ -41,11 +41,13 @@ class _Finder:
 
         def exec_module(module: ModuleType) -> None:
             run(module)
-            for action in _actions.pop(name, []):
+            for action in _actions[name]:
                 try:
                     action()
-                except Exception:
-                    continue
+                except Exception as error:
+                    told = f"{name} is not as it was reviewed, and cannot be used here ({error!r})"
+                    raise ImportError(told, name=name) from None
+            del _actions[name]
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
