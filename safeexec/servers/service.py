@@ -241,11 +241,16 @@ def _told(result: Result, exact: bool) -> Answer:
     return answer
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
+async def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of a step as the session takes them."""
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
-    return given | {"namespace": unmarked(given["namespace"])}
+    return given | {"namespace": await _value(given["namespace"])}
+
+
+async def _value(sent: Any) -> Any:
+    """A value that a client sent. A large one takes seconds, in which the other clients are to be answered."""
+    return await asyncio.to_thread(unmarked, sent) if isinstance(sent, dict | list) and sent else unmarked(sent)
 
 
 # Of sandboxes
@@ -255,7 +260,7 @@ async def _opened(
     service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
 ) -> AsyncSession:
     """A new session with the files `given` in its workspace."""
-    wanted = {name: unmarked(value) for name, value in tightened.items() if value is not None}
+    wanted = {name: await _value(value) for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted, record=service.recording())
     try:
         await asyncio.to_thread(_put, session, given)
@@ -275,7 +280,7 @@ async def _run_program(
     service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], label: str | None, exact: bool, **given: Any
 ) -> Answer:
     async with await _opened(service, sandbox, files, label=label, checkpoints="off") as session:
-        return _told(await session.run(**_options(given)), exact)
+        return _told(await session.run(**await _options(given)), exact)
 
 
 async def _check(service: Service, sandbox: AsyncSandbox, *, source: str) -> Answer:
@@ -309,7 +314,7 @@ async def _protection(service: Service, sandbox: AsyncSandbox) -> Answer:
 
 async def _run(service: Service, at: Target, *, stream: bool, exact: bool, **given: Any) -> Answer:
     return _told(
-        await at.session.run(**_options(given), **(_listeners(at, at.tell) if stream and at.tell else {})), exact
+        await at.session.run(**await _options(given), **(_listeners(at, at.tell) if stream and at.tell else {})), exact
     )
 
 
@@ -342,7 +347,7 @@ async def _get(service: Service, at: Target, *, name: str, exact: bool) -> Answe
 
 
 async def _set(service: Service, at: Target, *, name: str, value: Any) -> Answer:
-    await at.session.set(name, unmarked(value))
+    await at.session.set(name, await _value(value))
     return {}
 
 
