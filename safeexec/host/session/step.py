@@ -231,6 +231,8 @@ class Step:
             self.in_tool = False
         if self._stops:
             self.watch.paused += monotonic() - started
+        elif self.watch.late():
+            return  # whoever waits for the answer is ended by the look that follows
         yield from self._runner.channel.send(reply)
 
     def _stream(self) -> None:
