@@ -46,7 +46,7 @@ def total_of(sandbox: Sandbox, name: str, state: Literal["keep", "fresh"]) -> st
                 total += rule.price(order)
                 calls += 1
         except PluginError as error:
-            return f"dropped at call {calls + 1}: {error}"
+            return f"dropped at call {calls + 1}: {str(error).splitlines()[0]}"
     return f"{calls} calls, {total:.2f}"
 
 

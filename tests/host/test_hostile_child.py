@@ -96,7 +96,7 @@ ENDINGS = {
     "shuts its socket": ("server.link.socket.shutdown(2)" + SPIN, "crashed"),
     "closes its socket": ("os.close(server.link.socket.fileno())" + SPIN, "crashed"),
     "closes everything": ("os.closerange(0, 100)" + SPIN, "crashed"),
-    "sends noise": ("server.link.socket.sendall(b'\\xff' + os.urandom(1 << 20))" + SPIN, "crashed"),
+    "sends noise": ("server.link.socket.sendall(b'\\xff' * 8 + os.urandom(1 << 20))" + SPIN, "crashed"),
     "progress without end": ("while True: say(pack(['progress', 'x' * 200, float('nan'), None]))", "timeout"),
     "hands over descriptors": ("socket.send_fds(server.link.socket, [b'x'], [0, 1, 2])" + SPIN, "violation"),
 }

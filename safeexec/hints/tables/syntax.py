@@ -75,6 +75,8 @@ CODE: tuple[SyntaxRule, ...] = (
         "raise ValueError, 'a'", "e = ValueError('a')"),
     SyntaxRule(r"^\s*except\s+[\w.]+\s*,\s*\w+\s*:", "In Python 3 write `except Kind as name:`; several kinds need parentheses: `except (A, B):`.",
         "try:\n    pass\nexcept ValueError, e:\n    pass", "try:\n    pass\nexcept ValueError as e:\n    pass"),
+    SyntaxRule(r"[=!<>]\s+=(?!=)", "Write an operator without a blank in it: `==`, `!=`, `<=`, `>=`; a single `=` assigns.",
+        "x = = 1", "x = 1"),
     SyntaxRule("<>", "In Python 3 it is `!=` instead of `<>`.",
         "1 <> 2", "1 != 2"),
     SyntaxRule(r"\b0[0-7]+\b", "In Python 3 octal numbers begin with `0o`, and other numbers have no leading zeros.",

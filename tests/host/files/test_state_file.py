@@ -448,19 +448,6 @@ def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
 
 
 FORGED = {
-    "a name with dots that a library's class answers": (
-        """
-import dataclasses
-class F:
-    def __getattr__(self, n): return x
-class X:
-    __module__ = 'dataclasses'
-    def __reduce__(self): return 'Field.__repr__.__globals__'
-x = X()
-for c in [dataclasses.Field]: c.__repr__ = F()
-""",
-        "the saved state names dataclasses.Field.__repr__.__globals__, which the policy does not allow",
-    ),
     "the defaults of a library's function": (
         """
 import dataclasses

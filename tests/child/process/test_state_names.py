@@ -1,0 +1,45 @@
+"""Which objects a saved state may name: those of an exact list, whatever a library's class would answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from typing import Any
+
+import pytest
+
+from safeexec import Policy
+from safeexec.child.process.state_names import find
+from safeexec.policy.plans import language_plan
+
+PLAN = language_plan(Policy.load("standard"))
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("dataclasses", "Field.__repr__.__globals__"),
+        ("dataclasses", "__dict__"),
+        ("dataclasses", "sys"),
+        ("builtins", "eval"),
+        ("builtins", "getattr"),
+        ("os", "system"),
+        ("posix", "system"),
+        ("functools", "partial.__reduce__"),
+        ("collections", "_sys"),
+        ("safeexec.child.process.state_names", "find"),
+    ],
+)
+def test_what_leads_away_has_no_name(module: str, name: str) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="which the policy does not allow"):
+        find(module, name, PLAN)
+
+
+@pytest.mark.parametrize("name", [7, None, b"Field"])
+def test_a_name_is_a_text(name: Any) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="other than text"):
+        find("dataclasses", name, PLAN)
+
+
+def test_what_the_policy_opens_has_one() -> None:
+    assert find("dataclasses", "Field", PLAN) is dataclasses.Field and find("builtins", "dict", PLAN) is dict
