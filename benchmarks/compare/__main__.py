@@ -45,6 +45,14 @@ PATIENCE = 15.0
 Answer = dict[str, Any]
 
 
+def _answer(line: bytes) -> Answer | None:
+    """A line that is an answer: programs that reach their host write what they like between ours."""
+    with suppress(ValueError):
+        if isinstance(found := json.loads(line), dict):
+            return found
+    return None
+
+
 def answers(command: list[str], errors: Path, stdin: str = "", patience: float = PATIENCE) -> Iterator[Answer]:
     """The JSON lines that a command prints, each in time; at last a `reason` if it did not end well.
 
@@ -64,7 +72,7 @@ def answers(command: list[str], errors: Path, stdin: str = "", patience: float =
                     yield {"reason": "its host ended"}
                 return
             *whole, pending = (pending + data).split(b"\n")
-            yield from map(json.loads, whole)
+            yield from (answer for line in whole if (answer := _answer(line)) is not None)
         yield {"reason": f"no answer within {seconds:g} s"}
     except subprocess.TimeoutExpired:
         yield {"reason": "it does not end"}
@@ -96,10 +104,11 @@ class Run:
         self._quick = quick
         self._lock = Lock()
         self._stopped = False
+        kernel = ".".join(platform.release().split(".")[:2])
         self.known: report.Report = {
             "date": datetime.now(UTC).date().isoformat(),
             "python": platform.python_version(),
-            "machine": f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} cores",
+            "machine": f"{platform.system()} {kernel} {platform.machine()}, {os.cpu_count()} cores",
             "quick": quick,
             "rows": {
                 key: {"what": row.what, "unit": row.unit, "more": row.more, "figures": {}} for key, row in ROWS.items()

@@ -136,8 +136,9 @@ def body(data: Report) -> str:
     versions = ", ".join(f"{name} {said['version']}" for name, said in data["contenders"].items() if said["version"])
     quick = " A quick run: smaller sizes, few rounds." if data["quick"] else ""
     return f"""\
-Medians, each row of each contender in a process of its own, on {data["machine"]}, CPython {data["python"]},
-{data["date"]}.{quick} The times belong to that machine; compare them within a row. {versions}.
+Medians. Each row of each contender has a process and a core of its own, while another one runs on the other core.
+On {data["machine"]}, CPython {data["python"]}, {data["date"]}.{quick}
+The times belong to that machine; compare them within a row. {versions}.
 
 ### Where others are ahead
 
