@@ -54,6 +54,15 @@ def test_a_program_has_arguments_and_standard_input(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "6 ['--json', '-c']\n", "")
 
 
+def test_a_program_that_reads_no_input_ends_while_somebody_could_still_write_some(tmp_path: Path) -> None:
+    """As behind a pipe whose other end is slow."""
+    (tmp_path / "deaf.py").write_text("print('done')\n")
+    command = [sys.executable, "-m", "safeexec", "run", str(tmp_path / "deaf.py")]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **streams) as process:  # type: ignore[call-overload]
+        assert (process.stdout.read(), process.stderr.read(), process.wait(100)) == (b"done\n", b"", 0)
+
+
 def test_names_and_arguments_that_are_not_utf_8(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/\xff.py"
     Path(os.fsdecode(path)).write_text("import sys\nprint(sys.argv[0][-4:], sys.argv[1:])\n")

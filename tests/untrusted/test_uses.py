@@ -94,7 +94,7 @@ WHY = {
     "cli/typed.py": BOUND + "what the user types, as tokens, each line once; what the tokenizer raises is caught",
     "cli/replay.py": OWN + "numbers of a command line, of nine digits at most",
     "cli/repair.py": OWN + "writes JSON",
-    "cli/run.py": OWN + "writes JSON",
+    "cli/run.py": OWN + "writes JSON; its standard input is handed on unread",
     "cli/serve.py": OWN + "/dev/null",
     "host/audit.py": OWN + "writes the records of the host",
     "host/commands.py": BOUND + "the first bytes of the programs that the policy names",
