@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.census import Birth, Census, Machine, Process, owner_of
-from safeexec.host.watch.rotation import REST_SECONDS, Rotation, Sleeper
+from safeexec.host.watch.rotation import CALM_RATE, REST_SECONDS, Rotation, Sleeper
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.policy.kernel import SPARE_DESCRIPTORS, address_space
@@ -261,7 +261,8 @@ def mechanism(policy: Policy, sandbox: Limits) -> Mechanism:
         "watch",
         True,
         f"one look at all sessions of the host every {look} ms while any is in use, every {rest} ms at rest, once "
-        f"a second after five in which nothing has run; with more than about {many} in use less often, for it takes "
+        f"a second after five in which nothing has run ({CALM_RATE} of these a second at most); with more than about "
+        f"{many} in use less often, for it takes "
         f"{100 / SHARE:g} % of a core at most, and {100 / DEEP_SHARE:g} % for files and descriptors. "
         f"What is too much ends {look} ms later at the latest. In {look} ms a core "
         f"makes 250 MB of memory at most, and no process maps more than {mapped >> 20} MiB beyond the zygote's: "

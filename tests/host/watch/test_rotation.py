@@ -7,7 +7,7 @@ import gc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safeexec.host.watch.rotation import CALM_SECONDS, QUIET_SECONDS, REST_SECONDS, Rotation
+from safeexec.host.watch.rotation import CALM_RATE, CALM_SECONDS, QUIET_SECONDS, REST_SECONDS, Rotation
 
 LOOK = 0.05
 
@@ -64,9 +64,9 @@ def test_a_thousand_that_are_calm_come_in_turn_beside_the_one_in_use() -> None:
     watch.calm_down()
     began = watch.now
     seen: set[int] = set()
-    while watch.now - began < CALM_SECONDS:
+    while watch.now - began < 1000 / CALM_RATE:
         lineages = watch.turn()
-        assert 0 in lineages and len(lineages) <= 1001 * LOOK / CALM_SECONDS + 2
+        assert 0 in lineages and len(lineages) <= CALM_RATE * LOOK + 2
         seen |= lineages.keys()
     assert len(seen) == 1001
 
