@@ -18,8 +18,8 @@ QUIET_SECONDS, CALM_SECONDS = 5.0, 1.0
 """A session at rest of which nothing has run for so long is calm: it is looked at once a second. A fork still waits for
 leave, and an address space is still bounded.
 """
-CALM_RATE = 300
-"""How many calm lineages are looked at in a second at most, for 1 % of a core: each of a thousand every 3.3 s."""
+CALM_RATE = 200
+"""How many calm lineages are looked at in a second at most, for 1 % of a core: each of a thousand every 5 s."""
 
 
 class Sleeper(Protocol):
