@@ -38,7 +38,7 @@ from benchmarks.compare.rows import ROWS
 from benchmarks.compare.trials import listed
 from benchmarks.compat.__main__ import by_cpython, programs
 
-LANES = 2
+AT_ONCE = 2
 """How many rows, or contenders with their trials, go on side by side, each row on a core of its own."""
 PATIENCE = 15.0
 """Seconds that an answer may take where nothing else runs; on a busy machine so many times more."""
@@ -58,7 +58,7 @@ def answers(command: list[str], errors: Path, stdin: str = "", patience: float =
 
     At the end nothing of it is left.
     """
-    seconds = patience * max(1.0, os.getloadavg()[0] / LANES)
+    seconds = patience * max(1.0, os.getloadavg()[0] / AT_ONCE)
     with tempfile.TemporaryFile("w+") as given, errors.open("a") as told:
         given.write(stdin)
         given.seek(0)
@@ -140,9 +140,9 @@ class Run:
 
     def rows(self) -> None:
         """Every row of every contender: two at a time with a core each, then one by one those that use all cores."""
-        cores = [str(core) for core in sorted(os.sched_getaffinity(0))[:LANES]]
-        for spread, lanes in ((False, cores), (True, [",".join(cores)])):
-            self._in_lanes(
+        cores = [str(core) for core in sorted(os.sched_getaffinity(0))[:AT_ONCE]]
+        for spread, places in ((False, cores), (True, [",".join(cores)])):
+            self._side_by_side(
                 lambda cell, cores: self._row(*cell, cores),
                 [
                     (key, name)
@@ -150,7 +150,7 @@ class Run:
                     for name in self._here
                     if row.spread == spread and name not in self.known["rows"][key]["figures"]
                 ],
-                lanes,
+                places,
             )
 
     def _row(self, key: str, name: str, cores: str) -> None:
@@ -166,7 +166,7 @@ class Run:
         """All trials of all contenders."""
         wanted = json.dumps({one.path.stem: by_cpython(one) for one in programs()})
         able = [name for name in self._here if not self.known["contenders"][name]["untried"]]
-        self._in_lanes(lambda name, _: self._tried(name, wanted), able, [""] * LANES)
+        self._side_by_side(lambda name, _: self._tried(name, wanted), able, [""] * AT_ONCE)
 
     def _tried(self, name: str, wanted: str) -> None:
         """Those of one contender, from where an earlier run left off. What ends everything there counts as that."""
@@ -185,19 +185,19 @@ class Run:
                     break
         print(f"  {name}: {len(found)} trials [{time.monotonic() - began:.1f} s]", flush=True)
 
-    def _in_lanes(self, work: Callable[[Any, str], None], items: list[Any], lanes: list[str]) -> None:
-        """All the work, a thread for each lane. When this is interrupted, each ends what it is at."""
+    def _side_by_side(self, work: Callable[[Any, str], None], items: list[Any], places: list[str]) -> None:
+        """All the work, a thread for each place. When this is interrupted, each ends what it is at."""
         remaining = iter(items)
 
-        def lane(name: str) -> None:
+        def worker(place: str) -> None:
             for item in remaining:
                 if self._stopped:
                     return
-                work(item, name)
+                work(item, place)
 
-        with ThreadPoolExecutor(len(lanes)) as pool:
+        with ThreadPoolExecutor(len(places)) as pool:
             try:
-                list(pool.map(lane, lanes))
+                list(pool.map(worker, places))
             except BaseException:
                 self._stopped = True
                 raise

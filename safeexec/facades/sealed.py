@@ -215,6 +215,7 @@ def seal_classes() -> None:
     """
     if len(sys.modules) == len(_modules_sealed):
         return
+    _modules_sealed.intersection_update(sys.modules)  # else one that has gone would have every step look again
     for name in sys.modules.keys() - _modules_sealed:
         _modules_sealed.add(name)
         if name.partition(".")[0] in _SEALED_LIBRARIES:
