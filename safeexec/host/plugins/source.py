@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from safeexec.host.plugins.interface import Hints, hints_of
 from safeexec.host.plugins.settings import Setting, wrong_defaults
+from safeexec.host.tools.tool import KINDS
 from safeexec.protocol.messages import Export
 from safeexec.results import PluginError
 from safeexec.text import one_line
@@ -44,13 +45,6 @@ MAX_ENTRIES = 20_000
 """Files and directories of a plugin."""
 MAX_PROBLEMS = 20
 """Mistakes of a manifest that one error lists."""
-_KINDS = {
-    inspect.Parameter.POSITIONAL_ONLY: "positional",
-    inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
-    inspect.Parameter.VAR_POSITIONAL: "args",
-    inspect.Parameter.KEYWORD_ONLY: "keyword",
-    inspect.Parameter.VAR_KEYWORD: "kwargs",
-}
 
 Source = str | os.PathLike[str] | Mapping[str, str]
 Exports = Iterable[str] | type | Mapping[str, Callable[..., Any] | inspect.Signature | None]
@@ -297,7 +291,7 @@ def _mismatches(wanted: inspect.Signature, export: Export) -> list[str]:
     told = []
     positions = [name for name, (kind, _, _) in given.items() if kind in ("positional", "either")]
     for index, parameter in enumerate(wanted.parameters.values()):
-        kind = _KINDS[parameter.kind]
+        kind = KINDS[parameter.kind]
         if kind in ("args", "kwargs"):
             if kind not in takes_any:
                 told.append(f"() does not take {'*' if kind == 'args' else '**'}{parameter.name}")

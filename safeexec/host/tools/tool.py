@@ -23,13 +23,14 @@ EFFECT_ATTRIBUTE = "__safeexec_effect__"
 """Where `effects.tool` leaves what becomes of the effect of one tool."""
 TIMEOUT_ATTRIBUTE = "__safeexec_timeout__"
 """Where `toolkit.limited` leaves the deadline of one tool, seconds."""
-_KINDS = {
+KINDS = {
     inspect.Parameter.POSITIONAL_ONLY: "positional",
     inspect.Parameter.POSITIONAL_OR_KEYWORD: "either",
     inspect.Parameter.VAR_POSITIONAL: "args",
     inspect.Parameter.KEYWORD_ONLY: "keyword",
     inspect.Parameter.VAR_KEYWORD: "kwargs",
 }
+"""How the kinds of parameters are called in messages to the child."""
 _MESSAGE = 2000
 
 
@@ -86,7 +87,7 @@ class Tool:
             [
                 (
                     parameter.name,
-                    _KINDS[parameter.kind],
+                    KINDS[parameter.kind],
                     annotation,
                     "" if parameter.default is empty else default_text(parameter.default, annotation),
                 )
