@@ -361,14 +361,8 @@ class RemoteSessionCore:
     def trust(self) -> str:
         return str(drive(self._ask("trust")).trust)
 
-    @property
-    def protection(self) -> list[Mechanism]:
-        return _mechanisms(drive(self._ask("protection")))
-
-    def self_test(self) -> Core[list[Mechanism]]:
-        """Nothing can be tried from here: `protection` is what the server tells."""
-        yield from ()
-        return []
+    def protection(self) -> Core[tuple[Mechanism, ...]]:
+        return tuple(_mechanisms((yield from self._ask("protection"))))
 
 
 # What goes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -354,9 +354,9 @@ class AsyncSession(SessionFace):
         return await drive(self._core.save(path, timeout), undo=False)
 
     @property
-    def protection(self) -> tuple[Mechanism, ...]:
-        """What the kernel does for this very session, and what it does not and why."""
-        return tuple(self._core.protection)
+    def protection(self) -> Awaitable[tuple[Mechanism, ...]]:
+        """What the kernel does for this very session, tried as by `Session.protection`: `await` it."""
+        return drive(self._core.protection(), undo=False)
 
 
 class AsyncStream(OneStep):

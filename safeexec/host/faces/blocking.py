@@ -631,13 +631,7 @@ class Session(SessionFace):
         The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is
         not active, whatever was planned.
         """
-        planned = {mechanism.name: mechanism for mechanism in self._core.protection}
-        for tried in drive(self._core.self_test(), call_tool):
-            known = planned.get(tried.name)
-            detail = f"{known.detail}; {tried.detail}" if known is not None and known.detail else tried.detail
-            active = tried.active and (known is None or known.active)
-            planned[tried.name] = type(tried)(tried.name, active, detail)
-        return tuple(planned.values())
+        return drive(self._core.protection(), call_tool)
 
 
 class OneStep:

@@ -453,9 +453,8 @@ class SessionCore:
         """How many new children this session has had."""
         return self.line.born
 
-    @property
-    def protection(self) -> list[Mechanism]:
-        """What holds this session, and what does not and why."""
+    def _planned(self) -> list[Mechanism]:
+        """What is to hold this session, and what does not and why."""
         rows = groups.mechanisms()
         if self.line.group is None:
             why = "not needed, as its guests may start no process, or no group could be made for this session"
@@ -1168,10 +1167,19 @@ class SessionCore:
         return Rows(told_variables(described.variables))
 
     @exclusive
-    def self_test(self) -> Core[list[Mechanism]]:
-        """Let the session's process try what it must not be able to do. One row per act; `active` where it was
-        refused.
+    def protection(self) -> Core[tuple[Mechanism, ...]]:
+        """What holds this session, and what does not and why: as planned, and as its process finds when it tries what
+        it must not be able to do.
         """
+        rows = {row.name: row for row in self._planned()}
+        for tried in (yield from self._self_test()):
+            planned = rows.get(tried.name, tried)
+            detail = tried.detail if planned is tried or not planned.detail else f"{planned.detail}; {tried.detail}"
+            rows[tried.name] = Mechanism(tried.name, tried.active and planned.active, detail)
+        return tuple(rows.values())
+
+    def _self_test(self) -> Core[list[Mechanism]]:
+        """One row per forbidden act; `active` where it was refused."""
         runner, gate = (yield from self._living()), self.sandbox.gate
         if (yield from self.line.secured(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier leave is not the self-test's

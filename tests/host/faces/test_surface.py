@@ -16,6 +16,7 @@ from safeexec import (
     AsyncSession,
     AsyncStream,
     Limits,
+    Mechanism,
     Policy,
     PolicyError,
     Result,
@@ -154,6 +155,17 @@ def test_the_other_face_begins_with_values_too() -> None:
             assert repr(sandbox) == "<AsyncSandbox 'calculator', open, 0 sessions>"
 
     asyncio.run(main())
+
+
+def test_both_faces_try_what_the_session_must_not_be_able_to_do(sandbox: Sandbox) -> None:
+    async def main() -> tuple[Mechanism, ...]:
+        async with AsyncSandbox(sandbox.policy) as other, other.session() as session:
+            return await session.protection
+
+    with sandbox.session() as session:
+        tried = session.protection
+    assert {"programs", "files", "signals"} <= {row.name for row in tried if row.active and "tried: " in row.detail}
+    assert [(row.name, row.active) for row in asyncio.run(main())] == [(row.name, row.active) for row in tried]
 
 
 def test_a_closed_sandbox_opens_anew_in_both_faces() -> None:
