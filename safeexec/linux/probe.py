@@ -23,7 +23,7 @@ from safeexec.linux.libc import raw_syscall
 from safeexec.syscalls import NAMING_BASE, allow, refuse
 from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
-__all__ = ["Probe", "ProbeAnswer", "is_root", "probe", "run_probe"]
+__all__ = ["Probe", "ProbeAnswer", "begin", "is_root", "probe", "run_probe"]
 
 TIMEOUT_SECONDS = 20.0
 """How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
@@ -64,12 +64,24 @@ class Probe(NamedTuple):
 
 _NOT_TRIED = ProbeAnswer(False, "the probe ended before it came to this")
 _cache: list[Probe] = []
+_begun: list[_Trial] = []
+
+
+def begin() -> None:
+    """Have the answers looked for while the caller goes on, where there are none yet: `probe` waits for less then."""
+    if not _cache and not _begun:
+        _begun.append(_Trial())
 
 
 def probe() -> Probe:
-    """The answers for this process, found at the first call: about 5 ms, with one fork."""
+    """The answers for this process, found once."""
     if not _cache:
-        _cache.append(run_probe())
+        trial = None
+        with contextlib.suppress(IndexError):  # another thread was first
+            trial = _begun.pop()
+        if trial is None or trial.owner != os.getpid():
+            trial = _Trial()
+        _cache.append(trial.result())
     return _cache[0]
 
 
@@ -80,23 +92,36 @@ def is_root() -> bool:
 
 def run_probe(before: Callable[[], None] | None = None) -> Probe:
     """Try every act in a fork; `before` runs first in it, for tests that take something away."""
-    read_end, write_end = os.pipe()
-    with warnings.catch_warnings():
-        # 3.12 warns of forks in threaded processes; this one calls the kernel and ends
-        warnings.simplefilter("ignore", DeprecationWarning)
-        pid = os.fork()
-    if pid == 0:
-        _be_the_probe(write_end, before)
-    os.close(write_end)
-    answers = _parse(_read_all(read_end, time.monotonic() + TIMEOUT_SECONDS))
-    os.close(read_end)
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-    abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
-    fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
-    return Probe(**fields, landlock_abi=abi)
+    return _Trial(before).result()
+
+
+class _Trial:
+    """A fork that tries every act, and the pipe in which it answers."""
+
+    __slots__ = ("_pid", "_read_end", "owner")
+
+    def __init__(self, before: Callable[[], None] | None = None) -> None:
+        self.owner = os.getpid()
+        self._read_end, write_end = os.pipe()
+        with warnings.catch_warnings():
+            # 3.12 warns of forks in threaded processes; this one calls the kernel and ends
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
+        if self._pid == 0:
+            _be_the_probe(write_end, before)
+        os.close(write_end)
+
+    def result(self) -> Probe:
+        """Its answers, once; it has ended then."""
+        answers = _parse(_read_all(self._read_end, time.monotonic() + TIMEOUT_SECONDS))
+        os.close(self._read_end)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+        abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
+        fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
+        return Probe(**fields, landlock_abi=abi)
 
 
 def _read_all(descriptor: int, deadline: float) -> bytes:
@@ -156,16 +181,27 @@ def _be_the_probe(descriptor: int, before: Callable[[], None] | None) -> NoRetur
 
 
 def _try_everything(report: _Reporter) -> None:
+    """In few processes, as each fork of a host costs a millisecond or more: an act that takes something away for good
+    stands behind those that need it.
+    """
     report.attempt("pidfd", lambda: os.close(os.pidfd_open(os.getpid())))
-    _in_a_fork(lambda: report.attempt("landlock", _act_landlock))
-    _in_a_fork(lambda: report.attempt("seccomp", _act_seccomp))
-    _in_a_fork(lambda: report.attempt("notify", _act_notify))
+    report.attempt("notify", functools.partial(_act_notify, report))
     if os.geteuid() == 0:
-        _in_a_fork(lambda: _root_acts(report))
-        _in_a_fork(lambda: _nested_user_as_another(report))
+        _other_namespaces(report)
+        _new_root(report)
+        # A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then.
+        if report.attempt("root", _change_user):
+            report.attempt("user", _enter_user_namespace)
+        else:
+            report.say("user", "it needs a change of user")
+        return
+    report.say("root", "the host does not run as root")
+    if report.attempt("user", _enter_user_namespace):
+        _other_namespaces(report)
+        _new_root(report)
     else:
-        report.say("root", "the host does not run as root")
-        _in_a_fork(lambda: _user_acts(report))
+        for kind in ("mount", "pid", "net", "ipc", "uts", "cgroup"):
+            report.say(kind, "it needs a user namespace")
 
 
 def _in_a_fork(act: Callable[[], object]) -> None:
@@ -207,17 +243,19 @@ def _act_seccomp() -> None:
         raise OSError(errno.ENOTSUP, "a filter was installed and did not refuse")
 
 
-def _act_notify() -> None:
-    """Have a process wait with its fork, see that it waits, and let it go on."""
+def _act_notify(report: _Reporter) -> None:
+    """Have a process wait with its fork, see that it waits, and let it go on. It tries the other filters before."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        _notified(ours, theirs)
+        _notified(report, ours, theirs)
 
 
-def _notified(ours: socket.socket, theirs: socket.socket) -> None:
+def _notified(report: _Reporter, ours: socket.socket, theirs: socket.socket) -> None:
     pid = os.fork()
     if pid == 0:
         try:
+            report.attempt("landlock", _act_landlock)
+            report.attempt("seccomp", _act_seccomp)
             seccomp.set_no_new_privs()
             listener = notify.install_listener(notify.fork_gate())
             socket.send_fds(theirs, [b"+"], [listener])
@@ -240,14 +278,8 @@ def _notified(ours: socket.socket, theirs: socket.socket) -> None:
         raise OSError(errno.ENOTSUP, "a fork did not wait")
     if ours.recv(1) != b"!":
         raise OSError(errno.ENOTSUP, "a fork that was allowed was not made")
+    os.close(listeners[0])
     os.waitpid(pid, 0)
-
-
-def _root_acts(report: _Reporter) -> None:
-    """What a root host does: namespaces first, then the change of user."""
-    _other_namespaces(report)
-    _new_root(report)
-    report.attempt("root", _change_user)
 
 
 def _change_user() -> None:
@@ -256,20 +288,11 @@ def _change_user() -> None:
     os.setresuid(65534, 65534, 65534)
 
 
-def _user_acts(report: _Reporter) -> None:
-    """What an ordinary user's host does: the user namespace first; it owns the others."""
+def _enter_user_namespace() -> None:
     uid, gid = os.getuid(), os.getgid()
-
-    def enter() -> None:
-        namespaces.unshare(["user"])
-        namespaces.map_user(uid, gid)
-
-    if not report.attempt("user", enter):
-        for kind in ("mount", "pid", "net", "ipc", "uts", "cgroup"):
-            report.say(kind, "it needs a user namespace")
-        return
-    _other_namespaces(report)
-    _new_root(report)
+    processes.set_dumpable(True)
+    namespaces.unshare(["user"])
+    namespaces.map_user(uid, gid)
 
 
 def _other_namespaces(report: _Reporter) -> None:
@@ -278,16 +301,13 @@ def _other_namespaces(report: _Reporter) -> None:
 
 
 def _new_root(report: _Reporter) -> None:
-    """Mount and pid namespace go together: a new root needs a ``/proc`` of its own processes."""
-
-    def enter() -> None:
-        namespaces.unshare(["mount", "pid"])
-
-    if not report.attempt("pid", enter):
+    """As a zygote makes it, in a process that is the first of a pid namespace: its ``/proc`` shows no other."""
+    if not report.attempt("pid", lambda: namespaces.unshare(["pid"])):
         report.say("mount", "it goes with the pid namespace, which is refused")
         return
 
     def act() -> None:
+        namespaces.unshare(["mount"])
         namespaces.enter_new_root()
         namespaces.bind("/dev/null", devices=True)
         namespaces.mount_proc()
@@ -295,15 +315,3 @@ def _new_root(report: _Reporter) -> None:
         namespaces.seal_root()
 
     _in_a_fork(lambda: report.attempt("mount", act))
-
-
-def _nested_user_as_another(report: _Reporter) -> None:
-    """A root host's children make their user namespace after the change of user: Ubuntu's AppArmor judges them then."""
-
-    def act() -> None:
-        _change_user()
-        processes.set_dumpable(True)
-        namespaces.unshare(["user"])
-        namespaces.map_user(65534, 65534)
-
-    report.attempt("user", act)

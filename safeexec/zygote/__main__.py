@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from safeexec.typed import Unseen
+
 
 def main(fd: int) -> None:
     """Close every descriptor that is not ours, then become a zygote."""
@@ -14,14 +16,13 @@ def main(fd: int) -> None:
     gc.disable()
     if "PYTHONHASHSEED" in os.environ:
         fix_addresses()
-    # msgspec looks for typing_extensions, finds it installed, and spends 7 ms on importing it for a name of typing; and
     # uuid has platform imported (2 ms of regular expressions) to ask whether this is Linux.
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]
     sys.modules["platform"] = platform = type(sys)("platform")
     platform.__dict__["system"] = lambda: "Linux"
-    from safeexec.zygote.server import run  # while those two are hidden
+    with Unseen("typing_extensions"):
+        from safeexec.zygote.server import run  # while those two are hidden
 
-    del sys.modules["typing_extensions"], sys.modules["platform"]
+    del sys.modules["platform"]
     run(fd)
 
 

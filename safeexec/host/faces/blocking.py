@@ -12,7 +12,7 @@ from types import TracebackType
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import CallTool, drive, stepwise
-from safeexec.typed import TYPE_CHECKING
+from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
     from typing import Any, Literal, Self, Unpack
@@ -118,6 +118,8 @@ class SandboxFace:
         return self.policy.card(format, tools=self._arguments["tools"] or ())
 
     def _new_core(self) -> SandboxCore:
+        with Unseen("typing_extensions"):
+            import msgspec  # noqa: F401  # without what it would import for type hints
         from safeexec.host.sandbox import SandboxCore  # all that a first run needs
 
         return SandboxCore(self.policy, **self._arguments)
@@ -178,6 +180,9 @@ class Sandbox(SandboxFace):
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
+            from safeexec.linux import probe  # tries meanwhile what this machine can do
+
+            probe.begin()
             core = self._opened = self._opened or self._new_core()
             if variables := environment(core.policy):
                 launched.discard()
