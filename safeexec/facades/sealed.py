@@ -204,37 +204,51 @@ _WRITE_TO_THEMSELVES: Final = frozenset(
     {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
 )
 """Classes of Python's own modules that keep a counter or a flag in themselves."""
-_modules_sealed: Final[set[str]] = set()
+_modules_known: Final[set[str]] = set()
+_unsealed: Final[dict[int, type]] = {}
+"""Classes that are to be sealed, by their `id`."""
 
 
-def seal_classes() -> None:
-    """Make immutable the classes of Python's own modules and of safeexec, those that were loaded since the last call.
-
-    A program that could give ``ast.Name`` a property, or `contextlib.ExitStack` a method, would be handed what the
-    compiler and the guards hold. Most stores are not looked at when they run: here it is CPython that refuses them.
+def find_classes() -> None:
+    """Look for the classes of Python's own modules and of safeexec, in the modules that were loaded since the last
+    call.
     """
-    if len(sys.modules) == len(_modules_sealed):
+    if len(sys.modules) == len(_modules_known):
         return
-    _modules_sealed.intersection_update(sys.modules)  # else one that has gone would have every step look again
-    for name in sys.modules.keys() - _modules_sealed:
-        _modules_sealed.add(name)
+    _modules_known.intersection_update(sys.modules)  # else one that has gone would have every step look again
+    for name in sys.modules.keys() - _modules_known:
+        _modules_known.add(name)
         if name.partition(".")[0] in _SEALED_LIBRARIES:
-            _seal_all(list(vars(sys.modules[name]).values()))
+            _find_all(list(vars(sys.modules[name]).values()))
 
 
-def _seal_all(pending: list[Any]) -> None:
+def _find_all(pending: list[Any]) -> None:
     while pending:
         cls = pending.pop()
         if not isinstance(cls, type) or not _HEAP <= _flags_of(cls) & (_HEAP | _IMMUTABLE) < _HEAP + _IMMUTABLE:
+            continue
+        if id(cls) in _unsealed:
             continue
         held = _dict_of(cls)
         home = held.get("__module__")
         if type(home) is not str or home.partition(".")[0] not in _SEALED_LIBRARIES:
             continue
         if (home, cls.__name__) not in _WRITE_TO_THEMSELVES:
-            flags = _type_flags(cls)
-            flags.value |= _IMMUTABLE
+            _unsealed[id(cls)] = cls
         pending += held.values()
+
+
+def seal_classes() -> None:
+    """Make immutable what `find_classes` finds.
+
+    A program that could give ``ast.Name`` a property, or `contextlib.ExitStack` a method, would be handed what the
+    compiler and the guards hold. Most stores are not looked at when they run: here it is CPython that refuses them.
+    """
+    find_classes()
+    while _unsealed:
+        _, cls = _unsealed.popitem()
+        flags = _type_flags(cls)
+        flags.value |= _IMMUTABLE
 
 
 def write_to_class(cls: type, name: str, value: object) -> None:

@@ -20,6 +20,7 @@ from safeexec.child.process.lockdown import Lockdown
 from safeexec.child.process.main import become_child
 from safeexec.child.step import refusals
 from safeexec.child.step.violations import make_catchable, refuse_programs
+from safeexec.facades.sealed import find_classes
 from safeexec.facades.tables.groups import REWRITTEN
 from safeexec.linux import notify
 from safeexec.linux.fork import fork
@@ -145,6 +146,7 @@ def run(fd: int) -> NoReturn:
     link = Link(fd, msgspec.msgpack.Decoder(m.ToZygote))
     # While the host makes its plans: what every zygote needs, and nothing that a policy chooses.
     import_modules(COMMON)
+    find_classes()  # looking touches all pages: after the fork of `enter` each of them would be copied
     make_catchable()
     # Nobody waits for children here; the kernel reaps them, and the host learns how they ended from their pidfds.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
