@@ -134,8 +134,10 @@ class History(Generic[C]):
         begun = self._begun
         at_begun = self.current is begun
         self.see_files(files)
+        if begun is None or at_begun:
+            return
         lasting = {self.base, *(copy for _, copy in self.named.values())}
-        if begun is None or at_begun or not self._copies.keys() <= lasting:
+        if any(copy not in lasting and state.memory is not begun.memory for copy, state in self._copies.items()):
             return
         self._begun = _with_files(begun, files)
         if begun.memory is FRESH:

@@ -339,6 +339,12 @@ def test_without_copies_what_the_host_wrote_is_where_a_kill_leads() -> None:
     assert way_back(history) == ("later", "named"), "a name keeps what it named"
     history.drop("p")
     assert way_back(history) == ("of the host again", begun)
+    history.arrive(*next(history.ways_back()))
+    history.keep("q", "named")
+    history.arrive(*history.find("q"))
+    after_a_step(history, "later")
+    history.change_files("of the host at last")
+    assert way_back(history) == ("of the host at last", "named"), "the state that it began in has two copies"
     empty = History[str](State(0, FRESH, "first"))
     after_a_step(empty, "guest's")
     empty.see_files("seen")
