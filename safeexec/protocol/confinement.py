@@ -65,7 +65,6 @@ class ChildConfinement(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int
     processes: int | None
     """Processes and threads of one session together; None where they cannot be counted per session."""
-    stack_bytes: int = 8 << 20
     threads: int = 0
     """Threads that guest code may start; 0: the call is refused."""
     event_loop: bool = False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import sys
+
 import pytest
 
 from safeexec import PolicyError, Result, Sandbox, Session
@@ -176,6 +178,32 @@ def test_recursion_is_an_ordinary_error(session: Session) -> None:
     assert (result.outcome, result.state) == ("error", "kept")
     assert result.error is not None and result.error.type == "RecursionError"
     assert len(result.error.traceback) < 60_000
+    assert session.run("1").value == 1
+
+
+NESTED = """
+import sys
+sys.setrecursionlimit(10**6)
+class Node:
+    def __init__(self, depth):
+        self.next = Node(depth - 1) if depth else None
+def depth_of(n):
+    return 0 if n == 0 else 1 + depth_of(n - 1)
+depth_of({python}) + (Node({both}) is not None)
+"""
+
+
+def test_recursion_is_as_deep_as_a_program_asks(session: Session) -> None:
+    # From 3.12 on, CPython itself ends a recursion through its C code at 10,000 levels or less, whatever is asked.
+    both = 60_000 if sys.version_info < (3, 12) else 500
+    assert session.run(NESTED.format(python=200_000, both=both), timeout=60).check().value == 200_001
+
+
+def test_recursion_without_an_end_is_an_error_at_any_limit(session: Session) -> None:
+    result = session.run(
+        "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __init__(self): A()\nA()", timeout=60
+    )
+    assert result.error is not None and result.error.type == "RecursionError", result
     assert session.run("1").value == 1
 
 

@@ -7,14 +7,13 @@ being the parent.
 from __future__ import annotations
 
 import os
+import resource
 import signal
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from safeexec.child.process.link import Link
+from safeexec.child.process.lockdown import PROGRAM_STACK, STACK, Lockdown
 from safeexec.protocol import messages as m
-
-if TYPE_CHECKING:
-    from safeexec.child.process.lockdown import Lockdown
 
 CANNOT_EXECUTE = 126
 
@@ -32,7 +31,7 @@ def run_command(
     os.dup2(control, kept, inheritable=False)
     link = Link(kept)
     os.chdir(request.directory)
-    lockdown.apply(workspace=request.home)
+    lockdown.apply(workspace=request.home, lowered=[(resource.RLIMIT_STACK, STACK - PROGRAM_STACK)])
     # Ignored signals stay ignored across an exec, and a program that cannot wait for its children is broken.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     link.send(m.Ready())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import resource
 import sys
 import traceback
 import warnings
@@ -16,8 +17,10 @@ from safeexec.facades import program
 
 _UNSET: Any = object()
 
-MAX_RECURSION = 20_000
-"""The highest recursion limit: below it, no recursion of Python or C code overflows an 8 MiB stack."""
+_LEVEL = 419
+"""Bytes of stack for each level of recursion. Few ways through C code take more (`map`, `sorted`, `__getattr__`: twice as
+much); they overflow the stack and end the process, as in CPython."""
+_DEEPEST = 300_000
 
 
 _PROCESS: dict[str, TextIO] = {}
@@ -246,10 +249,11 @@ _ASSIGNABLE = {
 
 
 def setrecursionlimit(limit: int, /) -> None:
-    """`sys.setrecursionlimit`, at most `MAX_RECURSION`: higher values are taken as that."""
+    """`sys.setrecursionlimit`, at most what the stack has room for: higher values are taken as that."""
     if not isinstance(limit, int):
         raise TypeError(f"{type(limit).__name__!r} object cannot be interpreted as an integer")
-    sys.setrecursionlimit(min(int(limit), MAX_RECURSION))
+    stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    sys.setrecursionlimit(min(int(limit), _DEEPEST if stack < 0 else stack // _LEVEL))
 
 
 class _Redirection:
