@@ -30,7 +30,7 @@ _ARENAS = 2
 _OWN_PROC = ("cgroup", "cmdline", "comm", "fd", "fdinfo", "limits", "maps", "stat", "statm", "status")
 """Below /proc/self: threadpoolctl (scikit-learn) reads the maps, duckdb the cgroup, psutil the rest."""
 STACK = 120 << 20
-"""Bytes that the stack of the main thread may grow to. The kernel keeps 128 MiB below it free of mappings, at the least."""
+"""Bytes that the stack of the main thread may grow to. The kernel keeps at least 128 MiB below it free of mappings."""
 PROGRAM_STACK = 8 << 20
 """The same of a program that a command runs: glibc takes it as the size of each thread's stack."""
 _WORKSPACE_RIGHTS = {"none": 0, "read": landlock.READ, "write": landlock.WRITE}

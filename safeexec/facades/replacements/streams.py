@@ -18,8 +18,8 @@ from safeexec.facades import program
 _UNSET: Any = object()
 
 _LEVEL = 419
-"""Bytes of stack for each level of recursion. Few ways through C code take more (`map`, `sorted`, `__getattr__`: twice as
-much); they overflow the stack and end the process, as in CPython."""
+"""Bytes of stack for each level of recursion. Few ways through C code take twice as much (`map`, `sorted`,
+`__getattr__`): they overflow the stack and end the process, as in CPython."""
 _DEEPEST = 300_000
 
 
