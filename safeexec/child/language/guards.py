@@ -38,6 +38,10 @@ from safeexec.facades.sealed import MODULES, OwnModule
 from safeexec.identity import identity
 
 Guard = Callable[..., Any]
+Refuse = Callable[[str], AttributeError]
+"""Makes the error that refuses an attribute of this name."""
+Judge = Callable[[Any, str, Any], Any]
+"""Given an object, a guarded name, and what the object has by it."""
 
 
 class GuestProgram:
@@ -75,8 +79,6 @@ MOST_UNSEEN: Final = 16
 unseen: Final[list[tuple[AttributeError, int]]] = []
 """Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
 _REAL_BUILTINS: Final = vars(builtins)
-_OWN: Final = frozenset({"__defaults__", "__kwdefaults__", "__closure__"})
-_BY_NAME: Final = frozenset({"__getattribute__", "__getattr__", "__setattr__", "__delattr__"})
 
 _mro_of_class: Final = type.__dict__["__mro__"].__get__
 _name_of_class: Final = type.__dict__["__name__"].__get__
@@ -105,58 +107,172 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
 
     `own` are the program's modules: functions with other globals are the library's.
     """
-    known: dict[str, str] = {}
-    """Plain names read before → themselves."""
-    writes: dict[type, dict[str, str]] = {}
-    """Type of an object that may be assigned to → the names assigned before."""
 
     def refuse(name: str) -> AttributeError:
         found: AttributeError = refusal(rules, "attribute", name, AttributeError)
         return found
 
+    writable, assignable = _write_checks(rules, own, refuse)
+    format_guard, format_map_guard, formatter = _format_guards(rules, refuse)
+    judged, state = _judges(rules, own, refuse, assignable, formatter)
+
     def read(value: Any, name: str) -> Any:
         """`value.name` where `name` is guarded: the object decides."""
         return judged(value, name, _getattr(value, name))
+
+    def dict_of(value: Any) -> Any:
+        """`vars(value)`, with the error of `vars` for an object that has none."""
+        if not _hasattr(value, "__dict__"):
+            return _vars(value)
+        return read(value, "__dict__")
+
+    def state_for(owner: Any, found: Any) -> Any:
+        """What `copy` gives to an object as its state, if the class is the program's, whose methods take it."""
+        return state(owner, found) if any(_is_own_class(cls, own) for cls in _mro_of_class(_type(owner))) else found
+
+    def hasattr(object: Any, name: str, /) -> bool:
+        name = exact(name)
+        if _type(name) is _str and rules.attribute(name) == REFUSED:
+            return False
+        return _hasattr(object, name)
+
+    def delattr(object: Any, name: str, /) -> None:
+        name = exact(name)
+        assignable(object, name)
+        _delattr(object, name)
+
+    return {
+        "getattr": _getattr_guard(rules, refuse, read),
+        "setattr": _setattr_guard(assignable),
+        "delattr": delattr,
+        "hasattr": hasattr,
+        "<vars>": dict_of,
+        "<state>": state_for,
+        names.GUARD_ATTRIBUTE: read,
+        names.GUARD_FORMAT: format_guard,
+        names.GUARD_FORMAT_MAP: format_map_guard,
+        names.GUARD_MATCH: _match_guard(rules, refuse),
+        names.GUARD_GROUP: group_guard,
+        names.GUARD_TARGET: writable,
+    }
+
+
+def _getattr_guard(rules: Rules, refuse: Refuse, read: Guard) -> Guard:
+    """`getattr`; names that it has found plain it reads without asking again."""
+    known: dict[str, str] = {}
+    """Plain names read before → themselves."""
+
+    def getattr(object: Any, name: str, /, *default: Any) -> Any:  # 2 % less than comparing with a sentinel
+        try:
+            exact_name = known[name]  # the stored str itself: a subclass that lies about equality gains nothing
+        except (KeyError, TypeError):
+            return slow_getattr(object, name, default)
+        if default:
+            return _getattr(object, exact_name, *default)
+        return _getattr(object, exact_name)
+
+    def slow_getattr(value: Any, name: Any, default: tuple[Any, ...]) -> Any:
+        name = exact(name)
+        kind = rules.attribute(name) if _type(name) is _str else PLAIN
+        if kind == PLAIN:
+            _remember(known, name)
+            return _getattr(value, name, *default)
+        try:
+            if kind == REFUSED:
+                raise refuse(name)
+            return read(value, name)
+        except AttributeError as error:
+            if not default:
+                raise
+            if _type(error) is AttributeError and "rule" in _vars(error):
+                unseen.append((error, sys._getframe(2).f_lineno))
+                del unseen[:-MOST_UNSEEN]
+        return default[0]
+
+    return getattr
+
+
+def _setattr_guard(assignable: Callable[[Any, Any], None]) -> Guard:
+    """`setattr`; what it has assigned before, to objects of one type, it assigns without asking again."""
+    known: dict[type, dict[str, str]] = {}
+    """Type of an object that may be assigned to → the names assigned before."""
+
+    def setattr(object: Any, name: str, value: Any, /) -> None:
+        try:
+            exact_name = known[_type(object)][name]
+        except (KeyError, TypeError):
+            return slow_setattr(object, name, value)
+        _setattr(object, exact_name, value)
+
+    def slow_setattr(target: Any, name: Any, value: Any) -> None:
+        name = exact(name)
+        assignable(target, name)
+        kind = _type(target)
+        if _type(name) is _str and not issubclass(kind, _READ_ONLY):
+            if len(known) >= _KNOWN_TYPES:
+                known.clear()
+            _remember(known.setdefault(kind, {}), name)
+        _setattr(target, name, value)
+
+    return setattr
+
+
+def _remember(table: dict[str, str], name: Any) -> None:
+    if _type(name) is _str:
+        if len(table) >= _KNOWN_NAMES:
+            table.clear()
+        table[name] = name
+
+
+def _write_checks(rules: Rules, own: GuestProgram, refuse: Refuse) -> tuple[Guard, Callable[[Any, Any], None]]:
+    """Who may be assigned to, and by which name."""
+
+    def writable(target: Any, name: str, /) -> Any:
+        """`target` if it may be assigned to: anything but a module or a class of a library."""
+        if issubclass(_type(target), MODULES) and not issubclass(_type(target), OwnModule):
+            raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
+        if issubclass(_type(target), type) and not _is_own_class(target, own):
+            raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
+        return target
+
+    def assignable(target: Any, name: Any) -> None:
+        writable(target, name)
+        if _type(name) is _str and (rules.attribute(name) == REFUSED or name in names.UNASSIGNABLE):
+            raise refuse(name)
+
+    return writable, assignable
+
+
+def _judges(
+    rules: Rules,
+    own: GuestProgram,
+    refuse: Refuse,
+    assignable: Callable[[Any, Any], None],
+    formatter: Callable[[Any], Any],
+) -> tuple[Judge, Callable[[Any, Any], Any]]:
+    """What judges a guarded attribute that has been read, and what judges the state of an object."""
 
     def judged(value: Any, name: str, found: Any) -> Any:
         """`found`, which is `value.name`, or a safe version of it; what leads away from the program is refused."""
         if leads_away(found):
             raise refuse(name)
-        if name in ("format", "format_map"):
-            return formatter(found)
-        if name in names.BY_VALUE:
-            return found
-        if name in names.OWN_ONLY:
-            if _defines(value, name, found, own):
-                return found
-            raise refuse(name)
-        if name == "obj":
-            if issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, own):
-                raise refuse("obj")
-            return found
-        if name == "__dict__":
-            return _readable_dict(value, found, rules, own, refuse)
-        if name in _BY_NAME:
-            return _by_name(found, name, rules, refuse, assignable, judged)
-        if name == "__subclasses__":
-            return _own_subclasses(value, found, own, refuse)
-        if name == "__getstate__":
-            return found if _is_own(found, own) else partial(state_of, found, value)
-        if name in _OWN:
-            if _is_own(value, own):
-                return found
-        elif name == "__wrapped__":
-            if issubclass(_type(found), type) or _is_own(found, own):
-                return found
-        elif _is_own(_getattr(value, "__func__", value), own):  # __self__ and __func__ of the guest's methods
+        if (safe := safe_versions.get(name)) is not None:
+            return safe(value, name, found)
+        if allowed[name](value, name, found):
             return found
         raise refuse(name)
 
-    def state_of(found: Any, value: Any, *self: Any) -> Any:
-        """What `__getstate__` of a library says, which is `found`; no function, for that of `object` is none, and
-        `inspect.isfunction` is asked of every attribute.
-        """
-        return state(self[0] if self else _getattr(found, "__self__", value), found(*self))
+    def state_of(value: Any, name: str, found: Any) -> Any:
+        """The method `__getstate__`, which is `found`; that of a library gives its state as the program may see it."""
+        if _is_own(found, own):
+            return found
+
+        def getstate(*self: Any) -> Any:
+            return state(self[0] if self else _getattr(found, "__self__", value), found(*self))
+
+        # No function: `inspect.isfunction` is asked of every attribute, and the method of `object` is none. A program
+        # reads what a `partial` was given: here that is `getstate` alone.
+        return partial(getstate)
 
     def state(owner: Any, found: Any) -> Any:
         """The state of an object as far as the program could read it. The names of its slots are a list of its class,
@@ -177,106 +293,32 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         except AttributeError:
             return False
 
-    def state_for(owner: Any, found: Any) -> Any:
-        """What `copy` gives to an object as its state, if the class is the program's, whose methods take it."""
-        return state(owner, found) if any(_is_own_class(cls, own) for cls in _mro_of_class(_type(owner))) else found
+    def by_name(value: Any, name: str, found: Any) -> Guard:
+        return _by_name(found, name, rules, refuse, assignable, judged)
 
-    format_guard, format_map_guard, formatter = _format_guards(rules, refuse)
+    def own_method(value: Any, name: str, found: Any) -> bool:
+        return _is_own(_getattr(value, "__func__", value), own)
 
-    def getattr(object: Any, name: str, /, *default: Any) -> Any:  # 2 % less than comparing with a sentinel
-        try:
-            exact_name = known[name]  # the stored str itself: a subclass that lies about equality gains nothing
-        except (KeyError, TypeError):
-            return slow_getattr(object, name, default)
-        if default:
-            return _getattr(object, exact_name, *default)
-        return _getattr(object, exact_name)
-
-    def slow_getattr(value: Any, name: Any, default: tuple[Any, ...]) -> Any:
-        name = exact(name)
-        kind = rules.attribute(name) if _type(name) is _str else PLAIN
-        if kind == PLAIN:
-            remember(known, name)
-            return _getattr(value, name, *default)
-        try:
-            if kind == REFUSED:
-                raise refuse(name)
-            return read(value, name)
-        except AttributeError as error:
-            if not default:
-                raise
-            if _type(error) is AttributeError and "rule" in _vars(error):
-                unseen.append((error, sys._getframe(2).f_lineno))
-                del unseen[:-MOST_UNSEEN]
-        return default[0]
-
-    def remember(table: dict[str, str], name: Any) -> None:
-        if _type(name) is _str:
-            if len(table) >= _KNOWN_NAMES:
-                table.clear()
-            table[name] = name
-
-    def setattr(object: Any, name: str, value: Any, /) -> None:
-        try:
-            exact_name = writes[_type(object)][name]
-        except (KeyError, TypeError):
-            return slow_setattr(object, name, value)
-        _setattr(object, exact_name, value)
-
-    def slow_setattr(target: Any, name: Any, value: Any) -> None:
-        name = exact(name)
-        assignable(target, name)
-        kind = _type(target)
-        if _type(name) is _str and not issubclass(kind, _READ_ONLY):
-            if len(writes) >= _KNOWN_TYPES:
-                writes.clear()
-            remember(writes.setdefault(kind, {}), name)
-        _setattr(target, name, value)
-
-    def assignable(target: Any, name: Any) -> None:
-        writable(target, name)
-        if _type(name) is _str and (rules.attribute(name) == REFUSED or name in names.UNASSIGNABLE):
-            raise refuse(name)
-
-    def delattr(object: Any, name: str, /) -> None:
-        name = exact(name)
-        assignable(object, name)
-        _delattr(object, name)
-
-    def hasattr(object: Any, name: str, /) -> bool:
-        name = exact(name)
-        if _type(name) is _str and rules.attribute(name) == REFUSED:
-            return False
-        return _hasattr(object, name)
-
-    def writable(target: Any, name: str, /) -> Any:
-        """`target` if it may be assigned to: anything but a module or a class of a library."""
-        if issubclass(_type(target), MODULES) and not issubclass(_type(target), OwnModule):
-            raise AttributeError(f"assignment to '{target.__name__}.{name}' is refused: modules are read-only")
-        if issubclass(_type(target), type) and not _is_own_class(target, own):
-            raise TypeError(f"cannot set {name!r} attribute of immutable type {target.__name__!r}")
-        return target
-
-    def dict_of(value: Any) -> Any:
-        """`vars(value)`, with the error of `vars` for an object that has none."""
-        if not _hasattr(value, "__dict__"):
-            return _vars(value)
-        return read(value, "__dict__")
-
-    return {
-        "getattr": getattr,
-        "setattr": setattr,
-        "delattr": delattr,
-        "hasattr": hasattr,
-        "<vars>": dict_of,
-        "<state>": state_for,
-        names.GUARD_ATTRIBUTE: read,
-        names.GUARD_FORMAT: format_guard,
-        names.GUARD_FORMAT_MAP: format_map_guard,
-        names.GUARD_MATCH: _match_guard(rules, refuse),
-        names.GUARD_GROUP: group_guard,
-        names.GUARD_TARGET: writable,
+    safe_versions: dict[str, Judge] = {
+        "__dict__": lambda value, name, found: _readable_dict(value, found, rules, own, refuse),
+        "__getstate__": state_of,
+        "__subclasses__": lambda value, name, found: _own_subclasses(value, found, own, refuse),
+        **dict.fromkeys(("format", "format_map"), lambda value, name, found: formatter(found)),
+        **dict.fromkeys(("__getattribute__", "__getattr__", "__setattr__", "__delattr__"), by_name),
     }
+    allowed: dict[str, Judge] = {
+        "obj": lambda value, name, found: (
+            not (issubclass(_type(value), AttributeError) or found is _OBJ or _is_forwarded(value, name, own))
+        ),
+        "__wrapped__": lambda value, name, found: issubclass(_type(found), type) or _is_own(found, own),
+        **dict.fromkeys(
+            ("__defaults__", "__kwdefaults__", "__closure__"), lambda value, name, found: _is_own(value, own)
+        ),
+        **dict.fromkeys(("__self__", "__func__"), own_method),
+        **dict.fromkeys(names.OWN_ONLY, lambda value, name, found: _defines(value, name, found, own)),
+        **dict.fromkeys(names.BY_VALUE, lambda value, name, found: True),
+    }
+    return judged, state
 
 
 def exact(name: Any) -> Any:
@@ -302,7 +344,7 @@ def group_guard() -> tuple[()]:
     return ()
 
 
-def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tuple[Guard, Guard, Guard]:
+def _format_guards(rules: Rules, refuse: Refuse) -> tuple[Guard, Guard, Guard]:
     """`str.format` and `str.format_map` on templates that are not literals, and a guard for the methods as values.
 
     Each template is read once. What counts is the method that was found, not what the object or its class claims.
@@ -361,7 +403,7 @@ def _format_guards(rules: Rules, refuse: Callable[[str], AttributeError]) -> tup
     return guarded_format, guarded_format_map, formatter
 
 
-def _match_guard(rules: Rules, refuse: Callable[[str], AttributeError]) -> Guard:
+def _match_guard(rules: Rules, refuse: Refuse) -> Guard:
     """What a match statement matches with in place of a class: the interpreter looks `__match_args__` up in it."""
     known: dict[int, tuple[type, Any, type]] = {}
     """Identity of a class → itself, the `__match_args__` that it had, and what stands for it."""
@@ -407,9 +449,7 @@ def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
     return Meta(_name_of_class(cls), bases, {"__slots__": (), **names})
 
 
-def _readable_dict(
-    value: Any, found: Any, rules: Rules, own: GuestProgram, refuse: Callable[[str], AttributeError]
-) -> Any:
+def _readable_dict(value: Any, found: Any, rules: Rules, own: GuestProgram, refuse: Refuse) -> Any:
     """The `__dict__` of an object: an instance's own, of a class what `getattr` would give, of a module nothing."""
     if issubclass(_type(value), OwnModule):
         return found
@@ -440,9 +480,9 @@ def _by_name(
     found: Any,
     name: str,
     rules: Rules,
-    refuse: Callable[[str], AttributeError],
+    refuse: Refuse,
     assignable: Callable[[Any, Any], None],
-    judged: Callable[[Any, str, Any], Any],
+    judged: Judge,
 ) -> Guard:
     """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
     sets = name in ("__setattr__", "__delattr__")
@@ -466,9 +506,7 @@ def _by_name(
     return guarded
 
 
-def _own_subclasses(
-    value: Any, found: Any, own: GuestProgram, refuse: Callable[[str], AttributeError]
-) -> Callable[[], list[type]]:
+def _own_subclasses(value: Any, found: Any, own: GuestProgram, refuse: Refuse) -> Callable[[], list[type]]:
     """`cls.__subclasses__` of a class of the guest; `type.__subclasses__` and those of library classes are refused."""
     if not issubclass(_type(value), type) or not _is_own_class(value, own):
         if issubclass(_type(value), type):

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from safeexec.compiler.names import GUARDED
+
 Run = Callable[..., Any]
 
 FUNCTION = "def f(a=[1]): return a\n"
@@ -38,6 +40,11 @@ FUNCTION = "def f(a=[1]): return a\n"
 def test_refused_whatever_way_the_name_is_made(expression: str, guest: Run) -> None:
     with pytest.raises(AttributeError, match="is refused"):
         guest(FUNCTION + expression)
+
+
+def test_every_guarded_name_is_judged(guest: Run) -> None:
+    anything = "class Anything:\n    def __getattribute__(self, name): return 1\n"
+    assert len(guest(anything + f"[getattr(Anything(), name, None) for name in {sorted(GUARDED)}]")) == len(GUARDED)
 
 
 LOGGED = """

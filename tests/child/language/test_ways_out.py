@@ -366,6 +366,11 @@ WHAT_A_STATE_HOLDS = [
         _LOOP + "print('names', sorted(loop.__getstate__().keys() & {'_ssock', '_csock', '_selector'}))",
     ),
     Way(
+        "what stands for the method that tells it",
+        "given ()",
+        _LOOP + "print('given', loop.__getstate__.args)",
+    ),
+    Way(
         "the state as object tells it",
         "names []",
         _LOOP + "print('names', sorted(object.__getstate__(loop).keys() & {'_ssock', '_csock', '_selector'}))",
