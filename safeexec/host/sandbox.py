@@ -270,6 +270,9 @@ class SandboxCore:
         self.closed = True
         if self._idle is not None:
             yield from self._idle.close()
+        # All are killed before the end of any is waited for: the kernel takes them down side by side.
+        for session in list(self._open):
+            session.kill()
         for session in list(self._open):
             yield from session.close()
         for spare in self._spares:

@@ -219,6 +219,8 @@ def _end_all(inner: int) -> None:
         processes.kill_groups_below(os.getpid())
         try:
             os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass  # all that have ended, before the next look at all processes: a fork bomb left a thousand
         except ChildProcessError:
             return
 

@@ -14,7 +14,9 @@ from time import monotonic
 import psutil
 import pytest
 
-from safeexec import Sandbox
+from safeexec import Sandbox, SessionClosed
+from safeexec.host.session.session import SessionCore
+from safeexec.host.waiting import Core
 from tests.footprint import DEADLINE_SECONDS, pause
 from tests.profiles import FORKING
 
@@ -150,6 +152,27 @@ def test_nothing_survives_close(profile: str) -> None:
         members = [psutil.Process(pid) for pid in group(session)]
         session.close()
         assert within_deadline(lambda: all(gone(member) for member in members))
+
+
+def test_a_sandbox_kills_all_of_its_sessions_before_it_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    dead: list[bool] = []
+    ends = SessionCore._end
+
+    def end(core: SessionCore) -> Core[None]:
+        dead.append(within_deadline(lambda: all(gone(member) for member in members)))
+        yield from ends(core)
+
+    with Sandbox("calculator") as sandbox:
+        sessions = [sandbox.session() for _ in range(3)]
+        sessions += sessions[0].branch()
+        for session in sessions:
+            session.run("x = 1").check()
+        members = [psutil.Process(session._core.line.runner.pid) for session in sessions]  # type: ignore[union-attr]
+        monkeypatch.setattr(SessionCore, "_end", end)
+        sandbox.close()
+    assert dead == [True] * 4
+    with pytest.raises(SessionClosed, match="the session is closed"):
+        sessions[-1].run("1")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may take a real-time priority")

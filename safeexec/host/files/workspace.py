@@ -31,6 +31,9 @@ from safeexec.untrusted.below import open_named
 MAX_BRANCHINGS = 14
 """Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
 
+BLOCK = 4096
+"""Bytes that a file or directory may take beyond those that it has."""
+
 
 class Entry(NamedTuple):
     """One path of a snapshot. `stored` is where its bytes lie; `mark` tells whether the living file is still the
@@ -233,6 +236,8 @@ class Workspace:
         self.path = os.path.join(region.path, tree.WORKSPACE)
         self._make()
         self._last: Snapshot = {}
+        self._held = (0, 0)
+        """Bytes and paths that were counted for it, where it was taken and not brought back."""
         self.initial: Snapshot = {}
         """The files that the session began with."""
 
@@ -308,10 +313,58 @@ class Workspace:
         with self._of_host() as top:
             return workspace_files.read_file(top, name, max_bytes=max_bytes)
 
-    def write(self, name: str, data: bytes, max_bytes: int) -> None:
-        """Put a file in place of what had that name. Raises `WorkspaceError`."""
+    def write(self, name: str, data: bytes, files: Snapshot | None) -> tuple[str, Snapshot]:
+        """Put a file in place of what had that name, and say what it is called and what the files are then: `files`,
+        those of the state, with this one. The others are not looked at again, unless the last look was not at `files`,
+        or this one might be too much. Raises `WorkspaceError`, and nothing is written then.
+        """
+        path = workspace_files.path_of(name)
+        if files is not self._last or self._too_much(path, len(data)):
+            self.snapshot()
+            if self._too_much(path, len(data)):
+                raise WorkspaceError(
+                    f"{workspace_files.shown(path)} with {len(data)} bytes is more than there is room for: a workspace "
+                    f"may hold {self._lineage.max_bytes >> 20} MiB (limits.workspace_mb) and {self._lineage.max_files} "
+                    "files (limits.workspace_files)"
+                )
         with self._of_host() as top:
-            workspace_files.write_file(top, name, data, max_bytes=max_bytes, owner=self.owner)
+            workspace_files.write_file(top, path, data, max_bytes=self._lineage.max_bytes, owner=self.owner)
+            try:
+                return path, self._with_path(top, path)
+            except OSError:
+                return path, self.snapshot()  # a thread of the guest was faster
+
+    def _too_much(self, path: str, size: int) -> bool:
+        """Whether a file of `size` bytes may be too much, by the last look."""
+        above, known = path.split("/")[:-1], self._last.get(path)
+        new = sum("/".join(above[: depth + 1]) not in self._last for depth in range(len(above)))
+        held, files = self._held
+        held += size + (new + 1) * BLOCK - (known.mark[1] if known is not None else 0)
+        files += new + (known is None)
+        return held > self._lineage.max_bytes or files > self._lineage.max_files or tree.is_too_deep("/".join(above))
+
+    def _with_path(self, top: int, path: str) -> Snapshot:
+        """The files of the last look, with one that the host has written since and the directories that it is in.
+        Raises OSError where it is gone.
+        """
+        snapshot = dict(self._last)
+        held, files = self._held
+        parts = path.split("/")
+        for depth in range(len(parts)):
+            part = "/".join(parts[: depth + 1])
+            known = snapshot.get(part)
+            if known is not None and stat.S_ISDIR(known.mode) and part != path:
+                continue
+            with tree.parent_of(top, part) as (parent, name):
+                info = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            entry, grown = self._entry(top, part, info)
+            if entry is None or (known is not None and stat.S_IFMT(known.mode) != stat.S_IFMT(entry.mode)):
+                return self.snapshot()
+            held += tree.size_of(info) + grown - (known.mark[1] if known is not None else 0)
+            files += known is None
+            snapshot[part] = entry
+        self._last, self._held = snapshot, (held, files)
+        return snapshot
 
     def changes(self, before: Marks, after: Marks) -> tuple[FileChange, ...]:
         """The files that were created, changed and deleted between two looks."""
@@ -462,32 +515,39 @@ class Workspace:
             raise WorkspaceError(lost)
         found: list[tuple[str, os.stat_result]] = []
         snapshot: Snapshot = {}
-        last = self._last
         with self._opened() as top:
             if (over := tree.too_much(tree.walk(top), lineage.max_bytes, lineage.max_files, found)) is not None:
                 raise WorkspaceError(over)
             held = sum(tree.size_of(info) for _, info in found)
             for path, info in found:
-                mark = _mark(info)
-                known = last.get(path)
-                if known is not None and known.mark == mark:
-                    snapshot[path] = known
-                elif stat.S_ISREG(info.st_mode):
-                    stored, grown = self._store(top, path, info.st_size)
-                    if (held := held + grown) > lineage.max_bytes:
-                        raise WorkspaceError(
-                            f"the workspace grew beyond {lineage.max_bytes >> 20} MiB (limits.workspace_mb) while it "
-                            "was copied: something that the last step has left running writes to it"
-                        )
-                    if stored is not None:
-                        snapshot[path] = Entry(info.st_mode, mark, stored)
-                elif stat.S_ISDIR(info.st_mode):
-                    snapshot[path] = Entry(info.st_mode, (0, 0, 0, 0))
-                elif stat.S_ISLNK(info.st_mode):
-                    with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
-                        snapshot[path] = Entry(info.st_mode, mark, None, os.readlink(name, dir_fd=parent))
-        self._last = snapshot
+                entry, grown = self._entry(top, path, info)
+                if (held := held + grown) > lineage.max_bytes:
+                    raise WorkspaceError(
+                        f"the workspace grew beyond {lineage.max_bytes >> 20} MiB (limits.workspace_mb) while it "
+                        "was copied: something that the last step has left running writes to it"
+                    )
+                if entry is not None:
+                    snapshot[path] = entry
+        self._last, self._held = snapshot, (held, len(found))
         return snapshot
+
+    def _entry(self, top: int, path: str, info: os.stat_result) -> tuple[Entry | None, int]:
+        """One path for a snapshot, and by how many bytes its file has grown since `info`: the one of the last snapshot
+        if it has not changed, else what lies there is copied. None for what is gone, and for special files.
+        """
+        mark = _mark(info)
+        known = self._last.get(path)
+        if known is not None and known.mark == mark:
+            return known, 0
+        if stat.S_ISREG(info.st_mode):
+            stored, grown = self._store(top, path, info.st_size)
+            return (None if stored is None else Entry(info.st_mode, mark, stored)), grown
+        if stat.S_ISDIR(info.st_mode):
+            return Entry(info.st_mode, (0, 0, 0, 0)), 0
+        if stat.S_ISLNK(info.st_mode):
+            with contextlib.suppress(OSError, WorkspaceError), tree.parent_of(top, path) as (parent, name):
+                return Entry(info.st_mode, mark, None, os.readlink(name, dir_fd=parent)), 0
+        return None, 0
 
     @property
     def marks(self) -> Marks:

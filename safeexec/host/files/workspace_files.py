@@ -61,7 +61,7 @@ def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
             info = os.fstat(fd)
             _check_regular(name, info)
             if info.st_size > max_bytes:
-                raise WorkspaceError(f"{_shown(name)} has {info.st_size} bytes, and {max_bytes} may be read at once")
+                raise WorkspaceError(f"{shown(name)} has {info.st_size} bytes, and {max_bytes} may be read at once")
             return _read_all(name, fd, max_bytes)
         finally:
             os.close(fd)
@@ -82,9 +82,9 @@ def write_file(
     workspace or that holds control characters, for a directory of that name, and for more than `max_bytes`.
     """
     if len(data) > max_bytes:
-        raise WorkspaceError(f"{_shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
+        raise WorkspaceError(f"{shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
     if not name.isprintable():
-        raise WorkspaceError(f"{_shown(name)!r} holds control characters")
+        raise WorkspaceError(f"{shown(name)!r} holds control characters")
     with _parent(top, name, make=owner or (-1, -1)) as (parent, last):
         temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
         try:
@@ -186,23 +186,26 @@ def _enter(here: int, part: str, name: str, make: tuple[int, int] | None) -> int
         raise _refused(name, error) from None
 
 
+def path_of(name: str) -> str:
+    """What a file is called that is asked for as `name`. Raises `WorkspaceError` for a name outside."""
+    return "/".join(_components(name))
+
+
 def _components(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MAX_DEPTH:
-        raise WorkspaceError(f"{_shown(name)!r} is not the name of a file inside the workspace")
+        raise WorkspaceError(f"{shown(name)!r} is not the name of a file inside the workspace")
     if any(len(os.fsencode(part)) > MAX_NAME for part in parts):
-        raise WorkspaceError(f"{_shown(name)!r} is too long for a file name")
+        raise WorkspaceError(f"{shown(name)!r} is too long for a file name")
     return parts
 
 
 def _check_regular(name: str, info: os.stat_result) -> None:
     if not stat.S_ISREG(info.st_mode):
         kind = _KINDS.get(stat.S_IFMT(info.st_mode), "device")
-        raise WorkspaceError(f"{_shown(name)} is a {kind}, not a regular file")
+        raise WorkspaceError(f"{shown(name)} is a {kind}, not a regular file")
     if info.st_nlink > 1:
-        raise WorkspaceError(
-            f"{_shown(name)} has {info.st_nlink} names (hard links); only files with one name are read"
-        )
+        raise WorkspaceError(f"{shown(name)} has {info.st_nlink} names (hard links); only files with one name are read")
 
 
 def _read_all(name: str, fd: int, max_bytes: int) -> bytes:
@@ -215,7 +218,7 @@ def _read_all(name: str, fd: int, max_bytes: int) -> bytes:
             return b"".join(pieces)
         pieces.append(piece)
         left -= len(piece)
-    raise WorkspaceError(f"{_shown(name)} grew beyond the {max_bytes} bytes that may be read at once")
+    raise WorkspaceError(f"{shown(name)} grew beyond the {max_bytes} bytes that may be read at once")
 
 
 def _refused(name: str, error: OSError) -> WorkspaceError:
@@ -226,8 +229,9 @@ def _refused(name: str, error: OSError) -> WorkspaceError:
         errno.EISDIR: "is a directory",
         errno.ENXIO: "is a FIFO or a socket, not a regular file",
     }
-    return WorkspaceError(f"{_shown(name)} {reasons.get(error.errno or 0, f'cannot be used: {error.strerror}')}")
+    return WorkspaceError(f"{shown(name)} {reasons.get(error.errno or 0, f'cannot be used: {error.strerror}')}")
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
+    """A name for an error message."""
     return printable(name)[:300].replace("\n", "\\n").replace("\t", "\\t")

@@ -92,6 +92,7 @@ BUSY_SECONDS = 0.02
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
 NAMES_REMAINING, NAME_CHARACTERS = 200, 100
+CLOSED_HERE = "the session is closed"
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 SHARED = (
     "sessions of the template {!r} and their branches share what forks share: a user, a process group, a limit on "
@@ -367,7 +368,7 @@ class SessionCore:
 
     def close(self) -> Core[None]:
         """End every process of the session and remove its files. Harmless when closed already."""
-        return self._close_in_turn("the session is closed")
+        return self._close_in_turn(CLOSED_HERE)
 
     def close_if_idle(self, seconds: float) -> Core[None]:
         """Close the session if nobody has used it for `seconds`."""
@@ -375,6 +376,13 @@ class SessionCore:
             return
         why = "when no caller had it any more" if self.abandoned else f"after {seconds:g} s without use (idle_seconds)"
         yield from self._close_in_turn(f"the session was closed {why}")
+
+    def kill(self) -> None:
+        """Begin to close it, without waiting: if nobody uses it, its processes are killed."""
+        if self._why_closed is None:
+            self._why_closed = CLOSED_HERE
+            if not self._turn.goes_on:
+                self.line.kill_all()
 
     def _close_in_turn(self, why: str) -> Core[None]:
         turn = Turn(brief=True)
@@ -1318,10 +1326,11 @@ class SessionCore:
 
     @exclusive
     def _write_file(self, name: str, data: bytes) -> Core[None]:
-        workspace = self._files()
-        workspace.write(name, data, self.policy.limits.workspace_mb << 20)
-        self.line.history.change_files((yield from self.line.on_files(workspace.snapshot)))
-        self._marks = workspace.marks
+        workspace, history = self._files(), self.line.history
+        path, files = yield Work(partial(workspace.write, name, data, history.current.files))
+        history.change_files(files)
+        if path in files:
+            self._marks[path] = files[path].mark
 
     @exclusive
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
@@ -1344,7 +1353,7 @@ class SessionCore:
     def _files(self) -> Workspace:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
         if self._why_closed is not None:
-            raise SessionClosed("the session is closed")
+            raise SessionClosed(CLOSED_HERE)
         if self.line.workspace is None:
             raise WorkspaceError(
                 f"the policy {self.policy.name!r} gives sessions no workspace "

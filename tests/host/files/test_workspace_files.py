@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from safeexec.errors import WorkspaceError
-from safeexec.host.files import workspace_files
+from safeexec.host.files import tree, workspace_files
 from safeexec.host.files.workspace import Workspace, WorkspaceRoot
 from safeexec.host.files.workspace_files import changed_since
 
@@ -69,7 +69,7 @@ def test_written_files_are_read_and_listed(top: str) -> None:
 
 
 def test_the_workspace_answers_by_name_and_gets_back_the_rights_that_a_guest_took_away(workspace: Workspace) -> None:
-    workspace.write("d/a", b"1", 10)
+    workspace.write("d/a", b"1", None)
     os.chmod(workspace.path, 0)
     assert workspace.names() == ["d/a"]
     assert workspace.read("d/a", 10) == b"1"
@@ -78,6 +78,61 @@ def test_the_workspace_answers_by_name_and_gets_back_the_rights_that_a_guest_too
     os.rename(workspace.path, f"{workspace.path}.away")
     with pytest.raises(WorkspaceError, match="cannot be opened"):
         workspace.names()
+
+
+def test_a_file_that_is_written_is_part_of_the_state_and_no_other_is_looked_at_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, files = workspace.write("first", b"1", None)
+    older = files
+    walks: list[int] = []
+    walk = tree.walk
+    monkeypatch.setattr(tree, "walk", lambda top, *rest, **options: walks.append(top) or walk(top, *rest, **options))
+    for number in range(40):
+        path, files = workspace.write(f"./d//e/{number}", b"%d" % number, files)
+        assert path == f"d/e/{number}"
+    path, files = workspace.write("d/e/7", b"seven", files)
+    assert not walks
+    assert set(files) == {"first", "d", "d/e", *(f"d/e/{number}" for number in range(40))} and set(older) == {"first"}
+    assert workspace.snapshot() == files, "as a look at all of them would have it"
+    workspace.restore(older)
+    assert workspace.names() == ["first"]
+    workspace.restore(files)
+    assert workspace.read("d/e/7", 10) == b"seven"
+    _, files = workspace.write("first", b"2", files)
+    assert files["d/e/8"].stored is not None, "the last look was not at these files: this one is at all"
+
+
+def test_a_file_that_would_be_too_much_is_not_written(workspace: Workspace) -> None:
+    _, files = workspace.write("half", bytes(600_000), None)
+    for _ in range(3):  # in place of itself there is room, however often
+        _, files = workspace.write("half", os.urandom(600_000), files)
+    with pytest.raises(WorkspaceError, match=r"more than there is room for.*1 MiB \(limits.workspace_mb\)"):
+        workspace.write("other", bytes(600_000), files)
+    for number in range(99):
+        _, files = workspace.write(f"small{number}", b"", files)
+    for name in ("one", "d/one"):
+        with pytest.raises(WorkspaceError, match=r"100 files \(limits.workspace_files\)"):
+            workspace.write(name, b"", files)
+    assert len(workspace.names()) == 100 and workspace.over(1 << 20, 100) is None
+    with pytest.raises(WorkspaceError, match="more than there is room for"):
+        workspace.write("/".join(["d" * 200] * 12), b"", files)
+
+
+def test_what_a_guest_changes_meanwhile_is_no_trap(workspace: Workspace, outside: Path) -> None:
+    """Something that a step has left running may do so at any time."""
+    _, files = workspace.write("d/a", b"1", None)
+    os.unlink(f"{workspace.path}/d/a")
+    os.rmdir(f"{workspace.path}/d")
+    _, files = workspace.write("d", b"a file now", files)
+    assert set(files) == {"d"}
+    os.unlink(f"{workspace.path}/d")
+    os.symlink(outside.parent, f"{workspace.path}/d")
+    with pytest.raises(WorkspaceError, match="leads through a file or a link"):
+        workspace.write("d/secret", b"", files)
+    os.unlink(f"{workspace.path}/d")
+    path, files = workspace.write("d/deep/a", b"2", files)
+    assert set(files) == {"d", "d/deep", path}
 
 
 @pytest.mark.parametrize(
