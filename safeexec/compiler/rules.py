@@ -112,8 +112,10 @@ class Rules:
         return module in self.open_modules or module_access(module, self.plan).allowed or self.is_own(module)
 
     def is_own(self, module: str) -> bool:
-        """Tell whether `module` may be a file of the workspace. Whether it is one turns out when it is imported."""
-        return self.may_have is not None and self.may_have(module)
+        """Tell whether `module` is the program itself, or may be a file of the workspace: whether it is one turns out
+        when it is imported.
+        """
+        return module == "__main__" or (self.may_have is not None and self.may_have(module))
 
     def is_open(self, module: str) -> bool:
         """Tell whether an import from `module` needs no look at the names."""

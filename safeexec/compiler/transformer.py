@@ -39,6 +39,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         self._replaced: dict[ast.AST, ast.AST] = {}
         self._pending: list[Any] = []
         self._denied: list[ast.Name] = []
+        self._imports: set[ast.Name] = set()
+        """The name of each ``__import__("json")``, which is an import statement in other words."""
         self._bound: set[str] = set()
         self._aliases: dict[str, str] = {}
         self._imported: set[str] = set()
@@ -145,6 +147,8 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
     def visit_Name(self, node: ast.Name) -> Any:
         """A builtin that the policy leaves out may be a name of the program; `print` prints, nothing is collected."""
         name = node.id
+        if node in self._imports:
+            return node
         if name in self.rules.denied_builtins and type(node.ctx) is ast.Load:
             self._denied.append(node)
         else:
@@ -194,9 +198,14 @@ class StepTransformer(RestrictingNodeTransformer):  # type: ignore[misc]  # Rest
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Speed: no `_apply_`. `eval` and `exec` are guards themselves; ``template.format(...)`` becomes `_format_`."""
+        """Speed: no `_apply_`. `eval` and `exec` are guards themselves; ``template.format(...)`` becomes `_format_`;
+        ``__import__("json")`` is an import statement.
+        """
         function = node.func
-        if (
+        if type(function) is ast.Name and function.id == "__import__" and _is_one_text(node):
+            self._imports.add(function)
+            self._check_module(node, node.args[0].value, node)  # type: ignore[attr-defined]
+        elif (
             type(function) is ast.Attribute
             and function.attr in ("format", "format_map")
             and self.rules.attribute(function.attr) == GUARDED
@@ -569,6 +578,16 @@ def _replace(tree: ast.AST, replaced: dict[ast.AST, ast.AST]) -> None:
                 if child in replaced:
                     setattr(node, field, child := replaced[child])
                 pending.append(child)
+
+
+def _is_one_text(node: ast.Call) -> bool:
+    """Tell whether the call has one argument and that is a text which is written there."""
+    return (
+        len(node.args) == 1
+        and not node.keywords
+        and type(node.args[0]) is ast.Constant
+        and type(node.args[0].value) is str
+    )
 
 
 def _constant(value: str, node: ast.AST) -> ast.expr:

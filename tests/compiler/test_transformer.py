@@ -79,7 +79,12 @@ REFUSED = [
     ("'{0.gi_frame}'.format", "attribute", "gi_frame"),
     # identifiers of the interpreter, in every binding form
     ("__builtins__", "builtin", "__builtins__"),
-    ("__import__('os')", "builtin", "__import__"),
+    ("__import__('os')", "module", "os"),
+    ("__import__('o' + 's')", "builtin", "__import__"),
+    ("__import__('json', {})", "builtin", "__import__"),
+    ("__import__('json', fromlist=['x'])", "builtin", "__import__"),
+    ("__import__(*['json'])", "builtin", "__import__"),
+    ("__import__", "builtin", "__import__"),
     ("__build_class__", "builtin", "__build_class__"),
     ("__loader__", "builtin", "__loader__"),
     ("_getattr_ = getattr", "attribute", "_getattr_"),

@@ -46,8 +46,8 @@ class Language:
         self.builtins: dict[str, Any] = vars(builtins)
         self.seals = False
         """Whether the classes of Python itself are made immutable: in a process that runs nothing but guest code."""
-        self.modules: Modules | None = None
-        """The modules of the workspace; None where there are none, or they are imported as Python does."""
+        self.modules: Modules
+        """The program's own module, and those of its workspace; not there where they are imported as Python does."""
         self.remember: Callable[[str, str], None] = _forget
         """Keeps the source of a module for tracebacks, under the name of its file."""
         self._workspace: WorkspaceModules | None = None
@@ -83,23 +83,24 @@ class Language:
         return None if self._workspace is None else self._workspace.shadowed(name)
 
     def _importer(self) -> Callable[..., Any]:
-        """What an import statement asks: for modules of the workspace, and of libraries."""
-        if self.plan.workspace == "none":
-            return importer(self.plan)
-        workspace = self._workspace = WorkspaceModules(self.plan, self._source_bytes)
-        rules = rules_of(self.plan)
-        rules.may_have, rules.shadowed = workspace.may_have, workspace.shadowed
-        self.modules = Modules(
+        """What an import statement asks: for modules of the program, and of libraries."""
+        workspace = None if self.plan.workspace == "none" else WorkspaceModules(self.plan, self._source_bytes)
+        modules = self.modules = Modules(
             self.plan,
             self.program,
-            workspace.find,
+            workspace.find if workspace is not None else _nothing,
             importer(self.plan),
-            knows=workspace.knows,
+            knows=workspace.knows if workspace is not None else _is_none,
             remember=lambda file, source: self.remember(file, source),
             source_bytes=self._source_bytes,
         )
-        self.modules.add_folder, self.modules.shadowed = workspace.add_folder, workspace.shadowed
-        return self.modules.statement
+        modules.adopt("__main__", self._namespace)
+        self._workspace = workspace
+        if workspace is not None:
+            rules = rules_of(self.plan)
+            rules.may_have, rules.shadowed = workspace.may_have, workspace.shadowed
+            modules.add_folder, modules.shadowed = workspace.add_folder, workspace.shadowed
+        return modules.statement
 
     def _rewritten(self, name: str) -> ModuleType | None:
         """The module of this name, if it runs as guest code or, as `pickle` and `importlib`, has a version of ours."""
@@ -110,7 +111,7 @@ class Language:
                 self._pickle = pickles.make(self.plan, self._namespace)
             return self._pickle
         if name == "importlib":
-            if self.modules is None:
+            if self._workspace is None:
                 raise ImportError("importlib is for modules of the workspace, and there is none", name=name)
             return importlib_of(self.modules)
         if name.partition(".")[0] not in REWRITTEN:
@@ -118,7 +119,7 @@ class Language:
         if self._rewrites is None:
             from safeexec.child.language.rewritten import Rewritten  # with the transformer, which comes late
 
-            self._rewrites = Rewritten(self.plan, self._namespace, self.builtins, self.modules)
+            self._rewrites = Rewritten(self.plan, self.builtins, self.modules)
         return self._rewrites.module(name)
 
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
@@ -142,3 +143,10 @@ class Language:
 
 
 def _forget(file: str, source: str) -> None: ...
+
+
+def _nothing(name: str) -> None: ...
+
+
+def _is_none(top: str) -> bool:
+    return False

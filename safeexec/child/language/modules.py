@@ -1,16 +1,19 @@
-"""Modules that guest code has written: those of a plugin, and files of the workspace. Each has a namespace and builtins
-of its own, is compiled by the same rules as a step, and runs when it is first imported.
+"""Modules that guest code has written: its own, ``__main__``, those of a plugin, and files of the workspace.
 
-What guest code holds of one is no real module but what `facades.sealed.own_module` makes. And what an import statement
-is answered is exact: IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, where the real modules
-are, and guest code can call its modules as it likes. So ``from x import y`` and ``import x.y as z`` get an object that
-nobody else has, which holds what is asked for.
+Each has a namespace and builtins of its own, is compiled by the same rules as a step, and runs when it is first
+imported.
+
+What guest code holds of one is no real module but what `facades.sealed.own_module` makes. And what an import
+statement is answered is exact: IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, where the real
+modules are, and guest code can call its modules as it likes. So ``from x import y`` and ``import x.y as z`` get an
+object that nobody else has, which holds what is asked for.
 """
 
 from __future__ import annotations
 
 import builtins
 import importlib
+import linecache
 import opcode
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -89,10 +92,10 @@ class Modules:
         self.refusals: list[tuple[ImportError, Rejection]] = []
         """The refusal of a module's source that was last raised, and what it was made of."""
 
-    def adopt(self, name: str, module: ModuleType) -> None:
-        """Let this be the module of this name: the program's main one, which runs elsewhere."""
-        self._spaces[name] = vars(module)
-        self._loaded[name] = module if self._plan.mode == "python" else self._shown(name, vars(module))
+    def adopt(self, name: str, space: dict[str, Any]) -> None:
+        """Let the module of this name have this namespace: the program's main one, which runs elsewhere."""
+        self._spaces[name] = space
+        self._loaded[name] = sys.modules["__main__"] if self._plan.mode == "python" else self._shown(name, space)
 
     def loaded(self, name: Any) -> Any:
         """The module of this dotted name if it has been imported, else None."""
@@ -255,7 +258,14 @@ class Modules:
                 return f"partially initialized module {name!r} has no attribute {attribute!r}{_CIRCULAR}"
             return f"module {name!r} has no attribute {attribute!r}"
 
-        return own_module(name, space, NamespaceView(space), is_hidden=is_hidden, absence=absence)
+        return own_module(
+            name,
+            space,
+            NamespaceView(space),
+            is_hidden=is_hidden,
+            absence=absence,
+            computed={"__file__": _last_step} if name == "__main__" else {},
+        )
 
     def builtins_for(self, space: dict[str, Any]) -> dict[str, Any]:
         """The builtins of one module."""
@@ -321,6 +331,12 @@ def importlib_of(modules: Modules) -> ModuleType:
     for function in (import_module, reload, invalidate_caches):
         vars(made)[function.__name__] = builtin(function, function.__name__)
     return made
+
+
+def _last_step() -> str:
+    """The name of the newest source that the session has run."""
+    steps = [name for name in linecache.cache if name.startswith("<step ")]
+    return steps[-1] if steps else "<step 1>"
 
 
 def _nowhere(path: str) -> None: ...

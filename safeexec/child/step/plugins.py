@@ -54,7 +54,7 @@ def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
         remember=guest.remember,
         place=f"the plugin (it has {', '.join(sources)})",
     )
-    modules.adopt(main, guest.module)
+    modules.adopt(main, guest.namespace)
     return modules
 
 

@@ -382,7 +382,6 @@ MODULES: dict[str, Advice] = {
     ),
     "builtins": (("", "The builtins are there without an import: write `len`, `sum`, `print` directly."),),
     "__builtin__": (("", "The builtins are there without an import: write `len`, `sum`, `print` directly."),),
-    "__main__": (("", "The names of earlier steps are there without an import: write them directly."),),
     "__future__": (("", "Remove the line: the features of `__future__` are not needed in this version of Python."),),
     "getpass": (
         ("tool:ask", "There is no interactive user; call the host tool `{tool}(...)`."),

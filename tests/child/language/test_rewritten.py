@@ -35,6 +35,10 @@ WAYS = {
     "an example that names what is refused": (
         'import doctest\ndef f():\n    """\n    >>> f.__globals__\n    1\n    """\nprint(doctest.testmod().failed)'
     ),
+    "text that is timed, in the program's own module": (
+        "import __main__, timeit\n__main__.f = timeit\n"
+        "timeit.timeit('f.__builtins__', setup='from __main__ import f', number=1)"
+    ),
     "a patch of a library by a dotted name": "from unittest.mock import patch\nwith patch('os.system'): pass",
     "a patch of a library's class": (
         "from unittest.mock import patch\nimport json\nwith patch.object(json.JSONDecoder, 'decode'): pass"
@@ -51,6 +55,7 @@ REASONS = {
     "the module that a finder is given": "[['__doc__', '__name__', '__package__'], False]",
     "a test method of any name": "attribute '__globals__' is refused",
     "an example that names what is refused": "1",
+    "text that is timed, in the program's own module": "attribute '__builtins__' is refused",
     "a patch of a library by a dotted name": "by a dotted name is refused",
     "a patch of a library's class": "immutable type 'JSONDecoder'",
     "a patch of a module": "modules are read-only",
@@ -88,12 +93,29 @@ def test_a_failing_example_is_told_with_its_place(sandbox_for: Callable[[str], S
     assert 'File "<step 1>", line 3, in __main__.f\n' in result.stdout
 
 
+def test_the_guards_and_builtins_are_no_names_of_the_programs_own_module(
+    sandbox_for: Callable[[str], Sandbox],
+) -> None:
+    source = (
+        "import __main__ as me\nno = []\n"
+        "for name in ('__builtins__', '__loader__', '__spec__', '_getattr_', '_write_', '<class 1>'):\n"
+        "    assert name not in vars(me) and name not in dir(me) and not hasattr(me, name)\n"
+        "    for change in (lambda: getattr(me, name), lambda: setattr(me, name, 1), lambda: delattr(me, name),\n"
+        "                   lambda: vars(me).update({name: 1}), lambda: vars(me).setdefault(name, 1)):\n"
+        "        try:\n            change()\n"
+        "        except (AttributeError, KeyError):\n            no.append(name)\n"
+        "len(no)"
+    )
+    assert sandbox_for("standard").run(source).value == 30
+
+
 def test_class_methods_that_a_class_has_from_a_library_are_passed_over(sandbox_for: Callable[[str], Sandbox]) -> None:
     source = (
         "from typing import NamedTuple\nclass P(NamedTuple):\n    x: int\n    @classmethod\n    def zero(cls):\n"
         "        '>>> P.zero().x\\n0'\n        return cls(0)\nimport doctest\ndoctest.testmod()"
     )
-    assert sandbox_for("standard").run(source).text == "TestResults(failed=0, attempted=1)"
+    result = sandbox_for("standard").run(source)
+    assert (result.text, result.refusals) == ("TestResults(failed=0, attempted=1)", ())
 
 
 def test_a_failing_test_ends_the_step_with_its_status(sandbox_for: Callable[[str], Sandbox]) -> None:

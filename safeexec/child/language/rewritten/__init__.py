@@ -11,6 +11,7 @@ import ast
 import builtins
 import gc
 import io
+import linecache
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -20,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from safeexec.child.language.builtins import NamespaceView, is_hidden
+from safeexec.child.language.builtins import NamespaceView
 from safeexec.compiler.diagnostics import Rejection, explain
 from safeexec.compiler.names import UNASSIGNABLE
 from safeexec.compiler.rules import REFUSED, Rules, rules_of
 from safeexec.compiler.transformer import StepTransformer
 from safeexec.facades.build import facade
 from safeexec.facades.replacements.streams import format_exception
-from safeexec.facades.sealed import OwnModule, own_module
+from safeexec.facades.sealed import OwnModule
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 if TYPE_CHECKING:
@@ -71,9 +72,7 @@ def rewrite_of(name: str) -> Rewrite | None:
 class Rewritten:
     """The rewritten modules of one session."""
 
-    def __init__(
-        self, plan: LanguagePlan, namespace: dict[str, Any], table: Mapping[str, Any], written: Modules | None = None
-    ) -> None:
+    def __init__(self, plan: LanguagePlan, table: Mapping[str, Any], written: Modules) -> None:
         opened = {name: ImportPlan() for name in _OPEN.split()}
         self._plan = replace(plan, imports=opened | plan.imports)
         self._builtins = dict(table)
@@ -82,8 +81,8 @@ class Rewritten:
         for name in ("setattr", "delattr"):
             self._builtins[name] = self._of_own_classes(name, plan)
         self._modules: dict[str, ModuleType] = {}
-        self._main = _main(namespace)
-        self._helpers = _helpers(self._main, namespace, table["__import__"], written)
+        self._main = written.loaded("__main__")
+        self._helpers = _helpers(table["__import__"], written)
 
     def module(self, name: str) -> ModuleType | None:
         """The module of this dotted name, loaded at its first use; None if it is not among them."""
@@ -258,18 +257,6 @@ def _put(tree: ast.Module | ast.ClassDef, new: ast.Module | ast.ClassDef) -> Non
     tree.body[start:start] = added
 
 
-def _main(namespace: dict[str, Any]) -> OwnModule:
-    """The program's own module, for those that look for tests in it: what it has bound, and nothing else."""
-    return own_module(
-        "__main__",
-        namespace,
-        NamespaceView(namespace),
-        is_hidden=is_hidden,
-        absence=lambda name: f"module '__main__' has no attribute {name!r}",
-        computed={"__file__": _last_step},
-    )
-
-
 class _Traceback:
     """`traceback.TracebackException` as far as `unittest` uses it: the text of the guest's frames."""
 
@@ -278,13 +265,12 @@ class _Traceback:
         self.format = lambda **_colours: iter(lines)
 
 
-def _helpers(
-    main: OwnModule, namespace: dict[str, Any], importer: Callable[..., Any], written: Modules | None
-) -> dict[str, Any]:
+def _helpers(importer: Callable[..., Any], written: Modules) -> dict[str, Any]:
     """The names that rewritten modules have besides their own: each tells no more than a text, a number, yes or no, or
     gives a module that the program could import.
     """
-    known = _known(main, written)
+    main = written.loaded("__main__")
+    known = _known(written)
 
     def is_library(trace: Any) -> bool:
         return isinstance(trace, TracebackType) and "__unittest" in trace.tb_frame.f_globals
@@ -293,14 +279,12 @@ def _helpers(
         if not isinstance(function, FunctionType):
             return False
         space = function.__globals__
-        return space is namespace or (written is not None and any(space is own for _, own in written.spaces()))
+        return any(space is own for _, own in written.spaces())
 
     def first_line(function: Any) -> int | None:
         return function.__code__.co_firstlineno - 1 if is_of_program(function) else None
 
     def source_lines(thing: Any) -> list[str] | None:
-        import linecache
-
         code = thing.__code__ if is_of_program(thing) else None
         name = code.co_filename if code is not None else file_of(thing)
         return linecache.cache[name][2] if name in linecache.cache else None  # type: ignore[misc]
@@ -311,16 +295,10 @@ def _helpers(
         return file if type(file) is str else ""
 
     def import_by_name(name: Any) -> Any:
-        if name == "__main__":
-            return main
-        if written is not None and type(name) is str and written.knows(name):
+        if type(name) is str and written.knows(name):
             written.by_name(name)
             return written.loaded(name.partition(".")[0])
         return importer(name, None, None, ("*",), 0)
-
-    def add_folder(path: str) -> None:
-        if written is not None:
-            written.add_folder(path)
 
     return {
         "_is_library": is_library,
@@ -328,7 +306,7 @@ def _helpers(
         "_first_line": first_line,
         "_source_lines": source_lines,
         "_import_by_name": import_by_name,
-        "_add_folder": add_folder,
+        "_add_folder": lambda path: written.add_folder(path),
         "_program": main,
         "_modules": known,
         "_coroutine_mark": _coroutine_mark,
@@ -337,16 +315,14 @@ def _helpers(
     }
 
 
-def _known(main: OwnModule, written: Modules | None) -> Any:
+def _known(written: Modules) -> Any:
     """In place of `sys.modules`: the program's own."""
 
     class OwnByName:
         __slots__ = ()
 
         def get(self, name: Any, default: Any = None) -> Any:
-            if name == "__main__":
-                return main
-            found = written.loaded(name) if written is not None else None
+            found = written.loaded(name)
             return default if found is None else found
 
         def __contains__(self, name: Any) -> bool:
@@ -359,14 +335,6 @@ def _known(main: OwnModule, written: Modules | None) -> Any:
             return found
 
     return OwnByName()
-
-
-def _last_step() -> str:
-    """The name of the newest source that the session has run."""
-    import linecache
-
-    steps = [name for name in linecache.cache if name.startswith("<step ")]
-    return steps[-1] if steps else "<step 1>"
 
 
 def _stand_ins() -> dict[str, Any]:

@@ -17,7 +17,7 @@ REWRITES = {
             "m = sys.modules.get('__main__')": "m = _program",
             "inspect.ismodule(": "_is_module(",
             # Class methods that a class has from a library (NamedTuple) are not the program's: passed over below.
-            "val = val.__func__": "val = getattr(val, '__func__', val)",
+            "val = val.__func__": "val = _function_of(val)",
         },
         put="""
 class _OutputRedirectingPdb:
@@ -27,6 +27,13 @@ class _OutputRedirectingPdb:
 
 def _is_module(obj):
     return obj is _program or inspect.ismodule(obj)
+
+
+def _function_of(method):
+    try:
+        return method.__func__
+    except AttributeError:
+        return method
 
 
 def _module_of(obj):
