@@ -120,6 +120,11 @@ def _check(args: argparse.Namespace) -> int:
 
 def _diff(args: argparse.Namespace) -> int:
     before, after = Policy.load(args.before), Policy.load(args.after)
+    changed = compare_policies(before, after, args.recording)
+    for step in changed:
+        tell(step)
+    if args.recording:
+        tell("" if changed else "every recorded step ends as before\n")
     differences = before.diff(after)
     opened: dict[str, list[str]] = {}
     for difference in differences:
@@ -129,11 +134,6 @@ def _diff(args: argparse.Namespace) -> int:
             tell(difference)
     for file, modules in opened.items():
         tell(f"imports: {' '.join('+' + module for module in modules)}{f'   ({file})' if file else ''}")
-    changed = compare_policies(before, after, args.recording)
-    for step in changed:
-        tell(step)
-    if args.recording and not changed:
-        tell("every recorded step ends as before")
     return 1 if differences or changed else 0
 
 

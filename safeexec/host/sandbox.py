@@ -23,7 +23,6 @@ from safeexec.errors import (
     PolicyError,
     ProtectionError,
     ProtocolError,
-    RecordingError,
     SandboxBusy,
     SandboxClosed,
     SandboxError,
@@ -57,6 +56,7 @@ from safeexec.protocol.confinement import ChildConfinement, Mechanism
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
+    from safeexec.host.session.recorder import TemplateRecord
     from safeexec.host.session.template import Prepare, TemplateCore, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
@@ -380,11 +380,6 @@ class SandboxCore:
         self.check_usable()
         self._check_descriptors()
         wanted = record is not None and record is not False
-        if template is not None and wanted:
-            raise RecordingError(
-                f"a recording begins with an empty session, not with the template {template!r}: open one without "
-                "`template` and run the program there that prepares it"
-            )
         origin = self._all_templates().find(template) if template is not None else None
         policy = self._tightened(tightened, origin)
         if self._turnstile is not None:
@@ -407,7 +402,7 @@ class SandboxCore:
 
                 effects.follow_effects(session, self.toolbox)
             if wanted:
-                _record(session, record)
+                _record(session, record, None if origin is None else origin.recorded)
             for name, value in (namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
@@ -558,7 +553,7 @@ class SandboxCore:
                     yield Work(partial(state_file.put_back, session.workspace, saved))
                 yield from session.load(saved.payload, timeout)
                 if wanted:
-                    _record(session, record, (yield Work(saved.whole)))
+                    _record(session, record, state=(yield Work(saved.whole)))
             except BaseException:
                 yield from session.close()
                 raise
@@ -708,11 +703,13 @@ class SandboxCore:
         workspace.initial = workspace.snapshot()
 
 
-def _record(session: SessionCore, options: Any, state: bytes | None = None) -> None:
-    """Have a session recorded; `state` is the file that it goes on from."""
+def _record(
+    session: SessionCore, options: Any, prepared: TemplateRecord | None = None, *, state: bytes | None = None
+) -> None:
+    """Have a session recorded, that goes on from the file `state` or from a template that was `prepared` so."""
     from safeexec.host.session import recorder  # with the room of recordings
 
-    recorder.record(session, options, state)
+    recorder.record(session, options, state, prepared)
 
 
 def check_files(files: Files) -> None:

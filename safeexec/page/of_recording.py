@@ -137,17 +137,32 @@ class _Rows:
         self.nodes.append(Node(kind="start", title="the session begins", files=[*record.files], notes=notes))
 
     @take.register
-    def _(self, record: f.Run) -> None:
-        node = self._add(record, "step", title_of(record.source))
-        node.source = cut(record.source)
-        node.notes = [f"{name} = {value.text}" for name, value in record.namespace.items()]
+    def _(self, record: f.Begun) -> None:
+        title = f"load {record.name}" if isinstance(record, f.Installed) else title_of(record.told)
+        node = self._add(record, "query" if isinstance(record, f.Queried) else "step", title)
+        node.source = cut(record.told)
+        if isinstance(record, f.Run):
+            node.notes = [f"{name} = {value.text}" for name, value in record.namespace.items()]
         self._open[record.session] = len(self.nodes) - 1
 
     @take.register
-    def _(self, record: f.Queried) -> None:
-        node = self._add(record, "query", title_of(record.query))
-        node.source = cut(record.query)
-        self._open[record.session] = len(self.nodes) - 1
+    def _(self, record: f.Opened) -> None:
+        self._sessions[record.session] = opened = _Session(len(self.nodes), None)
+        opened.states[0] = opened.now
+        title = f"session {record.session} begins: the plugin is loaded again"
+        self.nodes.append(Node(kind="start", title=title, session=record.session, at=record.at))
+
+    @take.register
+    def _(self, record: f.FromTemplate) -> None:
+        node = self._operation(record, "checkpoint", f"the template {record.name} is prepared: the session begins here")
+        node.labels = [record.name]
+        session = self._session(record.session)
+        session.names[record.name] = session.now
+
+    @take.register
+    def _(self, record: f.StateSaved) -> None:
+        failed = [f"{name} is not in it: {why}" for name, why in record.failed.items()]
+        self._operation(record, "words", "the session is saved to a file").notes = failed
 
     @take.register
     def _(self, record: f.Ended) -> None:

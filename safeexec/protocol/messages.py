@@ -394,6 +394,8 @@ class StepDone(msgspec.Struct, tag="done", array_like=True):
     """What the program ended itself with (SystemExit); None when it ran to its end or was ended otherwise."""
     frames: Annotated[list[FrameData], _FEW] = []
     """Of an error, where that was asked for, the outermost first."""
+    threads: bool = False
+    """Whether threads ran in it."""
 
 
 class ToolRequest(msgspec.Struct, tag="tool-request", array_like=True):

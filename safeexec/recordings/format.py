@@ -139,14 +139,36 @@ class Stop(Record, frozen=True, kw_only=True, tag="stop"):
     reason: Literal["closed", "full"]
 
 
+class Opened(OfSession, frozen=True, kw_only=True, tag="open"):
+    """One more session begins anew: a plugin is loaded again."""
+
+
+class FromTemplate(Operation, frozen=True, kw_only=True, tag="template"):
+    """What came before was the preparation of a template, in the session of that number; from here on it is a branch of
+    that, which has the state under the template's name.
+    """
+
+    name: str
+
+
 # Steps
 
 
-class Run(OfSession, frozen=True, kw_only=True, tag="run"):
+class Begun(OfSession, frozen=True, kw_only=True):
+    """A step begins."""
+
+    timeout: Seconds | None = None
+
+    @property
+    def told(self) -> str:
+        """What is done, as text: a source, a call."""
+        raise NotImplementedError
+
+
+class Run(Begun, frozen=True, kw_only=True, tag="run"):
     """A step begins: what was given to `Session.run`."""
 
     source: str
-    timeout: Seconds | None = None
     atomic: bool = False
     argv: list[str] | None = None
     stdin: Content | None = None
@@ -156,13 +178,61 @@ class Run(OfSession, frozen=True, kw_only=True, tag="run"):
     namespace: dict[str, Value] = {}
     """Variables that were set first."""
 
+    @property
+    def told(self) -> str:
+        return self.source
 
-class Queried(OfSession, frozen=True, kw_only=True, tag="query"):
+
+class Queried(Begun, frozen=True, kw_only=True, tag="query"):
     """A step begins: what was given to `Session.sql`."""
 
     query: str
     name: str
-    timeout: Seconds | None = None
+
+    @property
+    def told(self) -> str:
+        return self.query
+
+
+class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
+    """A step begins: a plugin is loaded, its main module first."""
+
+    name: str
+    modules: list[tuple[str, str]]
+    """Dotted name and source."""
+    exports: list[str] | None = None
+    tools: list[ToolShape] = []
+    """Of this plugin alone."""
+    settings: Value | None = None
+
+    @property
+    def told(self) -> str:
+        return self.modules[0][1] if self.modules else ""
+
+
+class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
+    """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
+
+    path: str
+    arguments: Value
+    by_fields: bool = False
+    held: Number = 0
+    hold: bool = False
+    release: list[Number] = []
+
+    @property
+    def told(self) -> str:
+        return f"{self.path}({self.arguments.text})"
+
+
+class Proceeded(Begun, frozen=True, kw_only=True, tag="item"):
+    """A step begins: a plugin's generator goes on, or is closed."""
+
+    close: bool = False
+
+    @property
+    def told(self) -> str:
+        return "the generator is closed" if self.close else "the next item"
 
 
 class Ended(Operation, frozen=True, kw_only=True, tag="result"):
@@ -260,6 +330,13 @@ class Command(Operation, frozen=True, kw_only=True, tag="command"):
     """Its exit status."""
     stdout: str = ""
     stderr: str = ""
+
+
+class StateSaved(Operation, frozen=True, kw_only=True, tag="save"):
+    """The session was saved to a file, for which guest code may have run."""
+
+    failed: dict[str, str] = {}
+    """The variables that are not in it, and why."""
 
 
 class Named(Operation, frozen=True, kw_only=True, tag="checkpoint"):
@@ -373,8 +450,13 @@ class End(TranscriptEntry, frozen=True, kw_only=True, tag="end"):
 Transcribed = Task | Replied | Tried | Unanswered | Notice | End
 AnyRecord = (
     Heading
+    | Opened
+    | FromTemplate
     | Run
     | Queried
+    | Installed
+    | Invoked
+    | Proceeded
     | Ended
     | Called
     | Answered
@@ -383,6 +465,7 @@ AnyRecord = (
     | Deleted
     | Written
     | Command
+    | StateSaved
     | Named
     | Dropped
     | RolledBack

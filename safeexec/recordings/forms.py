@@ -10,21 +10,36 @@ import binascii
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import json as fast
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from safeexec.errors import ProtocolError
 from safeexec.outcomes import is_text
 from safeexec.protocol.arguments import decode_call
 from safeexec.protocol.values import MAX_DEPTH, decode, encode
-from safeexec.recordings.format import Content, DisplayText, Ended, Record, TranscriptEntry, Value
+from safeexec.recordings.format import (
+    Answered,
+    Called,
+    Content,
+    DisplayText,
+    Ended,
+    Record,
+    Run,
+    Set,
+    TranscriptEntry,
+    Value,
+)
 from safeexec.text import head_and_tail, short_repr
 
 if TYPE_CHECKING:
     from safeexec.outcomes import Display, StepData
+
+R = TypeVar("R", bound=Record)
 
 VALUE_BYTES = 4 << 20
 """Of one value that is written down; of a larger one its hash is."""
@@ -49,6 +64,51 @@ class Redaction:
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
         self._secrets: dict[str, bytes] = {}
+        self._calls: set[int] = set()
+        """The calls of redacted tools that wait for their answers."""
+
+    def of(self, record: R) -> R:
+        """The record as it may be written, but for texts that `line` takes out. Records come in their order: what is
+        redacted here is looked for in the ones that follow.
+        """
+        if not self.names:
+            return record
+        if isinstance(record, Answered) and record.call in self._calls:
+            self._calls.discard(record.call)
+            return replace(record, value=self._by_name(record.value) if record.value is not None else None)
+        if isinstance(record, Called) and record.tool in self.names:
+            self._calls.add(record.call)
+            return replace(record, arguments=self._by_name(record.arguments, arguments_of))
+        if isinstance(record, Set) and record.name in self.names:
+            return replace(record, value=self._by_name(record.value))
+        if isinstance(record, Run):
+            given = {name: self._by_name(it) if name in self.names else it for name, it in record.namespace.items()}
+            record = replace(record, namespace=given)
+        return self._by_text(record)
+
+    def _by_name(self, value: Value, read: Callable[[Value], Any] | None = None) -> Value:
+        with suppress(ValueError):  # it was too large to be written
+            self.learn((read or value_of)(value))
+        return Value(REDACTED, left_out="redacted")
+
+    def _by_text(self, record: R) -> R:
+        """Without the data in which a secret stands."""
+        changed: dict[str, Any] = {}
+        for name in record.__struct_fields__ if self._secrets else ():
+            held = getattr(record, name)
+            if isinstance(held, Value | Content):
+                changed[name] = self._without(held)
+            elif isinstance(held, dict):
+                changed[name] = {
+                    key: self._without(item) if isinstance(item, Value | Content) else item
+                    for key, item in held.items()
+                }
+        return replace(record, **changed) if changed else record
+
+    def _without(self, held: Value | Content) -> Value | Content:
+        if held.data is None or not self._shows(bytes_of(held)):
+            return held
+        return replace(held, data=None, left_out="redacted")
 
     def learn(self, value: Any, depth: int = 4) -> None:
         """The texts in a redacted value are not to be written anywhere from now on."""
@@ -68,8 +128,7 @@ class Redaction:
         """Whether there is a text to be kept out."""
         return bool(self._secrets)
 
-    def shows(self, data: bytes) -> bool:
-        """Whether a secret stands in `data`."""
+    def _shows(self, data: bytes) -> bool:
         return any(secret in data for secret in self._secrets.values())
 
     def line(self, text: str) -> str:
@@ -82,18 +141,11 @@ class Redaction:
 NOTHING_REDACTED = Redaction(frozenset())
 
 
-def packed(data: bytes, text: str = "", hidden: Redaction = NOTHING_REDACTED) -> Value:
+def packed(data: bytes, text: str = "") -> Value:
     """A value that is encoded already."""
-    if hidden.shows(data):
-        return Value(text, left_out="redacted")
     if len(data) > VALUE_BYTES:
         return Value(text, left_out="large", size=len(data), sha256=sha256(data).hexdigest())
     return Value(text, base64.b64encode(data).decode("ascii"), size=len(data))
-
-
-def hidden_value() -> Value:
-    """Stands for a value that is redacted by its name."""
-    return Value(REDACTED, left_out="redacted")
 
 
 def encoded(value: Any) -> bytes:
@@ -101,10 +153,8 @@ def encoded(value: Any) -> bytes:
     return encode(value, max_bytes=2 * VALUE_BYTES, max_depth=MAX_DEPTH, arrays=True).data
 
 
-def content(data: bytes, hidden: Redaction = NOTHING_REDACTED, most: int = CONTENT_BYTES) -> Content:
+def content(data: bytes, most: int = CONTENT_BYTES) -> Content:
     """The bytes of a file; of more than `most` the hash."""
-    if hidden.shows(data):
-        return Content(left_out="redacted", size=len(data))
     if len(data) > min(most, CONTENT_BYTES):
         return Content(left_out="large", size=len(data), sha256=sha256(data).hexdigest())
     return Content(base64.b64encode(data).decode("ascii"), size=len(data))
@@ -130,11 +180,11 @@ def bytes_of(form: Value | Content) -> bytes:
     return _read(form, bytes)  # type: ignore[no-any-return]
 
 
-def contents(files: dict[str, bytes], hidden: Redaction) -> dict[str, Content]:
+def contents(files: dict[str, bytes]) -> dict[str, Content]:
     """The files of a workspace; those that one line has no room for are left out."""
     held, room = {}, CONTENTS_BYTES
     for name, data in files.items():
-        held[name] = one = content(data, hidden, room)
+        held[name] = one = content(data, room)
         room -= one.size if one.data is not None else 0
     return held
 
@@ -170,11 +220,11 @@ def call_text(data: bytes) -> str:
     return ", ".join([*shown, *(f"{name}={short_repr(item, SHORT)}" for name, item in kwargs.items())])[: 4 * SHORT]
 
 
-def ended(result: StepData, value: bytes, hidden: Redaction = NOTHING_REDACTED, **where: Any) -> Ended:
+def ended(result: StepData, value: bytes, **where: Any) -> Ended:
     """A result as a record. `value`: its value, encoded."""
     return Ended(
         outcome=result.outcome,
-        value=packed(value, "", hidden) if result.value is not None else None,
+        value=packed(value) if result.value is not None else None,
         text=_cut(result.text),
         stdout=_cut(result.stdout),
         stderr=_cut(result.stderr),
@@ -214,7 +264,9 @@ def _cut(text: str) -> str:
 
 
 def line_of(record: Record | TranscriptEntry, hidden: Redaction = NOTHING_REDACTED) -> bytes:
-    """A record as its line. ASCII, so that lone surrogates survive."""
+    """A record as its line. ASCII, so that lone surrogates survive. (What is `hidden` by name, `Redaction.of` takes
+    out.)
+    """
     if not hidden:
         try:
             # 1.3 us for a result, where what follows takes 17; but it leaves text beyond ASCII as it is.

@@ -168,7 +168,7 @@ class _Reading(Struct):
 
     now: Moment
     names: dict[str, Moment] = field(default_factory=dict)
-    begun: Any = None
+    begun: form.Begun | None = None
     calls: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -222,10 +222,12 @@ class Timeline:
         return "\n".join(map(str, self.steps)) or "no step has ended"
 
     def _take(self, record: form.OfSession) -> None:
+        if isinstance(record, form.Opened):
+            self._lines[record.session] = _Reading(Moment(session=record.session, step=0))
         line = self._lines.get(record.session)
         if line is None:
             raise RecordingError(f"line {record.n}: there is no session {record.session}")
-        if isinstance(record, form.Run | form.Queried):
+        if isinstance(record, form.Begun):
             line.begun, line.calls = record, []
         elif isinstance(record, form.Called):
             line.calls.append((record.tool, record.arguments.text))
@@ -261,7 +263,7 @@ class Timeline:
             line.now,
             session=ended.session,
             step=ended.step,
-            source=getattr(begun, "source", "") or getattr(begun, "query", ""),
+            source=begun.told if begun is not None else "",
             ended=ended,
             undone=undone,
             written={name: changes.descriptions.get(name, "") for name in names},
@@ -283,7 +285,7 @@ class Timeline:
             line.now = _after(now, written={record.name: record.value.text}, **where)
         elif isinstance(record, form.Deleted):
             line.now = _after(now, deleted=(record.name,), **where)
-        elif isinstance(record, form.Named):
+        elif isinstance(record, form.Named | form.FromTemplate):
             line.names[record.name] = now
         elif isinstance(record, form.Dropped):
             line.names.pop(record.name, None)

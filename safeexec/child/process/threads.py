@@ -25,11 +25,12 @@ _COPIES = {"start_new_thread": "_start_new_thread", "start_joinable_thread": "_s
 class Threads:
     """How many run, and how many may."""
 
-    __slots__ = ("_lock", "_running", "limit")
+    __slots__ = ("_lock", "_running", "_started", "limit")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._running = 0
+        self._started = False
         self._lock = _thread.allocate_lock()
 
     def install(self) -> None:
@@ -72,6 +73,7 @@ class Threads:
                 if self._running >= self.limit:
                     raise self._refusal()
                 self._running += 1
+                self._started = True
             try:
                 return start(run, *args, **options)
             except BaseException:
@@ -79,6 +81,11 @@ class Threads:
                 raise
 
         return start_thread
+
+    def ran(self) -> bool:
+        """Whether any ran since this was asked last."""
+        ran, self._started = self._started or self._running > 0, False
+        return ran
 
     def _end(self) -> None:
         with self._lock:

@@ -130,6 +130,7 @@ class AsyncSandbox(SandboxFace):
         name: str | None = None,
         settings: Mapping[str, Any] | None = None,
         api: int | None = None,
+        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
         **limits: Unpack[PluginChanges],
     ) -> AsyncPlugin:
         """Load a plugin; as `Sandbox.plugin`."""
@@ -146,6 +147,7 @@ class AsyncSandbox(SandboxFace):
             limits=limits,
             settings=settings,
             api=api,
+            record=record,
         )
         await drive(core.load())
         return aio.AsyncPlugin(core)

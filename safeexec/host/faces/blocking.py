@@ -286,6 +286,7 @@ class Sandbox(SandboxFace):
         name: str | None = None,
         settings: Mapping[str, Any] | None = None,
         api: int | None = None,
+        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
         **limits: Unpack[PluginChanges],
     ) -> Plugin:
         """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
@@ -296,6 +297,7 @@ class Sandbox(SandboxFace):
         classes. `tools` are for this plugin besides the sandbox's. With ``state="fresh"`` every call finds the plugin
         as it was loaded. `timeout` in seconds holds for each call; `limits` tighten the policy as for a session.
         `settings` are the plugin's own, by its manifest; a manifest that names another `api` than this one is refused.
+        `record` is as for `session`.
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
@@ -312,6 +314,7 @@ class Sandbox(SandboxFace):
             limits=limits,
             settings=settings,
             api=api,
+            record=record,
         )
         drive(core.load(), call_tool)
         return plugin.Plugin(core, lambda work: drive(work, call_tool))

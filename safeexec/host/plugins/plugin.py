@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from safeexec.errors import PolicyError, ProtocolError, ToolError
+from safeexec.errors import PolicyError, ProtocolError, RecordingError, ToolError
 from safeexec.host.plugins.handle import Handle, HeldPlace
 from safeexec.host.plugins.interface import Hints, given, returned
 from safeexec.host.plugins.process import Loaded
@@ -36,6 +36,7 @@ from safeexec.text import printable
 
 if TYPE_CHECKING:
     from safeexec.host.sandbox import SandboxCore
+    from safeexec.host.session.recorder import RecordedLineage
 
 State = Literal["keep", "fresh"]
 Tools = Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None
@@ -81,6 +82,7 @@ class PluginCore:
         limits: Mapping[str, Any],
         settings: Mapping[str, Any] | None = None,
         api: int | None = None,
+        record: Any = None,
     ) -> None:
         if state not in ("keep", "fresh"):
             raise PluginError(f"state={state!r}: a plugin's state is 'keep' or 'fresh'")
@@ -94,6 +96,8 @@ class PluginCore:
         self._turnstile = Turnstile(1)
         self._settings = dict(settings or {})
         self._api = api
+        self._record = None if record is False else record
+        self._recording: RecordedLineage | None = None
         self._released: deque[HeldPlace] = deque()
         self.state = state
         self.definition = self._defined(source)
@@ -126,6 +130,8 @@ class PluginCore:
             fresh=self.state == "fresh",
         )
         try:
+            if self._record is not None:
+                self._follow(loaded.core)
             exports = yield from self._install(loaded.core)
             if self.state == "fresh":
                 yield from loaded.park()
@@ -137,12 +143,28 @@ class PluginCore:
         if old is not None:
             yield from old.close()
 
+    def _follow(self, core: SessionCore) -> None:
+        """Record a session of the plugin: each time that it is loaded it has one more. Raises `RecordingError`."""
+        if self._recording is None:
+            from safeexec.host.session import recorder  # with the room of recordings
+
+            self._recording = recorder.record(core, self._record)
+        elif self._recording.over:
+            raise RecordingError(
+                f"the session of {self.definition.name} was closed, and its recording ended with that: load it anew, "
+                "into another file"
+            )
+        else:
+            self._recording.open(core)
+
     def _install(self, core: SessionCore) -> Core[dict[str, m.Export]]:
         definition = self.definition
         shared = self._sandbox.toolbox
         core.toolbox = own = Toolbox({**shared.tools, **self._tools}, core.policy, shared.approval)
         if own.has_effects:
             raise ToolError("tools with an effect follow the steps of a session: a plugin cannot have them")
+        if self._recording is not None:
+            core.toolbox = self._recording.tools(own)
         modules = [(name, source.encode("utf-8", "surrogatepass")) for name, source in definition.modules]
         names = None if definition.exports is None else list(definition.exports)
         tools = tuple(tool.described() for tool in self._tools.values())

@@ -106,7 +106,7 @@ class Loaded:
         core, loaded = self.core, self._loaded
         assert loaded is not None
         self._calls += 1
-        old = core.leave(loaded)
+        old = core.leave(loaded, LOADED)
         if old is not None:
             if core.workspace is not None or self._calls % SWEEP == 0:
                 yield from core.end(old)

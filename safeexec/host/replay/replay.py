@@ -1,7 +1,8 @@
 """Runs a recording again in a fresh sandbox, to any point, and compares what comes out.
 
 Steps that the host stopped, or whose process died, are taken as recorded: the state before them is the one that they
-left. Everything else is run; tools answer from the recording. Under `determinism` nothing differs.
+left. Everything else is run; tools answer from the recording. Under `determinism` nothing differs, but what threads do:
+nobody records their order, so that a step with threads that ends otherwise is taken as recorded, too.
 """
 
 from __future__ import annotations
@@ -9,22 +10,24 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace as copied
 
-from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
-from safeexec.host.faces.blocking import Sandbox, Session
-from safeexec.host.replay.served import Exchange, ServedTools
+from safeexec.errors import CheckpointError, PolicyError, RecordingError, SandboxError, StateFileError, ToolError
+from safeexec.host.faces.blocking import Sandbox, Session, call_tool
+from safeexec.host.replay.served import Exchange, ServedTools, signature_of
 from safeexec.host.session.recorder import libraries
 from safeexec.host.tools.tool import tools_from
 from safeexec.host.tools.toolbox import Toolbox
 from safeexec.host.waiting import drive
 from safeexec.policy import places
 from safeexec.policy.model import Limits, Policy
+from safeexec.protocol import messages as m
 from safeexec.recordings import format as form
 from safeexec.recordings.compare import Deviation, differing
 from safeexec.recordings.forms import Redaction, bytes_of, encoded, ended, line_of, value_of
@@ -160,9 +163,13 @@ class Replay:
         self._files = files
         self._hidden = Redaction(frozenset(heading.redacted))
         self._sessions: dict[int, Session] = {}
-        self._begun: dict[int, form.Run | form.Queried] = {}
+        self._begun: dict[int, form.Begun] = {}
+        self._threads: dict[int, str] = {}
+        """By session, the first step whose threads made it end otherwise than recorded."""
         self._calls: dict[int, dict[int, Exchange]] = {}
         """By session, the calls of the step that runs, by their numbers."""
+        self._templates: list[Session] = []
+        """Those that prepared a template."""
         self._tools, self._sandbox = self._opened(tools)
 
     def _opened(self, tools: Any) -> tuple[ServedTools, Sandbox]:
@@ -193,7 +200,7 @@ class Replay:
         if recorded is None:
             if given is not None:
                 raise RecordingError(f"{self.recording.path}: the session was not restored from a state")
-            self._sessions[1] = Session(drive(self._sandbox._core.new_session()))
+            self._sessions[1] = self._new_session()
             return
         how: Literal["signed", "kernel-only"] = "kernel-only" if trust else "signed"
         if given is not None:
@@ -212,6 +219,9 @@ class Replay:
                 self._sessions[1] = self._sandbox.restore(file.name, trust=how)
             except StateFileError as error:
                 raise StateFileError(str(error).replace(file.name, "the state that the session goes on from")) from None
+
+    def _new_session(self) -> Session:
+        return Session(drive(self._sandbox._core.new_session()))
 
     def __enter__(self) -> Self:
         return self
@@ -286,7 +296,7 @@ class Replay:
         return frozenset(found).union(*(record.namespace for record in self.recording if isinstance(record, form.Run)))
 
     def _do(self, record: form.AnyRecord) -> None:
-        if isinstance(record, form.Run | form.Queried):
+        if isinstance(record, form.Begun):
             self._begun[record.session], self._calls[record.session] = record, {}
         elif isinstance(record, form.Called):
             self._calls.setdefault(record.session, {})[record.call] = Exchange(record)
@@ -295,6 +305,8 @@ class Replay:
                 exchange.answer = record
         elif isinstance(record, form.Ended):
             self._end(record)
+        elif isinstance(record, form.Opened):
+            self._sessions[record.session] = self._new_session()
         elif isinstance(record, form.Closed):
             if record.session != 1:
                 self.session_of(record.session).close()
@@ -320,7 +332,17 @@ class Replay:
             return
         self.steps += 1
         self.results[recorded.session, recorded.step] = result
-        now = self._form(ended(result, encoded(result.value), self._hidden))
+        differences = len(self.differences)
+        self._compare(recorded, result)
+        if len(self.differences) == differences:
+            self._arrived(recorded, session)
+        elif session._core.threads and not self._changed:
+            found = self.differences.pop()
+            self.taken.append(f"threads ran in {found}: taken as recorded")
+            self._threads.setdefault(recorded.session, f"step {recorded.step}")
+
+    def _compare(self, recorded: form.Ended, result: Result) -> None:
+        now = self._form(ended(result, encoded(result.value)))
         if self._tools.mismatch and now.outcome == recorded.outcome == "ok":
             self._differ(recorded, "tool call", "another", "this one", self._tools.mismatch)
         elif (found := differing(recorded, now)) is not None:
@@ -328,24 +350,25 @@ class Replay:
         elif left := self._tools.left():
             told = f"{left[0].call.tool}({left[0].call.arguments.text})"
             self._differ(recorded, "tool call", told, "not made")
-        else:
-            self._arrived(recorded, session)
 
     def _form(self, record: form.Ended) -> form.Ended:
         """As it would stand in a recording, without what is redacted."""
         if not self._hidden.names:
             return record
-        again: form.Ended = parse(line_of(record, self._hidden)[:-1], "the replay")
+        again: form.Ended = parse(line_of(self._hidden.of(record), self._hidden)[:-1], "the replay")
         return again
 
-    def _replaced(self, begun: form.Run | form.Queried) -> bool:
+    def _replaced(self, begun: form.Begun) -> bool:
         return (begun.session, begun.step) in self._sources
 
-    def _again(self, session: Session, begun: form.Run | form.Queried, recorded: form.Ended) -> Result:
+    def _again(self, session: Session, begun: form.Begun, recorded: form.Ended) -> Result:
         """The step, with as much time as there is: it was not stopped when it was recorded."""
         longest = self.policy.limits.max_wall_seconds
         if isinstance(begun, form.Queried):
             return session.sql(begun.query, name=begun.name, timeout=longest)
+        if not isinstance(begun, form.Run):
+            request = self._request(session, begun)
+            return drive(session._core.perform(lambda step: copied(request, step=step), timeout=longest), call_tool)
         source = self._sources.get((begun.session, begun.step), begun.source)
         if self._replaced(begun):
             self._changed = self._changed or f"step {begun.step} was replaced"
@@ -358,6 +381,27 @@ class Replay:
         return session.run(
             source, timeout=longest, atomic=begun.atomic, argv=begun.argv, stdin=stdin, namespace=values or None
         )
+
+    def _request(self, session: Session, begun: form.Begun) -> m.Install | m.Invoke | m.Proceed:
+        """What was asked of a plugin."""
+        try:
+            if isinstance(begun, form.Invoked):
+                same = {name: getattr(begun, name) for name in ("path", "by_fields", "held", "hold", "release")}
+                return m.Invoke(begun.step, arguments=bytes_of(begun.arguments), **same)
+            if isinstance(begun, form.Proceeded):
+                return m.Proceed(begun.step, begun.close)
+            assert isinstance(begun, form.Installed)
+            session._core.add_sources(begun.name, begun.modules)
+            return m.Install(
+                begun.step,
+                begun.name,
+                [(name, source.encode("utf-8", "surrogatepass")) for name, source in begun.modules],
+                begun.exports,
+                tuple(map(signature_of, begun.tools)),
+                b"" if begun.settings is None else bytes_of(begun.settings),
+            )
+        except ValueError as error:
+            raise RecordingError(f"what step {begun.step} gave the plugin is needed: {error}") from None
 
     def _value(self, name: str, value: form.Value) -> Any:
         if name in self._values:
@@ -375,23 +419,32 @@ class Replay:
         """A step that was stopped: the session is where it was, unless more was lost."""
         core = session._core
         begun = recorded.step > core.step
+        history = core.line.history
         why = f"interrupted ({recorded.problem})" if recorded.problem else f"stopped ({recorded.outcome})"
         self.taken.append(f"step {recorded.step} was {why}: taken as recorded")
         core.step = max(core.step, recorded.step)
-        if not begun or core.line.history.current.step == recorded.now:
+        if not begun or history.current.step == recorded.now:
+            return
+        with suppress(CheckpointError):  # a state without a copy (threads), which went with the step
+            while history.current.step > recorded.now:
+                session.rollback()
+        if history.current.step == recorded.now:
             return
         if recorded.now == 0 and core.line.workspace is None and self.recording.heading.state is None:
-            fresh = Session(drive(self._sandbox._core.new_session()))
+            fresh = self._new_session()
             fresh._core.step = core.step
             self._sessions[recorded.session] = fresh
             session.close()
             return
         lost = f"the state of step {recorded.now}, as more was lost than the step"
-        self._differ(recorded, "state", lost, f"that of step {core.line.history.current.step}")
+        self._differ(recorded, "state", lost, f"that of step {history.current.step}")
 
     def _operate(self, record: form.Operation) -> None:
         """What the host did between steps."""
         session = self.session_of(record.session)
+        if isinstance(record, form.Branched) and record.problem:
+            self.taken.append(f"branches could not be made ({record.problem}): taken as recorded")
+            return
         try:
             self._act(session, record)
             problem = ""
@@ -419,6 +472,16 @@ class Replay:
             if (before := (record.status, record.stdout)) != (after := (result.returncode, result.stdout)):
                 cause = self._changed and f"because {self._changed}"
                 self._differ(record, "command", repr(before)[:300], repr(after)[:300], cause or PROGRAM)
+        elif isinstance(record, form.StateSaved):
+            with TemporaryDirectory(prefix="safeexec-state-") as directory:
+                failed = session.save(os.path.join(directory, "state"))
+            if failed != record.failed:
+                self._differ(record, "what cannot be saved", repr(record.failed)[:300], repr(failed)[:300])
+        elif isinstance(record, form.FromTemplate):
+            self._templates.append(session)
+            (began,) = session.branch()
+            began.checkpoint(record.name)
+            self._sessions[record.session] = began
         elif isinstance(record, form.Named):
             session.checkpoint(record.name)
         elif isinstance(record, form.Dropped):
@@ -426,13 +489,13 @@ class Replay:
         elif isinstance(record, form.RolledBack):
             session.rollback(record.name)
         elif isinstance(record, form.Branched):
-            if record.problem:
-                raise ValueError(record.problem)
             for number, branch in zip(record.branches, session.branch(len(record.branches)), strict=True):
                 self._sessions[number] = branch
+                if record.session in self._threads:
+                    self._threads[number] = self._threads[record.session]
 
     def _arrived(self, record: form.Operation, session: Session) -> None:
-        now = session._core.line.history.current.step
+        now = self._sessions.get(record.session, session)._core.line.history.current.step
         if now != record.now and not record.problem:
             self._differ(record, "state", f"that of step {record.now}", f"that of step {now}")
 
@@ -441,18 +504,22 @@ class Replay:
     def _differ(
         self, record: form.Operation, what: str, was: str, now: str, cause: str = "", result: Result | None = None
     ) -> None:
-        told = cause or self._tools.mismatch or self._cause(result)
+        told = cause or self._tools.mismatch or self._cause(record, result)
         self.differences.append(
             Deviation(session=record.session, step=record.step, what=what, recorded=was, now=now, cause=told)
         )
 
-    def _cause(self, result: Result | None) -> str:
+    def _cause(self, record: form.Operation, result: Result | None) -> str:
         """The likeliest reason, the surest first."""
         heading, error = self.recording.heading, None if result is None else result.error
         if self._changed:
             return f"because {self._changed}"
+        if threads := self._threads.get(record.session):
+            return f"threads ran in {threads}, which ended otherwise than recorded"
         if self._other and error is not None and error.rule:
             return f"because of the policy {self.policy.name!r}: {error.rule}"
+        if result is not None and result.outcome in form.STOPPED and result.state == "restored":
+            return "the step was stopped here: this machine is slower, or gives it less"
         if (python := platform.python_version()) != heading.python:
             return f"it was recorded under Python {heading.python}, and this is {python}"
         here = libraries(self.policy)

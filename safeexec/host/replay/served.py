@@ -50,12 +50,11 @@ class ServedTools:
         self._script: list[Exchange] = []
         self._waiting: dict[tuple[str, str | bytes | None], deque[Exchange]] = {}
         """The calls of the step that have not been made, by what they ask."""
-        for shape in shapes:
-            _check(shape)
+        self.signatures()
 
     def signatures(self) -> tuple[m.ToolSignature, ...]:
         """As the guest saw them."""
-        return tuple(m.ToolSignature(one.name, one.parameters, one.returns, one.doc) for one in self.tools.values())
+        return tuple(map(signature_of, self.tools.values()))
 
     def close(self) -> None:
         """There is nothing to end but what is live."""
@@ -118,14 +117,15 @@ class ServedTools:
             return m.ToolReply(call.call, error_type="ToolError", error=told)
 
 
-def _check(shape: ToolShape) -> None:
-    """Raises `RecordingError` for what no tool can be called, or take."""
+def signature_of(shape: ToolShape) -> m.ToolSignature:
+    """As the guest sees a tool. Raises `RecordingError` for what no tool can be called, or take."""
     try:
         if not shape.name.isidentifier():
             raise ValueError("it is no name")
         Signature([Parameter(name, _KINDS[kind]) for name, kind, _, _ in shape.parameters])
     except (ValueError, KeyError) as error:
         raise RecordingError(f"the recording has an invalid tool {shape.name[:100]!r}: {error}") from None
+    return m.ToolSignature(shape.name, shape.parameters, shape.returns, shape.doc)
 
 
 def _outcome(answer: Answered) -> Any:

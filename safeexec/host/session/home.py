@@ -51,6 +51,9 @@ class RecordsSession(Protocol):
     ) -> Core[Any]:
         """Do an operation of the session; it is told before and after."""
 
+    def left(self, session: Any, name: str) -> None:
+        """The session has gone back to a checkpoint, in a process that is to come."""
+
     def note(self, session: Any, text: str, score: float | None) -> None:
         """The host has something to say of the session as it is now."""
 

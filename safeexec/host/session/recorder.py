@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from safeexec.errors import WorkspaceError
+from safeexec.errors import RecordingError, WorkspaceError
 from safeexec.host.session.standard_input import pieces_of
 from safeexec.host.waiting import Core, Work
 from safeexec.protocol import messages as m
@@ -40,27 +40,57 @@ USUAL = ("numpy", "pandas", "scipy", "sklearn", "matplotlib")
 """What is looked for where a policy does not name its imports."""
 
 
-def record(session: SessionCore, options: Any, state: bytes | None = None) -> None:
-    """Record a session that has just been opened, with the `state` that it goes on from. `options`: a path, True (in
-    memory), or `RecordOptions`. Raises `RecordingError`.
+class TemplateRecord(NamedTuple):
+    """What a template's recording says of how it was prepared."""
+
+    name: str
+    heading: form.Heading
+    records: list[form.AnyRecord]
+    """All that followed."""
+
+
+def record(
+    session: SessionCore, options: Any, state: bytes | None = None, prepared: TemplateRecord | None = None
+) -> RecordedLineage:
+    """Record a session that has just been opened, with the `state` that it goes on from, or how its template was
+    `prepared`. `options`: a path, True (in memory), or `RecordOptions`. Raises `RecordingError`.
     """
     if options is True:
         options = RecordOptions()
     if not isinstance(options, RecordOptions):
         options = RecordOptions(path=options)
     recording = RecordedLineage(Tape(options))
-    hidden, started = recording.tape.hidden, datetime.now(UTC).isoformat()
-    files = _files(session) if state is None else {}
+    started = datetime.now(UTC).isoformat()
+    files = {} if state is not None or prepared is not None else _files(session)
     shapes = session.sandbox.toolbox.signatures
 
     def heading(n: int, at: float) -> form.Heading:
-        held = forms.contents(files, hidden)
-        goes_on = None if state is None else forms.content(state, hidden)
-        return _heading(session, shapes(), held, goes_on, sorted(hidden.names), started)
+        held = forms.contents(files) if prepared is None else prepared.heading.files
+        goes_on = None if state is None else forms.content(state)
+        return _heading(session, shapes(), held, goes_on, sorted(options.redact), started)
 
     recording.tape.add(heading)
+    if prepared is not None:
+        recording.goes_on(prepared, session)
     recording.join(session)
-    session.toolbox = RecordedTools(session.toolbox, recording)
+    session.toolbox = recording.tools(session.toolbox)
+    return recording
+
+
+def preparation(session: SessionCore, recording: RecordedLineage, name: str) -> TemplateRecord:
+    """What was recorded of a session that has prepared a template. Nothing more is. Raises `RecordingError` where
+    that is not all.
+    """
+    session.recorder, session.toolbox = None, session.sandbox.toolbox
+    tape = recording.tape
+    tape.flush()
+    try:
+        if tape.problem:
+            raise RecordingError(f"how the template {name!r} was prepared could not be recorded: {tape.problem}")
+        found = Recording(tape.path)
+        return TemplateRecord(name, found.heading, list(found)[1:])
+    finally:
+        tape.close()
 
 
 def _files(session: SessionCore) -> dict[str, bytes]:
@@ -93,7 +123,7 @@ def _heading(
         yaml=policy.to_yaml(),
         origins=dict(policy.origins),
         label=session.label,
-        tools=[form.ToolShape(one.name, one.parameters, one.returns, one.doc) for one in shapes],
+        tools=_shapes(shapes),
         files=files,
         state=state,
         redacted=redacted,
@@ -120,8 +150,34 @@ class RecordedLineage:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.calls = count(1)
-        self._numbers = count(1)
+        self._numbers: Iterator[int] = count(1)
         self._open = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether its sessions are closed, and it has ended."""
+        return not self._open
+
+    def goes_on(self, prepared: TemplateRecord, session: SessionCore) -> None:
+        """Begin with how the template of a session was prepared. Its number is the session's, too."""
+        calls, sessions = 0, 1
+        for one in prepared.records:
+            self.tape.add(numbered(one))
+            if isinstance(one, form.Called):
+                calls = one.call
+            elif isinstance(one, form.Branched):
+                sessions = max(sessions, *one.branches, 0)
+        step = session.step
+        self.tape.add(numbered(form.FromTemplate(session=1, step=step, now=step, name=prepared.name)))
+        self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
+
+    def open(self, session: SessionCore) -> None:
+        """Record one more session, that has just been opened."""
+        self.tape.add(numbered(form.Opened(session=self.join(session))))
+
+    def tools(self, tools: ToolAnswers) -> RecordedTools:
+        """The tools of a session, whose calls are recorded."""
+        return RecordedTools(tools, self)
 
     def join(self, session: SessionCore) -> int:
         """Record this session, too. Returns its number."""
@@ -175,6 +231,10 @@ class Recorder:
         self.tell(form.Closed(session=self.number, step=session.step))
         self.recording.leave()
 
+    def left(self, session: SessionCore, name: str) -> None:
+        """The session has gone back to a checkpoint, in a process that is to come."""
+        self.tell(form.RolledBack(name=name, **self._where(session)))
+
     def note(self, session: SessionCore, text: str, score: float | None) -> None:
         """What the host has to say of the session as it is now."""
         self.tell(form.Note(session=self.number, step=session.step, text=text[:2000], score=score))
@@ -199,7 +259,7 @@ class Recorder:
     # Steps
 
     def _run(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
-        tape, hidden = self.recording.tape, self.recording.tape.hidden
+        tape = self.recording.tape
         source, given = args[0], kwargs.get("stdin")
         heard: list[bytes] | None = None
         whole = None
@@ -208,12 +268,7 @@ class Recorder:
         elif given is not None:
             heard = []
             kwargs["stdin"] = _overheard(pieces_of(given), heard)
-        values = {
-            name: None if name in hidden.names else forms.encoded(value)
-            for name, value in (kwargs.get("namespace") or {}).items()
-        }
-        for name in hidden.names & values.keys():
-            hidden.learn(kwargs["namespace"][name])
+        values = {name: forms.encoded(value) for name, value in (kwargs.get("namespace") or {}).items()}
         argv = kwargs.get("argv")
         argv = None if argv is None else [str(item) for item in argv]
         said: dict[str, Any] = {"timeout": kwargs.get("timeout"), "atomic": bool(kwargs.get("atomic"))}
@@ -227,29 +282,24 @@ class Recorder:
                 step=step,
                 source=source,
                 argv=argv,
-                stdin=None if whole is None else forms.content(whole, hidden),
+                stdin=None if whole is None else forms.content(whole),
                 streamed=heard is not None,
-                namespace={
-                    name: forms.hidden_value() if data is None else forms.packed(data, forms.short_text(data), hidden)
-                    for name, data in values.items()
-                },
+                namespace={name: forms.packed(data, forms.short_text(data)) for name, data in values.items()},
                 **said,
             )
 
         if not isinstance(source, str):
             return (yield from operation(session, *args, **kwargs))
-        tape.add(begun, len(source) + len(whole or b"") + sum(len(values[name] or b"") for name in values))
+        tape.add(begun, len(source) + len(whole or b"") + sum(map(len, values.values())))
         return (yield from self._to_its_end(operation(session, *args, **kwargs), session, heard))
 
     def _perform(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         (make,) = args
-        number, timeout = self.number, kwargs.get("timeout")
+        where: dict[str, Any] = {"session": self.number, "timeout": kwargs.get("timeout")}
 
         def making(step: int) -> Any:
             request = make(step)
-            if isinstance(request, m.Query):
-                query, name = request.query.decode("utf-8", "surrogatepass"), request.name
-                self.tell(form.Queried(session=number, step=step, query=query, name=name, timeout=timeout))
+            self.tell(_begun(request, where | {"step": step}))
             return request
 
         return (yield from self._to_its_end(operation(session, making, **kwargs), session, None))
@@ -262,11 +312,11 @@ class Recorder:
         except BaseException as error:
             self.tell(form.Ended(**self._where(session), problem=_told(error)))
             raise
-        where, hidden, value = self._where(session), tape.hidden, forms.encoded(result.value)
+        where, value = self._where(session), forms.encoded(result.value)
 
         def ended(n: int, at: float) -> form.Ended:
-            stdin = None if heard is None else forms.content(b"".join(heard), hidden)
-            return forms.ended(result, value, hidden, n=n, at=at, stdin=stdin, **where)
+            stdin = None if heard is None else forms.content(b"".join(heard))
+            return forms.ended(result, value, n=n, at=at, stdin=stdin, **where)
 
         tape.add(ended, len(value) + _size(result) + sum(map(len, heard or ())))
         if tape.options.durable:
@@ -296,28 +346,36 @@ class Recorder:
 
     def _change(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         (request,) = args
-        hidden = self.recording.tape.hidden
         if isinstance(request, m.Remove):
             with self._line(session, lambda **fields: form.Deleted(name=request.name, **fields)):
                 return (yield from operation(session, *args, **kwargs))
-        redacted = request.name in hidden.names
-        if redacted:
-            hidden.learn(forms.value_of(forms.packed(request.value)))
 
         def bound(**fields: Any) -> form.Set:
             data = request.value
-            value = forms.hidden_value() if redacted else forms.packed(data, forms.short_text(data), hidden)
-            return form.Set(name=request.name, value=value, **fields)
+            return form.Set(name=request.name, value=forms.packed(data, forms.short_text(data)), **fields)
 
         with self._line(session, bound, len(request.value)):
             return (yield from operation(session, *args, **kwargs))
 
     def _file(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         name, data = args[0], bytes(args[1])
-        hidden = self.recording.tape.hidden
-        made = lambda **fields: form.Written(name=name, content=forms.content(data, hidden), **fields)  # noqa: E731
+        made = lambda **fields: form.Written(name=name, content=forms.content(data), **fields)  # noqa: E731
         with self._line(session, made, len(data)):
             return (yield from operation(session, *args, **kwargs))
+
+    def _files(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        before = set(session.list_files())
+        yield from operation(session, *args, **kwargs)
+        (given,) = args
+        for name in session.list_files():
+            if name not in before or any(name == one or name.startswith(f"{one}/") for one in given):
+                content = forms.content(session.read_file(name))
+                self.tell(form.Written(name=name, content=content, **self._where(session)))
+
+    def _save(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
+        with self._line(session, form.StateSaved) as known:
+            known["failed"] = yield from operation(session, *args, **kwargs)
+        return known["failed"]
 
     def _command(self, operation: Operation, session: SessionCore, args: Any, kwargs: dict[str, Any]) -> Core[Any]:
         argv, directory, timeout = args
@@ -346,6 +404,8 @@ OPERATIONS: dict[str, Follow] = {
     "perform": Recorder._perform,
     "_change": Recorder._change,
     "_write_file": Recorder._file,
+    "put_files": Recorder._files,
+    "save": Recorder._save,
     "command": Recorder._command,
     "checkpoint": Recorder._by_name,
     "rollback": Recorder._by_name,
@@ -358,6 +418,34 @@ NAMED: dict[str, Callable[..., form.Record]] = {
     "rollback": form.RolledBack,
     "_drop": form.Dropped,
 }
+
+
+def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
+    """How a step begins that is no program."""
+    if isinstance(request, m.Query):
+        return form.Queried(query=_text(request.query), name=request.name, **where)
+    if isinstance(request, m.Install):
+        return form.Installed(
+            name=request.name,
+            modules=[(name, _text(source)) for name, source in request.modules],
+            exports=request.exports,
+            tools=_shapes(request.tools),
+            settings=forms.packed(request.settings) if request.settings else None,
+            **where,
+        )
+    if isinstance(request, m.Proceed):
+        return form.Proceeded(close=request.close, **where)
+    arguments = forms.packed(request.arguments, forms.call_text(request.arguments))
+    same = {name: getattr(request, name) for name in ("path", "by_fields", "held", "hold", "release")}
+    return form.Invoked(arguments=arguments, **same, **where)
+
+
+def _text(source: bytes) -> str:
+    return source.decode("utf-8", "surrogatepass")
+
+
+def _shapes(tools: Iterable[m.ToolSignature]) -> list[form.ToolShape]:
+    return [form.ToolShape(one.name, one.parameters, one.returns, one.doc) for one in tools]
 
 
 def _told(error: BaseException) -> str:
@@ -391,54 +479,46 @@ class RecordedTools:
 
     def answer(self, call: m.ToolRequest, session: Any, deadline: float | None = None) -> Core[m.ToolReply]:
         """As `Toolbox.answer`."""
-        recording, hidden = self.recording, self.recording.tape.hidden
+        recording = self.recording
         if session.calls_of_step > session.policy.tools.max_calls:
             # A guest may make them by the hundred thousand; the first one that is refused was told.
             return (yield from self._tools.answer(call, session, deadline))
         number = next(recording.calls)
         where: dict[str, Any] = {"session": session.recorder.number, "step": session.step, "call": number}
-        redacted = call.tool in hidden.names
         shape = session.sandbox.toolbox.tools.get(call.tool)
         rule = getattr(shape, "effect", None)
         session.recorder.call = number
-        self._intend(call, where, redacted, "deferred" if rule is not None and rule.deferred else "at-once")
+        self._intend(call, where, "deferred" if rule is not None and rule.deferred else "at-once")
         yield from session.recorder.secured(intent=rule is not None)
         calls = len(session.tool_records)
         reply = yield from self._tools.answer(call, session, deadline)
-        self._answered(reply, session.tool_records.since(calls), where, redacted)
+        self._answered(reply, session.tool_records.since(calls), where)
         return reply
 
-    def _intend(self, call: m.ToolRequest, where: dict[str, Any], redacted: bool, effect: Any) -> None:
-        tape, data = self.recording.tape, call.arguments
-        hidden = tape.hidden
+    def _intend(self, call: m.ToolRequest, where: dict[str, Any], effect: Any) -> None:
+        data = call.arguments
 
         def called(n: int, at: float) -> form.Called:
-            arguments = forms.hidden_value() if redacted else forms.packed(data, forms.call_text(data), hidden)
+            arguments = forms.packed(data, forms.call_text(data))
             return form.Called(n=n, at=at, tool=call.tool[:200], arguments=arguments, effect=effect, **where)
 
-        if redacted:
-            hidden.learn(forms.arguments_of(forms.packed(data)))
-        tape.add(called, len(data))
+        self.recording.tape.add(called, len(data))
 
-    def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any], redacted: bool) -> None:
-        tape, data = self.recording.tape, reply.value
-        hidden = tape.hidden
+    def _answered(self, reply: m.ToolReply, records: Any, where: dict[str, Any]) -> None:
+        data = reply.value
         outcome: Any = records[-1].outcome if records else ("error" if reply.error_type else "ok")
         spent = records[-1].wall_ms if records else 0.0
 
         def answered(n: int, at: float) -> form.Answered:
-            value = None if data is None else forms.packed(data, forms.short_text(data), hidden)
             return form.Answered(
                 n=n,
                 at=at,
                 outcome=outcome,
-                value=forms.hidden_value() if redacted and value is not None else value,
+                value=None if data is None else forms.packed(data, forms.short_text(data)),
                 error_type=reply.error_type,
                 error=reply.error,
                 wall_ms=spent,
                 **where,
             )
 
-        if redacted and data is not None:
-            hidden.learn(forms.value_of(forms.packed(data)))
-        tape.add(answered, len(data or b""))
+        self.recording.tape.add(answered, len(data or b""))

@@ -152,6 +152,8 @@ class SessionCore:
         """Whether the last call returned a generator that goes on."""
         self.held = False
         """Whether the child keeps what the last call returned, which cannot cross."""
+        self.threads = False
+        """Whether threads ran in the last step."""
         self.number = next(_numbers)
         self.label: str | None = None
         """Whose session it is, in the words of the host: for its audit log."""
@@ -735,7 +737,7 @@ class SessionCore:
             assert over is not None
             return (yield from self._killed(step, over, calls))
         records = self.tool_records.since(calls)
-        self.more, self.held = done.more, done.held
+        self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = told_frames(done.frames)
         told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.printed, records)
@@ -1074,12 +1076,16 @@ class SessionCore:
         yield from self.checkpoint(name)
         return self.line.history.find(name)
 
-    def leave(self, state: State) -> Channel | None:
-        """Give up the running process without ending it, which is the caller's to do: the session is in `state`."""
+    def leave(self, state: State, name: str) -> Channel | None:
+        """Give up the running process without ending it, which is the caller's to do: the session is in `state`, whose
+        checkpoint is called `name`.
+        """
         runner, self.line.runner = self.line.runner, None
         if self.state is not LOST:
             self._go(LOST)
         self.line.release(self.line.history.arrive(state))
+        if self.recorder is not None:
+            self.recorder.left(self, name)
         return runner.channel if runner is not None else None
 
     def adopt(self, channel: Channel, origin: Checkpoint, output: tuple[OutputFile, OutputFile]) -> None:

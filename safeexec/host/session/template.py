@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from safeexec.errors import CheckpointError, SandboxBusy, SandboxError
+from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
 from safeexec.host.queue import Turnstile
+from safeexec.host.session.recorder import TemplateRecord, preparation, record
 from safeexec.host.waiting import CallTool, Core
 from safeexec.host.watch.memory import own_bytes
 from safeexec.results import StepFailed
@@ -84,6 +85,8 @@ class TemplateCore:
         self.session: SessionCore | None = None
         """The one that holds the state, or prepares it."""
         self._copy: Checkpoint | None = None
+        self._recorded: TemplateRecord | RecordingError | None = None
+        """How it was prepared, for recordings of its sessions."""
         self._prepared = 0
         self._seconds = 0.0
 
@@ -91,6 +94,13 @@ class TemplateCore:
     def policy(self) -> Policy:
         """What its sessions begin with."""
         return self.definition.policy
+
+    @property
+    def recorded(self) -> TemplateRecord:
+        """How it was prepared. Raises `RecordingError` where that could not be recorded."""
+        if not isinstance(self._recorded, TemplateRecord):
+            raise self._recorded or RecordingError(f"the template {self.name!r} has not been prepared")
+        return self._recorded
 
     def ready(self) -> Core[None]:
         """Prepare it, unless that was done and it lives. Raises `StepFailed` where its program fails, and whatever its
@@ -168,11 +178,16 @@ class TemplateCore:
         session = self.session = yield from self._sandbox.begin_session(self.policy, f"template {self.name}")
         try:
             session.template = self.name
+            recording = record(session, True)
             if self.definition.files:
                 yield from session.put_files(self.definition.files)
             yield from self._run(session)
+            try:
+                self._recorded = preparation(session, recording, self.name)
+            except RecordingError as error:
+                self._recorded = error
             state, copy = yield from session.park(self.name)
-            if (channel := session.leave(state)) is not None:
+            if (channel := session.leave(state, self.name)) is not None:
                 yield from session.end(channel)
         except BaseException:
             yield from self.close()

@@ -225,6 +225,9 @@ class Effects:
         if self.inner is not None:
             self.inner.note(session, text, score)
 
+    def left(self, session: Any, name: str) -> None:
+        """Only plugins go back so, whose tools have no effects."""
+
     def history(self) -> Timeline:
         if self.inner is None:
             raise RecordingError("this session is not recorded: open it with session(record=True), or with a path")

@@ -6,13 +6,14 @@ import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from safeexec import Policy, RecordingError, RecordOptions, Sandbox, SandboxError, Session, StateFileError, replay, tool
 from safeexec.host.replay.replay import recorded_policy
-from safeexec.recordings.format import Heading
+from safeexec.recordings.format import Heading, StateSaved
 from safeexec.recordings.forms import line_of
 from safeexec.recordings.reader import Recording
 from tests.recordings.examples import make
@@ -173,6 +174,7 @@ STOPS = (
     "x = bytearray(1 << 40)",
     "while True:\n    print('x' * 100000)",
 )
+GIVEN = {"start.txt": b"prepared", "d/x.txt": b"below"}
 OPENING = "import random, time, uuid\ntotal = 0\nlog = []"
 
 
@@ -210,6 +212,9 @@ def wander(session: Session, choose: random.Random, length: int, steps: Sequence
             elif act == 12:
                 some.get(choose.choice(["total", "log", "f"]))
                 some.namespace.keys()
+            elif act == 13:
+                with TemporaryDirectory() as directory:
+                    some.save(Path(directory, "state"))
             else:
                 source = choose.choice(steps)
                 some.run(source, atomic=choose.random() < 0.2, stdin=choose.choice([None, "line", ["a", "b"]]))
@@ -220,14 +225,164 @@ def wander(session: Session, choose: random.Random, length: int, steps: Sequence
 
 
 def begun(fixed: Sandbox, path: Path, seed: int, steps: Sequence[str]) -> Session:
-    """A session that is recorded: every third one goes on from a saved state."""
-    if seed % 3:
+    """A session that is recorded: one of three goes on from a saved state, one from a template."""
+    if seed % 3 == 1:
         return fixed.session(record=path)
+    if seed % 3 == 2:
+        name = f"t{seed}"
+        fixed.template(name, prepare=lambda session: wander(session, random.Random(-seed), 8, steps), files=GIVEN)
+        try:
+            return fixed.session(template=name, record=path)
+        finally:
+            fixed.drop_template(name)
     state = path.with_suffix(".state")
     with fixed.session() as first:
         wander(first, random.Random(-seed), 8, steps)
         first.save(state)
     return fixed.restore(state, record=path)
+
+
+PLUGIN = """
+import random
+from parts import Part
+made = []
+def add(item):
+    made.append((item, random.random()))
+    return made
+def cost(item):
+    return price(item, n=len(made))
+def each(times):
+    for number in range(times):
+        yield number, random.random(), len(made)
+def part(size):
+    return Part(size)
+def stay(seconds):
+    while True:
+        pass
+def keep(text):
+    with open("kept.txt", "a") as file:
+        file.write(text)
+    return open("kept.txt").read()
+"""
+PARTS = """
+class Part:
+    def __init__(self, size):
+        self.size = size
+    def grown(self):
+        return self.size + 1
+"""
+
+
+def call_about(sandbox: Sandbox, path: Path, choose: random.Random, length: int) -> None:
+    """Random calls of a plugin that is recorded."""
+    state = choose.choice(["keep", "fresh"])
+    plugin = sandbox.plugin({"shop": PLUGIN, "parts": PARTS}, state=state, record=path)  # type: ignore[arg-type]
+    for _ in range(length):
+        act = choose.randrange(9)
+        if act < 2:
+            plugin.add(choose.choice(["tea", {1, 2}, None]))
+        elif act == 2:
+            plugin.invoke("cost", ["milk"])
+        elif act == 3:
+            next(iter(plugin.each(3)))
+        elif act == 4:
+            assert [number for number, *_ in plugin.each(3)] == [0, 1, 2]
+        elif act == 5 and state == "keep":
+            assert plugin.part(3).call("grown") == 4
+        elif act == 6:
+            assert plugin.invoke("stay", [1], timeout=0.05).outcome == "timeout"
+        elif act == 7:
+            plugin.reload()
+        else:
+            plugin.keep(choose.choice("xyz"))
+    plugin.close()
+
+
+def test_random_calls_of_plugins_replay_without_a_difference(tmp_path: Path) -> None:
+    with Sandbox(FIXED, tools=[price], spare=0) as sandbox:
+        for seed in range(2):
+            path = tmp_path / f"{seed}.jsonl"
+            call_about(sandbox, path, random.Random(seed), 12)
+            with replay(path, trust=True) as replayed:
+                assert replayed.difference is None, (seed, str(replayed.difference))
+                assert replayed.steps > 8
+
+
+RACE = """
+import threading, time
+seen, going = 0, True
+def count():
+    global seen
+    while going:
+        seen += 1
+counting = threading.Thread(target=count)
+counting.start()
+time.sleep(0.01)
+going = False
+counting.join()
+seen
+"""
+
+
+def test_what_threads_did_is_taken_as_recorded_and_said(record: Record) -> None:
+    def act(session: Session) -> None:
+        session.run(RACE)
+        session.run("seen > 0")
+        session.run("seen")
+
+    path = record(act)
+    with replay(path, trust=True) as replayed:
+        (told,) = replayed.taken
+        assert told.startswith("threads ran in step 1: ") and told.endswith(": taken as recorded")
+        assert replayed.difference is not None and replayed.difference.step == 3
+        assert replayed.difference.cause == "threads ran in step 1, which ended otherwise than recorded"
+
+
+def test_a_stop_that_took_more_than_the_step_leads_back_as_far(record: Record) -> None:
+    """A state beside whose process a thread ran has no copy."""
+
+    def act(session: Session) -> None:
+        session.run("import threading\nx = 1\nend = threading.Event()")
+        session.run("x = 2\nwaiting = threading.Thread(target=end.wait)\nwaiting.start()")
+        assert session.run("while True:\n    pass", timeout=0.05).outcome == "timeout"
+        assert session.run("x").value == 1
+
+    with replay(record(act), trust=True) as replayed:
+        assert replayed.difference is None and len(replayed.taken) == 1 and replayed.session.get("x") == 1
+
+
+def test_a_step_that_is_stopped_in_the_replay_alone_says_so(record: Record) -> None:
+    path = record(lambda session: session.run("total = 0\nfor n in range(300_000):\n    total += n"))
+    slow = FIXED.replace(limits={"wall_seconds": 0.001, "max_wall_seconds": 0.001})
+    with replay(path, policy=slow) as replayed:
+        assert replayed.difference is not None
+        assert replayed.difference.cause == "the step was stopped here: this machine is slower, or gives it less"
+
+
+def test_branches_that_were_refused_are_taken_as_recorded(record: Record) -> None:
+    def act(session: Session) -> None:
+        session.run("x = 1")
+        with pytest.raises(SandboxError, match="branches asked for"):
+            session.branch(5000)
+        session.run("x")
+
+    with replay(record(act), trust=True) as replayed:
+        assert replayed.difference is None and "branches could not be made" in replayed.taken[0]
+
+
+def test_a_session_that_was_saved_replays(record: Record, tmp_path: Path) -> None:
+    def act(session: Session) -> None:
+        session.run(
+            "class Once:\n    def __reduce__(self):\n        global seen\n        seen = 1\n        raise OSError\n"
+        )
+        session.run("seen, once, steps = 0, Once(), (n for n in range(3))")
+        assert set(session.save(tmp_path / "state")) >= {"steps"}
+        session.run("seen")
+
+    path = record(act)
+    assert any(isinstance(one, StateSaved) and one.failed for one in Recording(path))
+    with replay(path, trust=True) as replayed:
+        assert replayed.difference is None
 
 
 def replays_alike(fixed: Sandbox, path: Path, seed: int, length: int, steps: Sequence[str] = STEPS) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from safeexec import CheckpointError, Policy, Recording, RecordingError, RecordOptions, Sandbox, Session
 from safeexec.host.session.session import SessionCore
+from safeexec.host.waiting import drive
 from safeexec.recordings import format as form
 from safeexec.recordings.forms import arguments_of, bytes_of, value_of
 from tests.conftest import OpenSandbox
@@ -117,10 +118,47 @@ def test_a_file_that_is_there_opens_no_session(recorded: Sandbox, tmp_path: Path
     assert (tmp_path / "r.jsonl").read_text() == "mine"
 
 
-def test_a_session_that_begins_in_a_template_is_not_recorded(recorded: Sandbox, tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="a recording begins with an empty session, not with the template 't'"):
-        recorded.session(template="t", record=tmp_path / "r.jsonl")
-    assert not (tmp_path / "r.jsonl").exists()
+def test_a_session_of_a_template_is_recorded_from_its_preparation_on(recorded: Sandbox, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+
+    def prepare(session: Session) -> None:
+        session.set("token", "hunter2-hunter2")
+        (branch,) = session.branch()
+        branch.run("1 / 0")
+        session.run("fetch('x')")
+
+    recorded.template("t", prepare=prepare)
+    with recorded.session(template="t", record=RecordOptions(path=path, redact=["token"])) as session:
+        session.run("token, fetch('y')")
+        session.branch()[0].close()
+    with recorded.session(template="t") as session:
+        session.run("fetch('z')")
+    kinds = [str(type(record).__struct_config__.tag) for record in Recording(path)]
+    assert kinds == [
+        *("recording", "set", "branch", "run", "result", "run", "tool-call", "tool-result", "result", "template"),
+        *("run", "tool-call", "tool-result", "result", "branch", "close", "close", "stop"),
+    ]
+    assert [record.branches for record in told(path, form.Branched)] == [[2], [3]]
+    assert [record.call for record in told(path, form.Called)] == [1, 2]
+    assert "hunter2" not in path.read_text()
+
+
+def test_what_could_not_be_recorded_of_a_template_is_told(
+    recorded: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safeexec.recordings.tape.LINE_BYTES", 900)
+    recorded.template("long", prepare="'x' * 1000")
+    with pytest.raises(RecordingError, match="how the template 'long' was prepared could not be recorded: one line"):
+        recorded.session(template="long", record=tmp_path / "r.jsonl")
+
+
+def test_a_plugin_is_not_recorded_on_when_its_session_was_closed(recorded: Sandbox, tmp_path: Path) -> None:
+    plugin = recorded.plugin("def f():\n    return 1\n", record=tmp_path / "r.jsonl")
+    assert plugin.f() == 1
+    for session in recorded._core.open_sessions():
+        drive(session.close())
+    with pytest.raises(RecordingError, match="the session of plugin was closed, and its recording ended with that"):
+        plugin.f()
 
 
 def test_calls_beyond_the_limit_fill_no_recording(tmp_path: Path) -> None:
