@@ -29,6 +29,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--stdio", action="store_true", help="JSON-RPC 2.0 over standard input and output, a message a line"
     )
     parser.add_argument("--record", metavar="DIR", help="record each session that a client opens in a new file there")
+    parser.add_argument(
+        "--record-mb",
+        type=int,
+        default=10240,
+        metavar="N",
+        help="when the files there take so many MiB, no session is opened and none is recorded on (10240)",
+    )
     http = parser.add_argument_group("over HTTP (without --stdio)")
     http.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)")
     add_http_options(http, "a token, or tenants with their tokens and quotas (YAML)")
@@ -45,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
     """0 when it was ended; what the policies or the machine refuse is an error of the command."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    service = Service(options.policy, options.allow_policy, options.record)
+    service = Service(options.policy, options.allow_policy, options.record, options.record_mb)
     if not options.stdio:
         return _over_http(service, options)
     import asyncio

@@ -16,6 +16,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import Any
 
@@ -36,6 +37,8 @@ PAUSE_SECONDS = 0.01
 """How long records come together before they are written: what a host that is killed loses of its recording."""
 PATIENCE_SECONDS = 5.0
 """How long a disk may take for one line before the recording is given up."""
+LOOK_BYTES = 1 << 20
+"""How much is written between two looks at what the whole directory holds."""
 LAST_LINE = 200
 """Bytes that are kept free for the line that says why nothing more came."""
 Make = Callable[[int, float], Record]
@@ -49,6 +52,8 @@ class RecordOptions(Struct, frozen=True, kw_only=True):
     """A file that is not there yet; None: in memory, for `Session.history`."""
     max_mb: int = 256
     """Size at which the recording ends, MiB."""
+    total_mb: int | None = None
+    """Size of all files of its directory at which it ends, too, and at which none is begun, MiB. No file is deleted."""
     durable: bool = False
     """Whether each result waits until it is on the disk."""
     redact: Collection[str] = ()
@@ -103,7 +108,10 @@ class Tape:
         self.hidden = Redaction(frozenset(options.redact))
         self.problem = ""
         """Why nothing more is recorded, once that is so."""
+        if (full := _full(options)) is not None:
+            raise RecordingError(full)
         self._disk = Disk(options.path)
+        self._until_look = LOOK_BYTES
         self._left = options.max_mb << 20
         self._lines = 0
         self._began = monotonic()
@@ -224,6 +232,8 @@ class Tape:
                 self._stop(f"one line would have taken {len(line)} bytes, and {LINE_BYTES} are allowed")
             elif len(line) + LAST_LINE > self._left:
                 self._stop("it has reached its size (`max_mb`)")
+            elif (full := self._look(len(line))) is not None:
+                self._stop(full)
             else:
                 self._put(line)
         except OSError as error:
@@ -231,6 +241,14 @@ class Tape:
         except Exception as error:
             # Whatever it is: the session goes on, and says that its recording does not.
             self.problem = f"{type(error).__name__} while a record was made"
+
+    def _look(self, size: int) -> str | None:
+        """Why a line of that size has no room in the directory; None where it has."""
+        self._until_look -= size
+        if self._until_look > 0:
+            return None
+        self._until_look = LOOK_BYTES
+        return _full(self.options)
 
     def _stop(self, why: str) -> None:
         self._last("full")
@@ -246,6 +264,27 @@ class Tape:
         self._disk.write(line)
         self._lines += 1
         self._left -= len(line)
+
+
+def _full(options: RecordOptions) -> str | None:
+    """Why nothing more may be written beside the other recordings; None where it may."""
+    if options.path is None or options.total_mb is None:
+        return None
+    directory = os.path.dirname(os.path.abspath(options.path))
+    held = 0
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # moved away meanwhile
+                    held += entry.stat(follow_symlinks=False).st_size
+    except OSError as error:
+        return f"nobody knows what the files in {directory} take: {error.strerror}"
+    if held < options.total_mb << 20:
+        return None
+    return (
+        f"the files in {directory} take {held >> 20} MiB, and total_mb allows {options.total_mb}: move some away, "
+        "for none is deleted"
+    )
 
 
 def numbered(record: Record) -> Make:

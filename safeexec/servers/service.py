@@ -26,6 +26,7 @@ from safeexec import (
     Policy,
     PolicyError,
     RecordingError,
+    RecordOptions,
     Result,
     SandboxError,
     SessionClosed,
@@ -46,6 +47,8 @@ from safeexec.servers.methods import (
 Tell = Callable[[str, dict[str, Any]], object]
 """Hears of a step that runs: a name and parameters of `methods.EVENTS`."""
 Answer = dict[str, Any]
+RECORD_MB = 10240
+"""What all recordings of a server may take."""
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 
@@ -98,6 +101,7 @@ class Service:
 
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
+    When all files there take `record_mb` MiB, no session is opened, and those that are open go on without; none is deleted.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
@@ -106,6 +110,7 @@ class Service:
         policy: str | os.PathLike[str] | Policy = "standard",
         allowed: Iterable[str | os.PathLike[str] | Policy] | None = None,
         record: str | None = None,
+        record_mb: int = RECORD_MB,
         **sandbox: Any,
     ) -> None:
         """Raises `PolicyError` for a policy that cannot be read, `RecordingError` where `record` is no directory."""
@@ -118,6 +123,7 @@ class Service:
         self.policies: dict[str, Policy] = {**others, default.name: default}
         self.sessions: dict[str, Held] = {}
         self.record = record
+        self.record_mb = record_mb
         self._arguments = sandbox
         self._sandboxes: dict[str, AsyncSandbox] = {}
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -166,11 +172,12 @@ class Service:
                 self._sandboxes[name] = AsyncSandbox(self.policies[name], **self._arguments)
             return await self._sandboxes[name].open()
 
-    def recording(self) -> str | None:
+    def recording(self) -> RecordOptions | None:
         """A new file for the recording of a session, named by the hour."""
         if self.record is None:
             return None
-        return os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
+        path = os.path.join(self.record, f"{strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}.jsonl")
+        return RecordOptions(path=path, total_mb=self.record_mb)
 
     def held(self, identity: str) -> Held:
         """An open session by its id. Raises `SessionClosed`."""

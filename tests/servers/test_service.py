@@ -61,6 +61,26 @@ def test_what_clients_do_is_recorded_where_that_is_asked_for(tmp_path: Path) -> 
             assert replayed.difference is None
             ends += [result.value for result in replayed.results.values()]
     assert sorted(ends) == [21, 42]
+
+
+def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_path: Path) -> None:
+    async def fills(service: Service) -> None:
+        opened = await service.call("sandbox.session", {})
+        await service.call("session.run", {**opened, "source": "kept = 1"})
+        (tmp_path / "old.jsonl").write_bytes(bytes(1 << 20))
+        large = {**opened, "source": "'x' * 300_000"}
+        notes = [(await service.call("session.run", large))["notes"] for _ in range(8)]
+        assert "the recording of this session has stopped: the files in" in str(notes[-2:]), notes
+        told = await problem(service, "sandbox.session", {})
+        assert (
+            told.type == "RecordingError" and "total_mb allows 1: move some away, for none is deleted" in told.message
+        )
+
+    served(fills, "standard", record=str(tmp_path), record_mb=1)
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_recordings_need_a_directory(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="is no directory to record in"):
         Service("standard", record=str(tmp_path / "none"))
 
