@@ -101,7 +101,7 @@ class Service:
 
     `policy` is the default: a profile's name, a file or a `Policy`. `allowed` are the others that clients may name, in
     the same ways; None: the shipped profiles. `record` is a directory: each session is recorded in a new file there.
-    When all files there take `record_mb` MiB, no session is opened, and those that are open go on without; none is deleted.
+    When all files there take `record_mb` MiB, no session is opened, and those that are open go on without it.
     `sandbox` are arguments for every `AsyncSandbox`.
     """
 
