@@ -70,7 +70,7 @@ def test_a_full_directory_of_recordings_opens_no_session_and_loses_no_file(tmp_p
         (tmp_path / "old.jsonl").write_bytes(bytes(1 << 20))
         large = {**opened, "source": "'x' * 300_000"}
         notes = [(await service.call("session.run", large))["notes"] for _ in range(8)]
-        assert "the recording of this session has stopped: the files in" in str(notes[-2:]), notes
+        assert "the recording of this session has stopped: the files in" in str(notes)
         told = await problem(service, "sandbox.session", {})
         assert (
             told.type == "RecordingError" and "total_mb allows 1: move some away, for none is deleted" in told.message
