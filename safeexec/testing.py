@@ -8,8 +8,8 @@ and a test, run with the policy that the manifest names, in a process as the hos
         assert plugin.price(10) == 12
 
 `plugin_source` and `plugin_options` may be overridden by fixtures of the same name: where the plugin is (default: the
-nearest directory with a manifest, from where pytest runs upwards), and the keywords of `Sandbox.plugin` (``settings``,
-``tools``, ``exports``, ``state``).
+nearest directory with a manifest, from the test's own file upwards), and the keywords of `Sandbox.plugin`
+(``settings``, ``tools``, ``exports``, ``state``).
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ __all__ = ["plugin", "plugin_options", "plugin_sandbox", "plugin_source"]
 _MANIFESTS = ("plugin.yaml", "plugin.yml")
 
 
-@pytest.fixture(scope="session")
-def plugin_source(pytestconfig: pytest.Config) -> Path:
-    """The directory of the plugin: the nearest one with a manifest, from where pytest was started upwards."""
-    start = Path(pytestconfig.invocation_params.dir)
-    for place in (pytestconfig.rootpath, start, *start.parents):
+@pytest.fixture(scope="module")
+def plugin_source(request: pytest.FixtureRequest) -> Path:
+    """The directory of the plugin: the nearest one with a manifest, from the test's own file upwards."""
+    for place in request.path.parents:
         if any((place / name).is_file() for name in _MANIFESTS):
             return place
-    return pytestconfig.rootpath
+    raise pytest.UsageError(
+        f"no plugin.yaml in a directory above {request.path}: write one, or a fixture `plugin_source` of yours"
+    )
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +43,9 @@ def plugin_options() -> dict[str, Any]:
     return {}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plugin_sandbox(plugin_source: Path) -> Iterator[Sandbox]:
-    """One sandbox for all tests, under the policy that the manifest names, else ``plugin``."""
+    """One sandbox for the tests of a file, under the policy that the manifest names, else ``plugin``."""
     with Sandbox(plugin_manifest(plugin_source).policy or "plugin") as sandbox:
         yield sandbox
 

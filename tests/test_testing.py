@@ -35,11 +35,22 @@ def test_a_plugin_is_tested_in_a_process_as_its_host_has_it(tmp_path: Path) -> N
     tests.mkdir()
     (tests / "conftest.py").write_text('pytest_plugins = ["safeexec.testing"]\n')
     (tests / "test_shop.py").write_text(_TEST)
+    done = _pytest(tests, ".")
+    assert "3 passed" in done, done
+    without = tmp_path.parent / "without"
+    without.mkdir()
+    (without / "test_none.py").write_text("def test_none(plugin): pass\n")
+    # From the folder of all plugins as well; and a test that belongs to none is told so.
+    done = _pytest(tmp_path.parent, str(tests), str(without), "-p", "safeexec.testing")
+    assert "3 passed, 1 error" in done and "no plugin.yaml in a directory above" in done, done
+
+
+def _pytest(directory: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "."],
-        cwd=tests,
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments],
+        cwd=directory,
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert "3 passed" in done.stdout, done.stdout + done.stderr
+    return done.stdout + done.stderr

@@ -82,7 +82,8 @@ def print_error(result: Result) -> None:
 def _error_lines(error: ErrorInfo) -> list[str]:
     lines = [error.traceback.rstrip()] if error.traceback else []
     head = f"{error.type}: {error.message}" if error.message else error.type
-    if not error.traceback.rstrip().endswith(head):
+    last = lines[0].rpartition("\n")[2] if lines else ""
+    if not (error.traceback.rstrip().endswith(head) or (last and head.startswith(f"{last} (<"))):
         place = f"line {error.line}: " if error.line is not None else ""
         lines.insert(0, place + head) if error.rule else lines.append(head)
     if error.rule:

@@ -126,14 +126,17 @@ def _diff(args: argparse.Namespace) -> int:
     if args.recording:
         tell("" if changed else "every recorded step ends as before\n")
     differences = before.diff(after)
-    opened: dict[str, list[str]] = {}
+    modules: dict[str, list[str]] = {}
     for difference in differences:
-        if difference.path.startswith("imports.") and difference.before is None and difference.after == "all":
-            opened.setdefault(difference.rule.partition(":")[0], []).append(difference.path.removeprefix("imports."))
+        was, now = difference.before, difference.after
+        sign = "+" if was is None and now == "all" else "-" if was == "all" and now is None else ""
+        if difference.path.startswith("imports.") and sign:
+            place = difference.rule if sign == "-" else difference.rule.partition(":")[0]
+            modules.setdefault(place, []).append(sign + difference.path.removeprefix("imports."))
         else:
             tell(difference)
-    for file, modules in opened.items():
-        tell(f"imports: {' '.join('+' + module for module in modules)}{f'   ({file})' if file else ''}")
+    for place, changes in modules.items():
+        tell(f"imports: {' '.join(changes)}{f'   ({place})' if place else ''}")
     return 1 if differences or changed else 0
 
 
@@ -185,7 +188,7 @@ def _why_program(policy: Policy, args: argparse.Namespace) -> int:
     if found.grant:
         tell(f"\n# the smallest policy that allows it:\n{found.grant.rstrip()}")
     for need in found.impossible:
-        tell(f"# no policy can allow {need.answer.name} (line {need.line}): {need.answer.reason}")
+        tell(f"# not in it: {need.answer.name} (line {need.line}): {need.answer.reason}")
     return 1 if found.refused else 0
 
 

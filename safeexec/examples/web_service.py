@@ -1,8 +1,10 @@
-"""A web service that runs code for its users: a session per user, requests side by side, metrics.
+"""A web service that runs code for its users: a session per user, kept over restarts, requests side by side, metrics.
 
 `uvicorn web_service:app` serves it; run as a program it sends itself a few requests. Sessions that nobody uses for ten
-minutes are closed, at most 100 are open, and who comes then waits for one. Requests of one user take turns. Put your
-own log-in in place of the header.
+minutes are closed, at most 100 are open, and who comes then waits for one. Requests of one user take turns. What a user
+has is saved after each step that went well, and found again when the session was closed or the service began anew: set
+STATES to a directory that stays, and SAFEEXEC_STATE_KEY where the home does not. Put your own log-in in place of the
+header.
 
 Needs: fastapi, httpx
 
@@ -15,25 +17,33 @@ Prints:
     alice: 200 ok 3
     nobody: 401
     {'ok': 3, 'error': 1, 'timeout': 1}
+    after a restart
+    alice: 200 ok 3
 """
 
+import hashlib
+import os
+import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, HTTPException
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
-from safeexec import AsyncSandbox
+from safeexec import AsyncSandbox, SessionBusy
 
 sandbox = AsyncSandbox("calculator", max_sessions=100, idle_seconds=600)
 outcomes: Counter[str] = Counter()
+states = Path(os.environ.get("STATES", "states"))
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    states.mkdir(mode=0o700, exist_ok=True)
     async with sandbox:
         yield
 
@@ -47,14 +57,22 @@ class UserCode(BaseModel):
     source: str
 
 
+def state_of(user: str) -> Path:
+    """The file of a user: a name of ours, whatever the user's is."""
+    return states / hashlib.sha256(user.encode()).hexdigest()
+
+
 @app.post("/run")
 async def run(code: UserCode, x_user: Annotated[str | None, Header()] = None) -> dict[str, Any]:
     """One step in the session of the user who asks."""
     if not x_user:
         raise HTTPException(401, "who are you?")
-    session = await sandbox.session_for(x_user)
+    session = await sandbox.session_for(x_user, restore=state_of(x_user))
     result = await session.run(code.source, timeout=5, wait=10)
     outcomes[result.outcome] += 1
+    if result.ok:
+        with suppress(SessionBusy):  # the next request of this user has begun, and saves after its step
+            await session.save(state_of(x_user))
     return result.to_dict()
 
 
@@ -72,15 +90,25 @@ REQUESTS = [
 ]
 
 
+def send(client: TestClient, user: str, source: str) -> None:
+    answer = client.post("/run", json={"source": source}, headers={"x-user": user})
+    told, error = answer.json(), answer.json()["error"]
+    shown = f"{error['type']}: {error['message']}" if error else told["value"]
+    print(f"{user}: {answer.status_code} {told['outcome']} {shown}")
+
+
 def main() -> None:
-    with TestClient(app) as client:
-        for user, source in REQUESTS:
-            answer = client.post("/run", json={"source": source}, headers={"x-user": user})
-            told, error = answer.json(), answer.json()["error"]
-            shown = f"{error['type']}: {error['message']}" if error else told["value"]
-            print(f"{user}: {answer.status_code} {told['outcome']} {shown}")
-        print("nobody:", client.post("/run", json={"source": "1"}).status_code)
-        print(client.get("/metrics").json())
+    global states
+    with tempfile.TemporaryDirectory() as directory:
+        states = Path(directory)
+        with TestClient(app) as client:
+            for user, source in REQUESTS:
+                send(client, user, source)
+            print("nobody:", client.post("/run", json={"source": "1"}).status_code)
+            print(client.get("/metrics").json())
+        with TestClient(app) as client:
+            print("after a restart")
+            send(client, "alice", "total")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ UNREVIEWED_COST = (
 )
 _NOT_LISTED = "the policy does not list it"
 _BY_POLICY = "the policy takes it away"
+_NONE = "the policy says `none` there"
 _ONLY_NAMES = "the policy lists other names of this module"
 
 
@@ -71,13 +72,13 @@ def _grant(module: str, plan: LanguagePlan) -> _Grant | None:
     return None
 
 
-def _written(module: str, plan: LanguagePlan) -> str:
-    """The line for a module that no entry covers: that of `none`, for it or a package above it, or of `imports`."""
+def _written(module: str, plan: LanguagePlan) -> tuple[str, str]:
+    """The line for a module that no entry covers, and what it says: `none` (or of a package above it), or nothing."""
     while module:
         if rule := plan.rules.get(f"imports.{module}"):
-            return rule
+            return rule, _NONE
         module = module.rpartition(".")[0]
-    return plan.rules.get("imports", "")
+    return plan.rules.get("imports", ""), _NOT_LISTED
 
 
 def is_unreviewed(module: str, plan: LanguagePlan) -> bool:
@@ -89,12 +90,12 @@ def is_unreviewed(module: str, plan: LanguagePlan) -> bool:
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """May guest code import this module (a dotted name)?"""
     grant = _grant(module, plan)
-    rule = _written(module, plan)
+    rule, told = _written(module, plan)
     if grant is None:
         reason = tables.module_reason(module)
         if tables.table(module) is not None or not reason.tag:
-            return Access(False, _NOT_LISTED, rule)
-        return Access(False, f"{_NOT_LISTED}, and {reason.text}", rule, reason.tag)
+            return Access(False, told, rule)
+        return Access(False, f"{told}, and {reason.text}", rule, reason.tag)
     if is_unreviewed(module, plan):
         if any(part[:1] == "_" for part in module.split(".")):
             return Access(False, UNDERSCORE.text, grant.entry.rule or rule)

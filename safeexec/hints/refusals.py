@@ -130,7 +130,7 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
     module, _, attribute = name.rpartition(".")
     grant = plan.imports.get(module)
     if grant is not None and grant.names is not None:  # the policy lists names
-        candidates = (*candidates, *grant.names)
+        candidates = dict.fromkeys((*candidates, *grant.names))
     if module and (text := missing_in_module(module, attribute, plan, candidates)):
         return text
     if attribute in ATTRIBUTES:

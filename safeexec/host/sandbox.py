@@ -410,8 +410,12 @@ class SandboxCore:
             raise
         return session
 
-    def session_for(self, label: str, tightened: dict[str, Any]) -> Core[SessionCore]:
-        """The open session that an earlier call with this label opened, else a new one."""
+    def session_for(
+        self, label: str, state: str | os.PathLike[str] | None, tightened: dict[str, Any]
+    ) -> Core[SessionCore]:
+        """The open session that an earlier call with this label opened, else a new one: from the saved `state`, where
+        there is such a file.
+        """
         if not isinstance(label, str) or not label:
             raise ValueError(f"label={label!r}: a text that says whose session it is")
         while True:
@@ -424,7 +428,10 @@ class SandboxCore:
                     break
             yield Wait((), monotonic() + BRIEF_SECONDS)
         try:
-            session = yield from self.new_session(label=label, **tightened)
+            if state is not None and os.path.exists(state):
+                session = yield from self.restore(state, "signed", None, label=label, **tightened)
+            else:
+                session = yield from self.new_session(label=label, **tightened)
             self._by_label[label] = session
             return session
         finally:
@@ -533,10 +540,10 @@ class SandboxCore:
         return policy
 
     def restore(
-        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None
+        self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any = None, **tightened: Any
     ) -> Core[SessionCore]:
-        """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
-        recorded.
+        """A session that goes on from a saved state; keywords as for `new_session`. Raises `StateFileError`, and
+        `RecordingError` where nothing can be recorded.
         """
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms, for saved states
 
@@ -547,7 +554,7 @@ class SandboxCore:
             state_file.check(
                 saved.header, policy.name, policy.digest, saved.signed, trust, policy.language.mode, os.fsdecode(path)
             )
-            session = yield from self.new_session()
+            session = yield from self.new_session(**tightened)
             try:
                 if session.workspace is not None:
                     yield Work(partial(state_file.put_back, session.workspace, saved))

@@ -65,15 +65,15 @@ def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
     return PolicyFile(file, path, {}, {}, mistakes, dropped=[*_fields(Document)])
 
 
-def checked(source: PolicyFile) -> PolicyFile:
+def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:
     """`source` with every mistake in its shape noted, and the settings that are wrong taken out."""
     try:
-        msgspec.convert(source.content, Document)
+        msgspec.convert(source.content, shape)
     except msgspec.ValidationError:
-        fields = _fields(Document)
+        fields = _fields(shape)
         for key in list(source.content):
             before = len(source.mistakes)
-            _check({key: source.content[key]}, Document, "", source, source.mistakes)
+            _check({key: source.content[key]}, shape, "", source, source.mistakes)
             if len(source.mistakes) > before or key not in fields:
                 del source.content[key]
                 source.dropped.append(key)

@@ -76,6 +76,8 @@ def named(name: str, searched: list[str]) -> str:
     here = next((f"./{name}{suffix}" for suffix in SUFFIXES if os.path.isfile(f"{name}{suffix}")), "")
     known = names()
     hint = f"; the file here is {here}" if here else nearest(name, known) or f"; known are {', '.join(known)}"
+    if not here and os.path.exists(name):
+        hint = f"; {name} here is no policy: a policy is a file whose name ends in {' or '.join(SUFFIXES)}"
     absent = [directory for directory in searched if not os.path.isdir(directory)]
     if absent:
         hint += f"; SAFEEXEC_POLICY_PATH names {', '.join(absent)}, which is no directory"

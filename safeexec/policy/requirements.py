@@ -108,7 +108,10 @@ def coming(policy: PolicyData) -> dict[str, str]:
             found[module] = rule
             known.add(name)
     for line in policy.requirements:
-        name = parse(line).name
+        try:
+            name = parse(line).name
+        except ValueError:
+            continue  # of a policy that is refused, and is looked at for its other mistakes
         if name not in known and (module := name.replace("-", "_")).isidentifier():
             found[module] = policy.origin("requirements")
     return found

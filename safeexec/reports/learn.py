@@ -116,7 +116,7 @@ class _Learning:
             self._leave(f"{place}: {error}")
             return
         for need in found.impossible:
-            self._leave(f"{place}: {need.answer.name}, which no policy allows")
+            self._leave(f"{place}: {need.answer.name}: {need.answer.reason}")
         if found.grant:
             changes = read_yaml(found.grant, "what a step needs").content
             del changes["description"], changes["extends"]

@@ -287,7 +287,7 @@ def _unreviewed(name: str) -> str:
     return (
         f"{reason.text}; `danger_allow_modules` allows it as it is, and `confined-python` runs it"
         if installed
-        else "it is not installed"
+        else "it is not installed; `requirements` has a package fetched when a sandbox starts"
     )
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from safeexec.policy.settings import PolicyData
     from safeexec.syscalls import Rule
 
-Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "name"]
+Kind = Literal["module", "attribute", "builtin", "construct", "system call", "setting", "tool", "name"]
 
 ABBREVIATIONS = {
     "np": "numpy",
@@ -177,6 +177,8 @@ class Judge:
             return self._system_call(word)
         if word.startswith("_"):
             return self._attribute(word)
+        if word in (self.policy.tools.allow.names or ()) or word in self.policy.tools.approval:
+            return self._tool(word)
         return self._unknown(word)
 
     def imported(self, name: str) -> Answer:
@@ -339,6 +341,13 @@ class Judge:
         elif group == "files":
             reason = "the kernel allows the paths of the workspace and of the installed libraries only"
         return self._answer(f"{name}()", "system call", allowed, written.get(group) or written["profile"], reason)
+
+    def _tool(self, name: str) -> Answer:
+        """A tool that the policy names."""
+        reason = "the host may give a tool of this name"
+        if self.policy.tools.needs_approval(name):
+            reason += f", and its `approval` must allow each call ({self.policy.origin('tools.approval')})"
+        return self._answer(name, "tool", name in self.policy.tools.allow, self.policy.origin("tools.allow"), reason)
 
     def _unknown(self, name: str) -> Answer:
         """No module, builtin, construct or call: a name of the program itself, as any other."""

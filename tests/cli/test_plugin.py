@@ -35,4 +35,4 @@ def test_a_plugin_that_cannot_be_loaded_is_told_with_its_line(shop: Path, capsys
     (shop / "plugin.yaml").write_text("nme: shop\n")
     assert main(["plugin", "check", str(shop), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)["problem"]
-    assert "plugin.yaml:1:1: nme: a manifest has no such key; the keys are name" in told
+    assert "plugin.yaml:1:1: nme: unknown key; did you mean name?" in told

@@ -98,6 +98,7 @@ def test_the_exit_status_tells_the_outcome(source: str, status: int | None, show
     done = safeexec("run", "--timeout", "1", "-c", source)
     assert done.returncode == status or (status is None and done.returncode)
     assert shown in done.stderr
+    assert done.stderr.count("SyntaxError") <= 1
     assert done.stdout == ""
 
 

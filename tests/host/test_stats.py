@@ -6,10 +6,11 @@ import asyncio
 import logging
 import threading
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
-from safeexec import AsyncSandbox, Sandbox, SandboxBusy, SessionCounts
+from safeexec import AsyncSandbox, Sandbox, SandboxBusy, SessionCounts, StateFileError
 from safeexec.host.stats import Counted, count
 
 
@@ -62,6 +63,37 @@ def test_one_session_for_each_label() -> None:
         assert sandbox.session_for("anna").run("mine").outcome == "error"
         with pytest.raises(ValueError, match="whose session"):
             sandbox.session_for("")
+
+
+def test_the_session_of_a_label_goes_on_from_its_saved_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a service that starts again: once however many ask at once, and under the label, in the limits that are asked
+    for. A state that cannot be taken is told, and leaves no session behind.
+    """
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = tmp_path / "anna.state"
+    with Sandbox("calculator") as sandbox:
+        sandbox.session_for("anna", restore=path).run("x = 1\ndef f(): return x").check()
+        sandbox.session_for("anna").save(path)
+
+    async def main() -> None:
+        async with AsyncSandbox("calculator") as sandbox:
+            calls = [sandbox.session_for("anna", restore=path, wall_seconds=0.2) for _ in range(3)]
+            first, second, _ = await asyncio.gather(*calls)
+            assert (await first.run("x += f()\nx")).value == 2
+            assert (await second.run("while True: pass")).outcome == "timeout"
+            assert (await second.run("f()")).value == 2
+            assert sandbox.stats().by_label["anna"].open == sandbox.stats().open == 1
+            assert (
+                await (await sandbox.session_for("ben", restore=tmp_path / "ben.state")).run("x")
+            ).outcome == "error"
+            path.write_bytes(path.read_bytes()[:-1] + b"?")
+            await first.close()
+            with pytest.raises(StateFileError):
+                await sandbox.session_for("anna", restore=path)
+            assert "anna" not in sandbox.stats().by_label
+            assert (await (await sandbox.session_for("anna")).run("1")).ok
+
+    asyncio.run(main())
 
 
 def test_one_session_for_each_label_awaited() -> None:

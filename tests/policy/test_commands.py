@@ -41,6 +41,26 @@ def test_check(capsys, tmp_path):
     assert "mine.yaml:3:1: chekpoints: unknown key; did you mean checkpoints?" in err
 
 
+def test_check_of_a_policy_with_a_requirement_that_is_none(capsys, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "extends: calculator\nlimits: {memory: 1}\nrequirements: [../x.whl, 'humanize=='] \nimports: {math: [squrt]}\n"
+    )
+    status, _, err = run(capsys, "policy", "check", str(path))
+    assert status == 1
+    for told in ("mine.yaml:2:10: limits.memory", ":3:16: requirements[0]", ":3:26: requirements[1]", "math.squrt"):
+        assert told in err
+
+
+def test_a_file_that_is_no_policy_by_its_name_is_told(monkeypatch, tmp_path):
+    from safeexec import Policy, PolicyError
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.json").write_text("{}")
+    with pytest.raises(PolicyError, match=r"mine.json here is no policy: .* ends in .yaml or .yml"):
+        Policy.load("mine.json")
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [
@@ -126,6 +146,8 @@ def test_list_goes_on_after_a_profile_that_is_wrong(capsys, tmp_path, monkeypatc
 
 def test_diff(capsys):
     assert run(capsys, "policy", "diff", "standard", "standard") == (0, "", "")
+    _, out, _ = run(capsys, "policy", "diff", "standard", "calculator")
+    assert "imports: -argparse -ast " in out and "imports.ast" not in out
     status, out, _ = run(capsys, "policy", "diff", "standard", "data-analysis")
     assert status == 1
     assert "builtins: +open   (data-analysis.yaml:" in out
@@ -164,7 +186,7 @@ def test_why_of_a_program(capsys, tmp_path):
     status, out, _ = run(capsys, "policy", "why", "--program", str(path))
     assert (status, out.splitlines()[-1]) == (
         1,
-        "# no policy can allow os.system (line 2): it starts programs or reaches other processes",
+        "# not in it: os.system (line 2): it starts programs or reaches other processes",
     )
 
 

@@ -308,6 +308,24 @@ def test_why_knows_settings() -> None:
         assert policy.why(path).kind == "setting"
 
 
+def test_why_knows_the_tools_that_a_policy_names(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "extends: calculator\nimports: {random: none}\ntools:\n  allow: [look]\n  approval: [order, look]\n"
+    )
+    policy = Policy.load(path)
+    assert (policy.why("look").kind, policy.why("look").allowed, policy.why("look").rule) == (
+        "tool",
+        True,
+        "mine.yaml:4",
+    )
+    assert "`approval` must allow each call (mine.yaml:5)" in policy.why("look").reason
+    assert (policy.why("order").kind, policy.why("order").allowed) == ("tool", False)
+    assert policy.why("other").kind == "name"
+    assert "says `none` there" in policy.why("random.random").reason
+    assert "does not list it" in policy.why("os").reason
+
+
 def test_a_module_in_a_module_is_told_as_what_it_is() -> None:
     assert "by its own name: `import codecs`" in Policy.load("standard").why("json.codecs").reason
     assert "the policy does not list that" in Policy.load("calculator").why("json.codecs").reason

@@ -166,6 +166,8 @@ def _getattr_guard(rules: Rules, refuse: Refuse, read: Guard) -> Guard:
         try:
             exact_name = known[name]  # the stored str itself: a subclass that lies about equality gains nothing
         except (KeyError, TypeError):
+            exact_name = ""
+        if not exact_name:  # not in the handler, whose error would be the context of what is raised
             return slow_getattr(object, name, default)
         if default:
             return _getattr(object, exact_name, *default)
@@ -201,6 +203,8 @@ def _setattr_guard(assignable: Callable[[Any, Any], None]) -> Guard:
         try:
             exact_name = known[_type(object)][name]
         except (KeyError, TypeError):
+            exact_name = ""
+        if not exact_name:
             return slow_setattr(object, name, value)
         _setattr(object, exact_name, value)
 

@@ -280,13 +280,12 @@ class LoadedPlugin:
 
 
 def _annotation(annotation: Any) -> str:
+    """As a host writes it: ``int``, ``numpy.ndarray``, ``list[str]``; a class of the plugin by its own name."""
     if isinstance(annotation, str):
         return annotation
-    return (
-        annotation.__name__
-        if isinstance(annotation, type) and annotation.__module__ == "builtins"
-        else str(annotation)[:200]
-    )
+    import inspect
+
+    return inspect.formatannotation(annotation).removeprefix("__main__.")[:200]
 
 
 def _warm_up_target(number: float, x: float) -> float:

@@ -77,9 +77,11 @@ class AsyncSandbox(SandboxFace):
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
         return Opening(self._core, dict(tightened))
 
-    async def session_for(self, label: str, /, **tightened: Unpack[SessionChanges]) -> AsyncSession:
+    async def session_for(
+        self, label: str, /, *, restore: str | os.PathLike[str] | None = None, **tightened: Unpack[SessionChanges]
+    ) -> AsyncSession:
         """The open session of this label, else a new one; as `Sandbox.session_for`."""
-        return AsyncSession(await drive(self._core.session_for(label, dict(tightened))))
+        return AsyncSession(await drive(self._core.session_for(label, restore, dict(tightened))))
 
     async def template(
         self,

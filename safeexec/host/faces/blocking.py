@@ -214,12 +214,15 @@ class Sandbox(SandboxFace):
         """
         return Session(drive(self._core.new_session(**tightened), call_tool))
 
-    def session_for(self, label: str, /, **tightened: Unpack[SessionChanges]) -> Session:
+    def session_for(
+        self, label: str, /, *, restore: str | os.PathLike[str] | None = None, **tightened: Unpack[SessionChanges]
+    ) -> Session:
         """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
 
-        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`.
+        One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. A new one
+        goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`.
         """
-        return Session(drive(self._core.session_for(label, dict(tightened)), call_tool))
+        return Session(drive(self._core.session_for(label, restore, dict(tightened)), call_tool))
 
     def template(
         self,

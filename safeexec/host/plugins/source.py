@@ -23,17 +23,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from safeexec.host.plugins.interface import Hints, hints_of
 from safeexec.host.plugins.settings import Setting, wrong_defaults
 from safeexec.host.tools.tool import KINDS
+from safeexec.policy.loader import PolicyFile, checked
+from safeexec.policy.mistakes import Mistake
 from safeexec.protocol.messages import Export
 from safeexec.results import PluginError
 from safeexec.text import one_line
 from safeexec.untrusted.below import opened, read_file, read_named, walk
-from safeexec.untrusted.yaml_text import START, Problem, read_yaml
+from safeexec.untrusted.yaml_text import read_yaml
 
 MANIFESTS = ("plugin.yaml", "plugin.yml")
 MAIN = ("main", "plugin", "__init__")
@@ -63,9 +65,6 @@ class Manifest(Struct, forbid_unknown_fields=True, frozen=True):
     api: int | None = None
     """The version of the host's interface for plugins that it was written for; the host says which it has."""
     settings: dict[str, Setting] = {}
-
-
-_KEYS = ", ".join(Manifest.__struct_fields__)
 
 
 @dataclass(frozen=True)
@@ -162,12 +161,13 @@ def _name_for(word: str) -> str:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a str names a file rather than being a source: one line that exists, ends in .py, or is an absolute path
-    or one from here.
+    """Whether a str names a file rather than being a source: one line that exists, ends in .py, is an absolute path or
+    one from here, or is a single word, which as a source would define nothing.
     """
     if "\n" in text or not 0 < len(text) < 4096:
         return False
-    return text.endswith(".py") or text.startswith(("/", "./", "../", "~")) or os.path.exists(text)
+    looks = text.endswith(".py") or text.startswith(("/", "./", "../", "~")) or not {*text} & {*" \t=("}
+    return looks or os.path.exists(text)
 
 
 def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str]]:
@@ -199,33 +199,22 @@ def _is_no_part(directory: int, name: str) -> bool:
 
 
 def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> Manifest:
-    """A manifest from YAML. Raises `PluginError` that names file, line and field."""
-    import msgspec
-
+    """A manifest from YAML. Raises `PluginError` that names file, line and field of each mistake."""
     read = read_yaml(text, "a manifest")
-    content = read.content
-    if not read.problems:
-        content.setdefault("name", name)
-        if isinstance(content.get("version"), int | float):
-            content["version"] = str(content["version"])
-        try:
-            manifest = msgspec.convert(content, Manifest)
-            wrong = list(wrong_defaults(manifest.settings))
-            if not wrong:
-                return manifest
-            for setting, problem in wrong:
-                at = f"settings.{setting}.default"
-                read.problems.append(Problem(read.marks.get(at, START), at, problem))
-        except msgspec.ValidationError as error:
-            problem, _, at = str(error).partition(" - at `$")
-            field = at.strip(".`")
-            if unknown := next((key for key in content if key not in Manifest.__struct_fields__), None):
-                field, problem = str(unknown), f"a manifest has no such key; the keys are {_KEYS}"
-            read.problems.append(Problem(read.marks.get(field, START), field, problem))
-    told = [
-        f"{filename}:{mark.line}:{mark.column}: {f'{at}: ' if at else ''}{what}" for mark, at, what in read.problems
-    ]
-    raise PluginError("\n".join(told[:MAX_PROBLEMS]))
+    source = PolicyFile(
+        filename, filename, read.content, read.marks, [Mistake(filename, *problem) for problem in read.problems]
+    )
+    content = source.content
+    content.setdefault("name", name)
+    if isinstance(content.get("version"), int | float):
+        content["version"] = str(content["version"])
+    manifest = convert(checked(source, Manifest).content, Manifest)
+    source.mistakes.extend(
+        source.mistake(f"settings.{setting}.default", problem) for setting, problem in wrong_defaults(manifest.settings)
+    )
+    if source.mistakes:
+        raise PluginError("\n".join(map(str, source.mistakes[:MAX_PROBLEMS])))
+    return manifest
 
 
 # The interface
@@ -276,7 +265,8 @@ def objections(definition: Definition, found: Mapping[str, Export]) -> list[str]
         elif export.kind == "other":
             told.append(f"{name!r} is neither a function nor a class")
         elif name in definition.wanted:
-            told += [f"{_place(export)}{name}{problem}" for problem in _mismatches(definition.wanted[name], export)]
+            problems = _mismatches(definition.wanted[name], export, definition.hints.get(name, {}))
+            told += [f"{_place(export)}{name}{problem}" for problem in problems]
     return told
 
 
@@ -284,8 +274,10 @@ def _place(export: Export) -> str:
     return "" if export.line is None else f"line {export.line}: "
 
 
-def _mismatches(wanted: inspect.Signature, export: Export) -> list[str]:
-    """How a function cannot be called as the interface says, or says that it gives something else."""
+def _mismatches(wanted: inspect.Signature, export: Export, classes: Hints) -> list[str]:
+    """How a function cannot be called as the interface says, or says that it gives something else. What it says in the
+    place of one of the host's `classes` is free: it gets a dict, and has no other name for it.
+    """
     given = {name: (kind, annotation, default) for name, kind, annotation, default in export.parameters}
     takes_any = {kind for kind, _, _ in given.values()}
     told = []
@@ -299,11 +291,13 @@ def _mismatches(wanted: inspect.Signature, export: Export) -> list[str]:
             if not ("args" in takes_any and kind == "positional") and not ("kwargs" in takes_any and kind == "keyword"):
                 told.append(f"() lacks the parameter {parameter.name!r}: expected {_shown(wanted)}")
         else:
+            if parameter.name in classes:
+                parameter = parameter.replace(annotation=parameter.empty)
             told += _parameter_mismatches(parameter, given[parameter.name], positions, index)
     for name, (kind, _, default) in given.items():
         if name not in wanted.parameters and not default and kind in ("positional", "either", "keyword"):
             told.append(f"() requires the parameter {name!r}, which no caller gives: expected {_shown(wanted)}")
-    returns = wanted.return_annotation
+    returns = wanted.empty if "return" in classes else wanted.return_annotation
     if returns is not inspect.Signature.empty and export.returns and not _same(returns, export.returns):
         told.append(f"() returns {export.returns}, expected {_text(returns)}")
     return told

@@ -205,7 +205,10 @@ def _detail(message: str, parameter: str) -> str:
         return f": {where} is none of them" if place else ""
     if problem.startswith("Expected "):
         return f": {where} must be {_words(problem[len('Expected ') :])}"
-    return f": {where} is an {_words(problem[:1].lower() + problem[1:])}"
+    if problem.startswith("Invalid "):
+        return f": {where} is an {_words(problem[:1].lower() + problem[1:])}"
+    lines = [line.strip() for line in problem.splitlines() if "https://" not in line]  # pydantic has several
+    return f": {where}: {' '.join(lines)}"
 
 
 def _place(path: str, parameter: str) -> str:

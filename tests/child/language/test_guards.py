@@ -47,6 +47,14 @@ def test_every_guarded_name_is_judged(guest: Run) -> None:
     assert len(guest(anything + f"[getattr(Anything(), name, None) for name in {sorted(GUARDED)}]")) == len(GUARDED)
 
 
+@pytest.mark.parametrize("call", ["getattr(1, 'no_such')", "getattr(object, '__subclasses__')", "setattr(1, 'no', 2)"])
+def test_an_error_of_a_name_that_is_not_there_is_the_only_one(call: str, guest: Run) -> None:
+    """What the guard looked up before is no context of it: a traceback would begin with a KeyError of ours."""
+    with pytest.raises(AttributeError) as caught:
+        guest(call)
+    assert caught.value.__context__ is None
+
+
 LOGGED = """
 class Logged:
     def __init__(self): self.seen = []

@@ -258,11 +258,17 @@ def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
     [
         ("name: [", "plugin.yaml"),
         ("- a", "plugin.yaml:1:1: expected a mapping of keys, found a list"),
-        ("name: a\nexports: price", r"plugin.yaml:2:1: exports: Expected `array \| null`"),
-        ("exports: [a, 3]", r"plugin.yaml:1:14: exports\[1\]: Expected `str`"),
+        ("name: a\nexports: price", "plugin.yaml:2:1: exports: expected a list of names; found the text 'price'"),
+        ("exports: [a, 3]", r"plugin.yaml:1:14: exports\[1\]: expected text; found 3"),
+        ("name: a\ncolor: red", "plugin.yaml:2:1: color: unknown key; the keys here are name, version, policy"),
         (
-            "name: a\ncolor: red",
-            "plugin.yaml:2:1: color: a manifest has no such key; the keys are name, version, policy",
+            "verison: 1\nsettings:\n  a: {typ: int}\n  b: {type: int, default: x}",
+            "(?s)plugin.yaml:1:1: verison: unknown key; did you mean version.*"
+            "plugin.yaml:3:7: settings.a.typ: unknown key; did you mean type",
+        ),
+        (
+            "main: 3\nsettings:\n  b: {type: int, default: x}",
+            "(?s)1:1: main: expected text; found 3.*3:18: settings.b.default: expected int, got str 'x'",
         ),
     ],
 )
@@ -275,6 +281,8 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
     for source in (tmp_path / "nowhere.py", "nowhere.py", tmp_path, {}, {"not a module": ""}):
         with pytest.raises(PluginError):
             define(source, exports=None, name=None)
+    with pytest.raises(PluginError, match="cannot be read: plugins/nowhere: No such file"):
+        define("plugins/nowhere", exports=None, name=None)
 
 
 def test_hot_reload_keeps_the_old_one_in_service_until_the_new_one_works(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -363,7 +371,7 @@ class Own:
 class Kind(Enum):
     KILO = "kg"
 
-def raised(item, by):
+def raised(item: dict, by: float) -> Own:
     return Own(item["name"], item["where"], item["price"] + by)
 
 def unit(unit):
@@ -376,7 +384,7 @@ def items(count):
     for number in range(count):
         yield Own(str(number), "shelf", number)
 
-def listed(items):
+def listed(items: list[dict]) -> "list[dict]":
     return items
 
 def wrong():
@@ -411,6 +419,8 @@ def test_models_of_pydantic_cross_where_the_interface_names_them(sandbox: Sandbo
     source = "def doubled(price): return {'amount': price['amount'] * 2}"
     with sandbox.plugin(source, exports={"doubled": doubled}) as plugin:
         assert plugin.doubled(model(amount=2)) == model(amount=4)
+        with pytest.raises(PluginError, match="value: 1 validation error for Price amount Input should be a valid"):
+            plugin.doubled({"amount": "x"})
 
 
 @pytest.mark.parametrize(
@@ -431,10 +441,11 @@ def test_arrays_and_frames_come_back_as_they_are() -> None:
     """Returned, from generators, and the size of `value_kb` in both directions."""
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     source = (
-        "import numpy, pandas\ndef echo(x): return x\ndef zeros(n): return numpy.zeros(n)\n"
+        "import numpy, pandas\ndef echo(x: numpy.ndarray): return x\ndef zeros(n): return numpy.zeros(n)\n"
         "def frame(): return pandas.DataFrame({'a': [1, 2]})\ndef rows():\n    yield numpy.arange(2)"
     )
     with Sandbox("data-analysis") as sandbox, sandbox.plugin(source, value_kb=1024) as plugin:
+        assert plugin.exports["echo"] == "(x: numpy.ndarray)"
         assert (plugin.echo(numpy.arange(3)) == numpy.arange(3)).all()
         assert plugin.frame().equals(pandas.DataFrame({"a": [1, 2]}))
         assert [row.tolist() for row in plugin.rows()] == [[0, 1]]
