@@ -68,7 +68,7 @@ def to_float(fuel: Fuel, *args: Any) -> float:
         if len(args[0]) > MAX_DIGITS:
             raise Refused(f"a text of {len(args[0])} characters is too long for a number; the limit is {MAX_DIGITS}")
         spend(fuel, 1 + (len(args[0]) >> 2))
-        return float(args[0])
+        return float(*args)
     for arg in args:
         measure(fuel, arg)
     return float(*args)

@@ -80,8 +80,10 @@ def _printed(fuel: Fuel, value: Any) -> int:
 
 def to_text(fuel: Fuel, *args: Any, **options: Any) -> str:
     """`str(value)`."""
-    if len(args) != 1 or options:
+    if len(args) > 1 or options:
         raise TypeError("str() takes one value here")
+    if not args:
+        return ""
     if type(args[0]) is str:
         return args[0]
     spend(fuel, _printed(fuel, args[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as datetimes
 import importlib
 import math
 import re
@@ -158,6 +159,40 @@ def test_values_are_those_of_python(expression: str) -> None:
         expected = _outcome(eval, expression, {**PYTHON, **NAMES})
         assert [outcome for outcome, _ in found] == [expected[0]] * 4
         assert found == [expected] * 4 or expected[0] == "error"
+
+
+ARGUMENTS = (
+    "", "0", "1", "-3", "2.5", "-0.0", "1e300", "math.inf", "math.nan", "2j", "True", "None", "n", "price",
+    "third", "day", "s", "'12'", "' 0x1f '", "'1_000'", "'1/3'", "[]", "xs", "ys", "mixed", "d", "(1, 2)", "{1}",
+    "range(4)", "'a,b'", "timedelta(days=1)", "x, 2", "2, 5", "7, -2", "y, x", "ys, xs", "xs, ys", "s, 2",
+    "'ff', 16", "1.2345, 2", "12345, -2", "price, 1", "third, 2", "xs, s", "5, 0", "0, 0", "d, xs", "xs, 0.5",
+    "2 ** 70, 3", "1, math.inf", "'7', 10", "'z', 36", "'1', 1", "2, 3, 5", "1, 10, 3", "3, -1, 7", "xs, ys, s",
+    "1, 2, 3, 4", "2024, 1, 31", "2024, 2, 30", "12, 30", "*xs", "xs, default=3", "[], default=3",
+    "xs, reverse=True", "xs, strict=True", "xs, start=1", "xs, n=4", "real=1, imag=2", "1.0, 1.0, rel_tol=0.1",
+    "1, 2, abs_tol=2", "xs, method='inclusive'", "days=1, hours=2", "xs, weights=xs", "t",
+)  # fmt: skip
+"""What each function is called with: of each type, one to four of them, and by name."""
+OWN_WAYS = {"join", "enumerate", "reversed", "zip"}
+"""Functions that Python does not have, or that give a list here where Python gives an iterator."""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    "function",
+    sorted(BUILTINS.keys() - OWN_WAYS) + [f"{module}.{name}" for module in MODULES for name in MODULES[module]],
+)
+def test_a_function_gives_what_it_gives_in_python(function: str) -> None:
+    """One that Python accepts may be an error here: a statistic of the characters of a text, for one."""
+    answers = 0
+    for arguments in ARGUMENTS:
+        expression = f"{function}({arguments})"
+        found = _outcome(evaluate, expression, NAMES)
+        if found[0] == "value":
+            answers += 1
+            assert found == _outcome(eval, expression, {**PYTHON, **vars(datetimes), **NAMES}), expression
+        elif found[0] == "error" and not function.startswith("statistics."):
+            assert _outcome(eval, expression, {**PYTHON, **vars(datetimes), **NAMES})[0] == "error", expression
+    assert answers
 
 
 @settings(max_examples=300, deadline=None)
