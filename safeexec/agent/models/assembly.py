@@ -21,6 +21,8 @@ class Assembly:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages
+        self.streamed = True
+        """Whether the reply is asked for piece by piece."""
         self._text: list[str] = []
         self._size = 0
         self._calls: dict[tuple[str, int], list[str]] = {}

@@ -79,9 +79,8 @@ def connector(key: str, server_url: str | None) -> Callable[[], AbstractAsyncCon
             "follow_redirects": False,
         }
         async with httpx.AsyncClient(verify=tls, **settings) as client:
-            # A key that is not empty keeps the SDK from looking for one in the environment.
             yield Mistral(
-                api_key=key or "none",
+                api_key=key,
                 server_url=server_url,
                 client=unused,
                 async_client=client,

@@ -1,0 +1,159 @@
+"""`ServedModel`: what the models behind a server's API have in common, whatever SDK speaks to it.
+
+The SDKs' own retries are off: they take any Retry-After as it is. So are redirects and compression; a reply is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import Any, ClassVar, NoReturn
+
+from safeexec.agent.errors import ModelError, ModelKeyMissing, ModelRequestRefused
+from safeexec.agent.messages import Message, Messages, Reply, ToolSpec
+from safeexec.agent.models.assembly import Assembly
+from safeexec.agent.models.attempts import TRANSIENT_STATUS, RetryRules, Transient, retry_after_seconds
+from safeexec.agent.models.base import NO_EVENTS, ModelEvents
+from safeexec.agent.models.patience import Patience
+from safeexec.text import printable
+
+MAX_SAID, SHOWN = 2000, 500
+"""Characters of a server's words that are looked at, and that are told."""
+
+
+class ServedModel(ABC):
+    """A model of a server. `api_key` is sent to the server and appears nowhere else; `timeout` is in seconds, for one
+    attempt from its start to the end of its reply. Raises ModelKeyMissing without a key and without `server_url`,
+    AgentError without the SDK.
+    """
+
+    key_variable: ClassVar[str]
+    """Which variable of the environment has the key, if none is given."""
+    key_advice: ClassVar[str] = ""
+    keyless_advice: ClassVar[str] = "name a compatible server of your own, which needs no key, with server_url=…"
+
+    def __init__(
+        self, name: str, *, api_key: str | None, server_url: str | None, timeout: float, retry: RetryRules
+    ) -> None:
+        key = api_key if api_key is not None else os.environ.get(self.key_variable, "")
+        if not key and server_url is None:
+            how = f"set {self.key_variable}{self.key_advice} or pass api_key=…"
+            raise ModelKeyMissing(f"no API key: {how}; or {self.keyless_advice}")
+        self._name = name
+        self._server_url = server_url
+        self._timeout = timeout
+        self.__key = key
+        # A key that is not empty keeps the SDK from looking for one in the environment.
+        self._connect = self._connector(key or "none")
+        self._patience = Patience(name, self._texts, timeout, retry)
+
+    def __repr__(self) -> str:
+        at = f" at {self._server_url}" if self._server_url else ""
+        return f"<{type(self).__name__} {self._name}{at}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} holds an API key and cannot be pickled")
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def complete(self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS) -> Reply:
+        """One reply. Raises ModelUnavailable after the last attempt, ModelRequestRefused for a request that cannot
+        succeed.
+        """
+        return self._patience.complete(messages, tools, events)
+
+    async def complete_async(
+        self, messages: Messages, *, tools: Sequence[ToolSpec] = (), events: ModelEvents = NO_EVENTS
+    ) -> Reply:
+        """As `complete`."""
+        return await self._patience.complete_async(messages, tools, events)
+
+    @abstractmethod
+    def _connector(self, key: str) -> Callable[[], AbstractAsyncContextManager[Any]]:
+        """Opens the SDK's client for one request: a client belongs to the event loop that it is used in."""
+
+    @abstractmethod
+    def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
+        """Send the request, feed the assembly, and yield the texts of the reply as they come."""
+
+    @abstractmethod
+    def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
+        """What an exception of this SDK means, of which these are the names of the class and its bases."""
+
+    async def _texts(self, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
+        """One attempt. What the SDK raises leaves as what it means."""
+        failure: Exception | None = None
+        try:
+            async with self._connect() as client, aclosing(self._replies(client, assembly, tools)) as texts:
+                async for text in texts:
+                    yield text
+        except Exception as error:
+            failure = self._judge(error, assembly)
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure  # or exception and frame would hold each other
+
+    def _judge(self, error: Exception, assembly: Assembly) -> Exception:
+        """What an exception means. It is not kept as a context: it holds the request with the key in it."""
+        names = {base.__name__ for base in type(error).__mro__}
+        if isinstance(error, (Transient, ModelError)):
+            return error
+        if names & {"UnsupportedProtocol", "InvalidURL"}:
+            return ModelRequestRefused(f"{self._name}: {self._server_url!r} is no address of a server", status=0)
+        if (meaning := self._meaning(error, names, assembly)) is not None:
+            return meaning
+        said = f"({type(error).__name__}: {self._scrub(str(error))})"
+        if names & {"APIError", "NoResponseError", "TransportError", "StreamError"}:
+            return Transient(f"the connection failed {said}")
+        return ModelError(f"{self._name}: the request failed {said}")
+
+    def _judge_status(self, status: int, headers: Any, said: str) -> Exception:
+        """What an answer with this status means, in which the server `said` why."""
+        said = self._scrub(said).strip()[:SHOWN]
+        if status in TRANSIENT_STATUS:
+            wait = retry_after_seconds(headers.get("retry-after-ms"), headers.get("retry-after"), time.time())
+            noun = "rate limit reached" if status == 429 else "the server failed"
+            return Transient(f"{noun} (HTTP {status}): {said}", wait)
+        if 300 <= status < 400:  # not followed: the conversation is for this server alone
+            place = self._scrub(str(headers.get("location", "nowhere")))[:200]
+            said = f"the server redirects to {place!r}; if that is right, name it as the server"
+        what = "the API key" if status in (401, 403) else "the request"
+        return ModelRequestRefused(f"{self._name}: {what} was refused (HTTP {status}): {said}", status=status)
+
+    def _scrub(self, text: str) -> str:
+        """A server's words as they may be shown: without the key, should it echo it."""
+        return printable((text.replace(self.__key, "***") if self.__key else text)[:MAX_SAID])
+
+
+def chat_message(message: Message, picture: Callable[[str], Any]) -> dict[str, Any]:
+    """A message as chat completions take it. `picture` makes what stands for the address of one."""
+    wire: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.pictures:
+        blocks = [{"type": "image_url", "image_url": picture(url)} for url in message.pictures]
+        wire["content"] = [{"type": "text", "text": message.content}, *blocks]
+    if message.tool_calls:
+        wire["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        wire["tool_call_id"] = message.tool_call_id
+    return wire
+
+
+def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """Tools as chat completions take them."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": t.name, "description": t.description, "parameters": dict(t.parameters)},
+        }
+        for t in tools
+    ]
