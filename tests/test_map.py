@@ -162,9 +162,9 @@ FIRST_RUN = {
     "host/files": "layers",
     "host/session": (
         "channel checkpoints decode history kept line listeners output runner session spare standard_input states step "
-        "turn"
+        "tightened turn"
     ),
-    "host/startup": "confinement launch launcher",
+    "host/startup": "configuration confinement launch launcher",
     "host/tools": "approvals toolbox",
     "host/watch": (
         "account accountant census gate groups library memory rest rotation supervisor unnamed verdict watched"

@@ -68,9 +68,9 @@ class StepPictures:
         return f"picture: {path}"
 
 
-def open_view(pictures: StepPictures, stream: TextIO | None = None) -> View:
+def open_view(pictures: StepPictures) -> View:
     """rich on a terminal, plain lines anywhere else."""
-    stream = stream or sys.stdout
+    stream = sys.stdout
     if stream.isatty():
         try:
             return RichView(pictures, stream)

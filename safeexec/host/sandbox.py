@@ -37,8 +37,9 @@ from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
 from safeexec.host.session.spare import Spare
+from safeexec.host.session.tightened import check_held_by_host, check_tighter, lowered, value_limits
 from safeexec.host.session.turn import BRIEF_SECONDS
-from safeexec.host.startup import confinement as kernel
+from safeexec.host.startup.configuration import configuration
 from safeexec.host.startup.launch import Launched
 from safeexec.host.startup.launcher import ZygoteHandle
 from safeexec.host.tools.approvals import Approval
@@ -48,8 +49,7 @@ from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.library import NO_LIBRARY
 from safeexec.host.watch.rest import IdleSessions
-from safeexec.policy.kernel import COMMAND_THREADS
-from safeexec.policy.model import Limits, Policy
+from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
 
@@ -64,27 +64,11 @@ if TYPE_CHECKING:
     from safeexec.host.watch.library import LateLibrary
     from safeexec.linux.cgroups import Group
 
-DATA_PRELOAD = (
-    "numpy",
-    "pandas",
-    "scipy.stats",
-    "scipy.optimize",
-    "sklearn.linear_model",
-    "matplotlib.pyplot",
-)
-"""Imported before the first fork where the policy allows them: 2 to 4 s that no session should pay."""
-ALL_OF_NUMPY = (
-    *("numpy.char", "numpy.ctypeslib", "numpy.f2py", "numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.random"),
-    *("numpy.rec", "numpy.strings", "numpy.testing", "numpy.typing"),
-)
-"""What `from numpy import *` imports, which `sympy.lambdify` does: for children that open no files."""
-
 KEPT_POLICIES = 32
 SESSION_DESCRIPTORS = 16
 """What a session holds while it goes back: output, socket, process, copies, and those of its next process."""
 RESERVED_DESCRIPTORS = 4
 """What an open session may need beyond what it holds at rest."""
-LIMITS = Limits.__struct_fields__
 Files = Mapping[str, "str | bytes | os.PathLike[str]"]
 
 
@@ -177,57 +161,18 @@ class SandboxCore:
         self.replenish()
 
     def _configuration(self) -> m.Configure:
-        """What the zygote is told: the policy as data, and the plan for the kernel."""
-        policy, determinism = self.policy, self.policy.determinism
-        if policy.filesystem.workspace != "none":
+        """What the zygote is told."""
+        workspaces = None
+        if self.policy.filesystem.workspace != "none":
             from safeexec.host.files.workspace import WorkspaceRoot  # with what it needs 20 ms that few profiles pay
 
             self._root = WorkspaceRoot()
-        programs: tuple[str, ...] = ()
-        if policy.danger_allow_commands:
-            from safeexec.host.commands import executables  # with shutil 5 ms, for the policies that allow programs
-
-            programs = executables(policy.danger_allow_commands)
-        fonts = None
-        draws = any(name.partition(".")[0] == "matplotlib" for name in policy.imports)
-        if draws or policy.language.mode == "python":
-            from safeexec.host.startup.fonts import font_cache  # with importlib.metadata 10 ms, for matplotlib
-
-            fonts = font_cache()
-        confinement = kernel.plan(
-            policy,
-            workspaces=self._root.path if self._root is not None else None,
-            libraries=(*filter(None, (fonts, self._packages)), *programs),
-        )
-        command = None
-        if programs:
-            if not confinement.zygote.landlock:
-                raise ProtectionError("commands need Landlock, which says what may be executed; this machine has none")
-            confinement = confinement._replace(zygote=msgspec.structs.replace(confinement.zygote, programs=programs))
-            command = msgspec.structs.replace(
-                confinement.child,
-                programs=programs,
-                threads=max(confinement.child.threads, COMMAND_THREADS),
-                executable_mappings=True,
-                event_loop=True,
-                cpu_seconds=int(policy.limits.cpu_seconds) + 1,
-            )
-        self._child = confinement.child
+            workspaces = self._root.path
+        told, user = configuration(self.policy, self.toolbox, workspaces, self._packages)
+        self._child = told.child
         if self._root is not None:
-            self._root.owner = confinement.user
-        return m.Configure(
-            language=policy.language_plan(tuple(self.toolbox.tools)),
-            limits=policy.limits_plan(),
-            confinement=confinement.zygote,
-            child=confinement.child,
-            command=command,
-            preload=self._preload(),
-            font_cache=fonts,
-            seed=None if determinism is None else determinism.seed,
-            clock="real" if determinism is None else determinism.clock,
-            tools=self.toolbox.signatures(),
-            packages=self._packages,
-        )
+            self._root.owner = user
+        return told
 
     def _check_protection(self) -> None:
         """Raises `ProtectionError` unless everything that the policy requires is active."""
@@ -247,21 +192,6 @@ class SandboxCore:
             f"this machine cannot give what the policy {self.policy.name!r} requires: {told}. "
             f"Take it out of `require` ({rule}) to accept less; `safeexec doctor` shows what there is"
         )
-
-    def _preload(self) -> tuple[str, ...]:
-        """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20
-        ms for `calculator` and spares its children every file and every executable mapping; of other libraries the
-        usual parts, and those that the policy names (`numpy.random`)."""
-        if self.policy.language.mode == "python":
-            return ()
-        imports = self.policy.imports
-        tops = {name.partition(".")[0] for name in imports}
-        wanted = [name for name in imports if name.partition(".")[0] in sys.stdlib_module_names]
-        wanted += [name for name in DATA_PRELOAD if name.partition(".")[0] in tops]
-        if {"numpy", "sympy"} <= tops and self.policy.filesystem.workspace == "none":
-            wanted += ALL_OF_NUMPY
-        wanted += [name for name in imports if "." in name and name not in wanted]
-        return tuple(wanted)
 
     def close(self) -> Core[None]:
         """Close every session and end every process. Harmless when closed already."""
@@ -747,51 +677,3 @@ def may_have_groups() -> bool:
         except OSError:
             continue
     return False
-
-
-def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
-    """By how much the kernel holds a session tighter than its sandbox: (RLIMIT_*, how much less).
-
-    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
-    """
-    if wanted is given:
-        return []
-    less = (
-        (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
-        (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
-        (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
-    )
-    return [(number, by) for number, by in less if by > 0]
-
-
-def check_held_by_host(template: TemplateCore, wanted: Policy) -> None:
-    """What a process is held to is set before it runs guest code: a fork of a template cannot lower it."""
-    given = template.policy.limits
-    if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
-        return
-    names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
-    name = next(name for name in names if getattr(wanted.limits, name) < getattr(template.policy.limits, name))
-    raise PolicyError(
-        f"limits.{name} holds for all sessions of the template {template.name!r} from its first process on: "
-        f"lower it there, with sandbox.template({template.name!r}, ..., {name}={getattr(wanted.limits, name)})"
-    )
-
-
-def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
-    """Bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
-    own = (wanted.value_kb << 10, wanted.value_depth)
-    return None if own == (given.value_kb << 10, given.value_depth) else own
-
-
-def check_tighter(given: Policy, wanted: Policy) -> None:
-    """A session may be held tighter than its sandbox, never looser: the zygote is confined already."""
-    for name in LIMITS:
-        if getattr(wanted.limits, name) > getattr(given.limits, name):
-            raise PolicyError(
-                f"limits.{name} can only be lowered for a session: {getattr(wanted.limits, name)} is more than the "
-                f"{getattr(given.limits, name)} of the policy {given.name!r}"
-            )
-    changed = [difference.path for difference in given.diff(wanted)]
-    fixed = [path for path in changed if path.partition(".")[0] not in ("limits", "checkpoints", "on_error")]
-    if fixed:
-        raise PolicyError(f"{fixed[0]} cannot be changed for one session; open a sandbox with another policy")

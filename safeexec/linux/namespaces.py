@@ -62,16 +62,16 @@ def unsharing(kinds: Iterable[str]) -> Call:
     return prepared("unshare", flags)
 
 
-def map_user(uid: int, gid: int, proc: str = "/proc", *, deny_setgroups: bool = True) -> None:
+def map_user(uid: int, gid: int, *, deny_setgroups: bool = True) -> None:
     """Map one uid and gid to themselves, in the user namespace just entered. Raises OSError.
 
-    The process must be dumpable, or its files in `proc` belong to root. setgroups must be denied first (once: nested
+    The process must be dumpable, or its files in /proc belong to root. setgroups must be denied first (once: nested
     namespaces inherit it), or an unprivileged process may not map a group.
     """
     if deny_setgroups:
-        _write(f"{proc}/self/setgroups", b"deny")
-    _write(f"{proc}/self/gid_map", b"%d %d 1" % (gid, gid))
-    _write(f"{proc}/self/uid_map", b"%d %d 1" % (uid, uid))
+        _write("/proc/self/setgroups", b"deny")
+    _write("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
+    _write("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
 
 
 def _write(path: str, data: bytes) -> None:

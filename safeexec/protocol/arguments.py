@@ -34,11 +34,9 @@ def encode_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_bytes
     return encode((args, kwargs), max_bytes=max_bytes, max_depth=max_depth + 2, arrays=True)
 
 
-def decode_arguments(
-    data: bytes, *, max_bytes: int, max_depth: int, arrays: bool
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def decode_arguments(data: bytes, *, max_bytes: int, max_depth: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments in `data`, which a hostile process may have written. Raises `ProtocolError`."""
-    args, kwargs, _ = decode_call(data, max_bytes=max_bytes, max_depth=max_depth, arrays=arrays)
+    args, kwargs, _ = decode_call(data, max_bytes=max_bytes, max_depth=max_depth, arrays=True)
     return args, kwargs
 
 

@@ -106,8 +106,8 @@ def _in_band(flags: int) -> Rule:
     return allow_if((Check(flags, _MSG_OOB, 0),))
 
 
-def _one_of(index: int, values: tuple[int, ...], error: int | None = None) -> Rule:
-    return allow_if(*((_equal(index, value),) for value in values), error=error)
+def _one_of(index: int, values: tuple[int, ...]) -> Rule:
+    return allow_if(*((_equal(index, value),) for value in values))
 
 
 def rules_for(plan: ChildConfinement) -> dict[str, Rule]:

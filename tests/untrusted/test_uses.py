@@ -102,10 +102,11 @@ WHY = {
     "host/files/tree.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
     "host/files/workspace.py": BOUND + "by descriptor without a link; within limits.workspace_mb",
     "host/files/workspace_files.py": BOUND + "by descriptor without a link; sizes first, regular files with one name",
-    "host/sandbox.py": OWN + "a file of the kernel, numbers of the policy",
+    "host/sandbox.py": OWN + "a file of the kernel",
     "host/session/kept.py": BOUND + "the start of a source, in one pass",
     "host/session/standard_input.py": OWN + "its own pipe",
     "host/session/output.py": BOUND + "pages of output, in one pass for marks of ten bytes",
+    "host/startup/configuration.py": OWN + "a number of the policy",
     "host/startup/confinement.py": OWN + "files of the kernel and of the installation",
     "host/startup/fonts.py": OWN + "starts its own interpreter for the cache of fonts",
     "host/startup/packages.py": BOUND

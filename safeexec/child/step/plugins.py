@@ -189,7 +189,7 @@ class LoadedPlugin:
                 raise NameError(f"name {request.path!r} is not defined") from None
             limits = guest.limits
             args, kwargs = decode_arguments(
-                request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth, arrays=True
+                request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
             )
             value: Any = target(*args, **kwargs)
             if hasattr(type(value), "__await__"):

@@ -125,13 +125,13 @@ def is_too_deep(path: str) -> bool:
     return path.count("/") >= MAX_DEPTH or len(os.fsencode(path)) > MAX_PATH
 
 
-def open_beneath(top: str | int, path: str, flags: int, mode: int = 0o600) -> int:
+def open_beneath(top: str | int, path: str, flags: int) -> int:
     """Open `path` below the directory `top` without following a link in any component. Raises OSError, or
     `WorkspaceError` for `..`.
     """
     with parent_of(top, path) as (parent, name):
         # O_NONBLOCK: a FIFO of the guest must not make the host wait for its writer.
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, mode, dir_fd=parent)
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600, dir_fd=parent)
 
 
 @contextlib.contextmanager

@@ -644,13 +644,12 @@ class SessionCore:
         make: Callable[[int], m.Invoke | m.Install | m.Proceed | m.Query],
         *,
         timeout: float | None = None,
-        atomic: bool = False,
     ) -> Core[Result]:
         """Send the request that `make` builds for the number of the next step, and give its result."""
         limit = self._timeout(timeout)
         self.step += 1
         request = make(self.step)
-        result = yield from self._act(request, self.step, limit, atomic)
+        result = yield from self._act(request, self.step, limit, atomic=False)
         if self._told_next:
             result = self._told(result)
         if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:

@@ -1,0 +1,60 @@
+"""How much tighter a session may be held than its sandbox, or than the template that it begins in."""
+
+from __future__ import annotations
+
+import resource
+from typing import TYPE_CHECKING
+
+from safeexec.errors import PolicyError
+from safeexec.policy.model import Limits, Policy
+
+if TYPE_CHECKING:
+    from safeexec.host.session.template import TemplateCore
+
+
+def check_tighter(given: Policy, wanted: Policy) -> None:
+    """A session may be held tighter than its sandbox, never looser: the zygote is confined already."""
+    for name in Limits.__struct_fields__:
+        if getattr(wanted.limits, name) > getattr(given.limits, name):
+            raise PolicyError(
+                f"limits.{name} can only be lowered for a session: {getattr(wanted.limits, name)} is more than the "
+                f"{getattr(given.limits, name)} of the policy {given.name!r}"
+            )
+    changed = [difference.path for difference in given.diff(wanted)]
+    fixed = [path for path in changed if path.partition(".")[0] not in ("limits", "checkpoints", "on_error")]
+    if fixed:
+        raise PolicyError(f"{fixed[0]} cannot be changed for one session; open a sandbox with another policy")
+
+
+def lowered(given: Limits, wanted: Limits) -> list[tuple[int, int]]:
+    """By how much the kernel holds a session tighter than its sandbox: (RLIMIT_*, how much less).
+
+    The child lowers them itself, before it reads anything: a root host without CAP_SYS_RESOURCE may not (EPERM).
+    """
+    if wanted is given:
+        return []
+    less = (
+        (resource.RLIMIT_AS, (given.memory_mb - wanted.memory_mb) << 20),
+        (resource.RLIMIT_NOFILE, given.open_files - wanted.open_files),
+        (resource.RLIMIT_NPROC, given.processes - wanted.processes + given.threads - wanted.threads),
+    )
+    return [(number, by) for number, by in less if by > 0]
+
+
+def value_limits(given: Limits, wanted: Limits) -> tuple[int, int] | None:
+    """Bytes and depth of a value in a session whose policy allows less of them than its sandbox."""
+    own = (wanted.value_kb << 10, wanted.value_depth)
+    return None if own == (given.value_kb << 10, given.value_depth) else own
+
+
+def check_held_by_host(template: TemplateCore, wanted: Policy) -> None:
+    """What a process is held to is set before it runs guest code: a fork of a template cannot lower it."""
+    given = template.policy.limits
+    if not lowered(given, wanted.limits) and not value_limits(given, wanted.limits):
+        return
+    names = ("memory_mb", "open_files", "processes", "threads", "value_kb", "value_depth")
+    name = next(name for name in names if getattr(wanted.limits, name) < getattr(template.policy.limits, name))
+    raise PolicyError(
+        f"limits.{name} holds for all sessions of the template {template.name!r} from its first process on: "
+        f"lower it there, with sandbox.template({template.name!r}, ..., {name}={getattr(wanted.limits, name)})"
+    )
