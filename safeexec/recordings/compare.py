@@ -1,6 +1,7 @@
 """Two ends of one step: what differs first. Pure.
 
-Times, memory and notes are no part of it, and addresses of objects are not compared: they are promised to nobody.
+Times, memory and notes are no part of it. Addresses of objects, and how deep a recursion came before it was too deep,
+are not compared: they are promised to nobody.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from safeexec.recordings.format import Ended, Value
 from safeexec.recordings.forms import value_of
 from safeexec.text import short_repr
 
-ADDRESS = re.compile(r"0x[0-9a-f]{6,16}")
+CHANCE = re.compile(r"0x[0-9a-f]{6,16}|(?<=Previous line repeated )\d+")
 SHOWN = 300
 
 
@@ -60,19 +61,19 @@ def _part(ended: Ended, name: str) -> Any:
     if of == "tool_calls":
         return [(call.tool, call.outcome) for call in found]
     if of == "displays":
-        return [{mime: _without_addresses(item) for mime, item in display.data.items()} for display in found]
+        return [{mime: _without_chance(item) for mime, item in display.data.items()} for display in found]
     if of == "changes":
-        described = {key: _without_addresses(text) for key, text in found.descriptions.items()}
+        described = {key: _without_chance(text) for key, text in found.descriptions.items()}
         return found.created, found.changed, found.deleted, described
     if of == "refusals":
         return [(one.type, one.message, one.rule) for one in found]
     if of == "value":
         return None if found is None else (found.data, found.sha256, found.left_out)
-    return _without_addresses(found) if isinstance(found, str) else found
+    return _without_chance(found) if isinstance(found, str) else found
 
 
-def _without_addresses(text: str) -> str:
-    return ADDRESS.sub("0x…", text)
+def _without_chance(text: str) -> str:
+    return CHANCE.sub("…", text)
 
 
 def _same_value(before: Value | None, after: Value | None) -> bool:
@@ -100,7 +101,7 @@ def same(one: Any, other: Any) -> bool:
     if kind is dict:
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if kind.__name__ == "Opaque":
-        return one.type == other.type and _without_addresses(one.repr) == _without_addresses(other.repr)
+        return one.type == other.type and _without_chance(one.repr) == _without_chance(other.repr)
     try:
         return bool(one == other)
     except Exception:  # an array has no one truth

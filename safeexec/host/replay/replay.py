@@ -320,7 +320,7 @@ class Replay:
         session = self.session_of(recorded.session)
         stopped = recorded.outcome in form.STOPPED and recorded.state == "restored"
         if (recorded.problem or stopped) and not self._replaced(begun):
-            self._take(session, recorded)
+            self._take(session, begun, recorded)
             return
         session._core.tells_frames = True
         self._tools.begin([*self._calls.pop(recorded.session, {}).values()])
@@ -415,15 +415,18 @@ class Replay:
         except ValueError as error:
             raise RecordingError(f"the value of {name!r} is needed: {error} (--set {name}=… gives it)") from None
 
-    def _take(self, session: Session, recorded: form.Ended) -> None:
+    def _take(self, session: Session, begun: form.Begun, recorded: form.Ended) -> None:
         """A step that was stopped: the session is where it was, unless more was lost."""
         core = session._core
-        begun = recorded.step > core.step
+        happened = recorded.step > core.step
         history = core.line.history
         why = f"interrupted ({recorded.problem})" if recorded.problem else f"stopped ({recorded.outcome})"
         self.taken.append(f"step {recorded.step} was {why}: taken as recorded")
         core.step = max(core.step, recorded.step)
-        if not begun or history.current.step == recorded.now:
+        if not happened:
+            return
+        if history.current.step == recorded.now:
+            self._go_back(session, begun)
             return
         with suppress(CheckpointError):  # a state without a copy (threads), which went with the step
             while history.current.step > recorded.now:
@@ -438,6 +441,17 @@ class Replay:
             return
         lost = f"the state of step {recorded.now}, as more was lost than the step"
         self._differ(recorded, "state", lost, f"that of step {history.current.step}")
+
+    def _go_back(self, session: Session, begun: form.Begun) -> None:
+        """Bring back the state before a step that was stopped, as was done: hints speak of what it had bound."""
+        core = session._core
+        if not isinstance(begun, form.Run) or core.policy.checkpoints == "off":
+            return
+        core.step = begun.step - 1
+        session.run("pass")
+        core._sources.add(begun.step, begun.source)
+        with suppress(CheckpointError):  # its copy is gone: it is the same state, but for its number
+            session.rollback()
 
     def _operate(self, record: form.Operation) -> None:
         """What the host did between steps."""

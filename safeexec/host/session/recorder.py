@@ -167,8 +167,8 @@ class RecordedLineage:
                 calls = one.call
             elif isinstance(one, form.Branched):
                 sessions = max(sessions, *one.branches, 0)
-        step = session.step
-        self.tape.add(numbered(form.FromTemplate(session=1, step=step, now=step, name=prepared.name)))
+        now = session.line.history.current.step
+        self.tape.add(numbered(form.FromTemplate(session=1, step=session.step, now=now, name=prepared.name)))
         self.calls, self._numbers = count(calls + 1), chain((1,), count(sessions + 1))
 
     def open(self, session: SessionCore) -> None:
