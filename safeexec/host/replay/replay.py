@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import TracebackType
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec.structs import replace as copied
 
-from safeexec.errors import CheckpointError, PolicyError, RecordingError, SandboxError, StateFileError, ToolError
+from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
 from safeexec.host.faces.blocking import Sandbox, Session, call_tool
 from safeexec.host.replay.served import Exchange, ServedTools, signature_of
 from safeexec.host.session.recorder import libraries
@@ -422,15 +421,14 @@ class Replay:
         history = core.line.history
         why = f"interrupted ({recorded.problem})" if recorded.problem else f"stopped ({recorded.outcome})"
         self.taken.append(f"step {recorded.step} was {why}: taken as recorded")
-        core.step = max(core.step, recorded.step)
         if not happened:
             return
-        if history.current.step == recorded.now:
-            self._go_back(session, begun)
-            return
-        with suppress(CheckpointError):  # a state without a copy (threads), which went with the step
-            while history.current.step > recorded.now:
-                session.rollback()
+        core.step = recorded.step - 1
+        if core.policy.checkpoints != "off" or any(history.ways_back()):
+            # What fails in its first line goes back as a step does that is stopped: as far, and hints speak of what
+            # it would have bound.
+            session.run(f"0 / 0\n{begun.told}", atomic=True)
+        core.step = recorded.step
         if history.current.step == recorded.now:
             return
         if recorded.now == 0 and core.line.workspace is None and self.recording.heading.state is None:
@@ -441,17 +439,6 @@ class Replay:
             return
         lost = f"the state of step {recorded.now}, as more was lost than the step"
         self._differ(recorded, "state", lost, f"that of step {history.current.step}")
-
-    def _go_back(self, session: Session, begun: form.Begun) -> None:
-        """Bring back the state before a step that was stopped, as was done: hints speak of what it had bound."""
-        core = session._core
-        if not isinstance(begun, form.Run) or core.policy.checkpoints == "off":
-            return
-        core.step = begun.step - 1
-        session.run("pass")
-        core._sources.add(begun.step, begun.source)
-        with suppress(CheckpointError):  # its copy is gone: it is the same state, but for its number
-            session.rollback()
 
     def _operate(self, record: form.Operation) -> None:
         """What the host did between steps."""
