@@ -7,18 +7,18 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from safeexec import Policy
-from safeexec.untrusted.calls import code_of
+from safeexec import AsyncSession, Policy
+from safeexec.untrusted.calls import code_of, why_no_call
 
 if TYPE_CHECKING:
-    from safeexec import AsyncSandbox, AsyncSession, Result, Sandbox, Session
+    from safeexec import AsyncSandbox, Result, Sandbox, Session
 
     Given = Policy | str | PathLike[str] | Sandbox | AsyncSandbox | Session | AsyncSession
 
 Api = Literal["openai", "openai-responses", "mistral", "anthropic"]
 """`openai` is Chat Completions, `openai-responses` the Responses API: they nest a function differently."""
 NAME = "run_python"
-INVALID = 'Nothing was run: the arguments must be a JSON object like {"code": "print(1)"}.'
+INVALID = 'Nothing was run: the arguments must be a JSON object like {{"code": "print(1)"}}; found: {why}.'
 
 
 def describe(given: Given, tools: Any = ()) -> str:
@@ -66,8 +66,22 @@ def answer(session: Session, arguments: str | dict[str, Any], *, max_tokens: int
 
     Invalid arguments are told to the model, and nothing is run.
     """
+    given: Any = session
+    if isinstance(given, AsyncSession):
+        raise TypeError("an AsyncSession is awaited: text, result = await async_answer(session, arguments)")
     code = code_of(arguments)
     if code is None:
-        return INVALID, None
+        return INVALID.format(why=why_no_call(arguments)), None
     result = session.run(code)
+    return result.observation(max_tokens), result
+
+
+async def async_answer(
+    session: AsyncSession, arguments: str | dict[str, Any], *, max_tokens: int = 2000
+) -> tuple[str, Result | None]:
+    """As `answer`, in an event loop."""
+    code = code_of(arguments)
+    if code is None:
+        return INVALID.format(why=why_no_call(arguments)), None
+    result = await session.run(code)
     return result.observation(max_tokens), result

@@ -52,7 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             module = import_module(f"safeexec.cli.{name}")
             module.add_options(command)
             command.set_defaults(main=module.main)
-    options = parser.parse_args(arguments)
+    options, rest = parser.parse_known_args(arguments)
+    if options.command == "repair" and options.task is None and len(rest) == 1 and not rest[0].startswith("-"):
+        options.task = rest.pop()  # argparse knows no optional word after options
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         status: int = options.main(options)
         sys.stdout.flush()

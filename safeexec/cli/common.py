@@ -80,11 +80,15 @@ def print_error(result: Result) -> None:
 
 
 def _error_lines(error: ErrorInfo) -> list[str]:
-    lines = [error.traceback.rstrip()] if error.traceback else []
     head = f"{error.type}: {error.message}" if error.message else error.type
-    last = lines[0].rpartition("\n")[2] if lines else ""
-    if not (error.traceback.rstrip().endswith(head) or (last and head.startswith(f"{last} (<"))):
+    shown, _, last = error.traceback.rstrip().rpartition("\n")
+    if last and head.startswith(f"{last} (<"):
+        head = last  # the place stands above
+    if last and head.startswith(last):  # the message may say more than the last line of the traceback
+        lines = [shown, head] if shown else [head]
+    else:
         place = f"line {error.line}: " if error.line is not None else ""
+        lines = [error.traceback.rstrip()] if last else []
         lines.insert(0, place + head) if error.rule else lines.append(head)
     if error.rule:
         lines.append(f"rule: {error.rule}")

@@ -9,7 +9,10 @@ import importlib
 import sys
 from pathlib import Path
 
-import pdoc
+try:
+    import pdoc
+except ModuleNotFoundError as error:
+    raise SystemExit("the reference is built by pdoc: pip install 'safeexec[docs]'") from error
 
 PAGES = (
     "safeexec",

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from safeexec.text import printable
+
 MAX_CHARACTERS = 32 << 20
 """Of the JSON text: twice what the longest step of any policy may have."""
 
@@ -31,3 +33,17 @@ def code_of(arguments: Any) -> str | None:
         return _decode(arguments).code
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
+
+
+def why_no_call(arguments: Any) -> str:
+    """What is wrong with arguments of which `code_of` makes None, for the model that wrote them."""
+    if type(arguments) in (str, bytes) and len(arguments) > MAX_CHARACTERS:
+        return f"longer than {MAX_CHARACTERS} characters"
+    try:
+        if type(arguments) in (str, bytes):
+            _decode(arguments)
+        else:
+            msgspec.convert(arguments, _Call)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        return printable(str(error))[:200]
+    return "not a JSON object"

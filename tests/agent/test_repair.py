@@ -14,7 +14,7 @@ from safeexec.agent import RepairError, Reply, ScriptedModel
 from safeexec.agent.repair import RepairAgent, RepairResult
 from safeexec.agent.repair.copies import WorkingCopy
 from safeexec.agent.repair.verdicts import Verification
-from safeexec.agent.repair.verification import Verifier, digest
+from safeexec.agent.repair.verification import PROGRAMS, Verifier, digest
 from tests.agent.chat_server import Say, chat_server
 
 PRICING = '''"""Prices."""
@@ -131,9 +131,16 @@ def test_an_honest_repair_has_no_warnings_and_is_applied_without_its_copy(shop: 
         result.apply()
     assert pricing.read_text() == "# edited by a person\n"
     pricing.write_text(PRICING)
+    assert repr(result).startswith("<RepairResult ok: 1 file changed, 0 warnings; passes, ")
     result.close()
     assert result.apply() == ["src/shop/pricing.py"]
     assert pricing.read_text() == PRICING.replace("price - rate", "price * rate")
+
+
+def test_a_repair_that_changed_nothing_is_not_applied(shop: Path) -> None:
+    result = repair(shop, "pass")
+    with pytest.raises(RepairError, match="nothing was changed"):
+        result.apply(branch="fix")
 
 
 def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:
@@ -488,6 +495,7 @@ def test_tests_may_fork(shop: Path) -> None:
 def test_what_the_sandbox_refuses_is_said_in_words(shop: Path) -> None:
     verdict = verified(shop, "import subprocess\n\ndef test_a():\n    subprocess.run(['true'])\n")
     assert "refused by the sandbox: no network, no other program" in verdict.log
+    assert PROGRAMS in verdict.log
 
 
 def test_the_log_of_a_script_shows_its_lines_and_not_those_that_ran_it(shop: Path) -> None:

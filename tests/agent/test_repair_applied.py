@@ -201,7 +201,9 @@ def test_the_command_shows_asks_and_writes(
     assert "nothing was written: nobody is there to ask (--yes)" in shown.err
     assert (repository / "src/m.py").read_bytes() == BROKEN
     with chat_server(Say(PATCH), Say("Done.")) as server:
-        assert main([*words, "--apply", "--yes", "--json", "--server-url", server.url]) == 0
+        # What is wrong may stand anywhere among the options.
+        assert main([*words, "--apply", "--yes", "mend m", "--json", "--server-url", server.url]) == 0
+    assert "mend m" in str(server.requests[0])
     assert json.loads(capsys.readouterr().out)["ok"] is True
     assert (repository / "src/m.py").read_bytes() == MENDED
 

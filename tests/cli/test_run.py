@@ -102,6 +102,14 @@ def test_the_exit_status_tells_the_outcome(source: str, status: int | None, show
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(("source", "kind"), [("print(", "SyntaxError"), ("x = [0] * 10**11", "MemoryError")])
+def test_an_error_is_said_once(source: str, kind: str) -> None:
+    said = safeexec("run", "-c", source).stderr
+    assert [line for line in said.splitlines() if line.startswith(kind)] == [
+        next(line for line in said.splitlines() if line.startswith(f"{kind}: "))
+    ]
+
+
 def test_json_is_one_object_per_step() -> None:
     done = safeexec("run", "--json", "-c", "x = 1", "-c", "print(x)\nx + 1")
     first, second = (json.loads(line) for line in done.stdout.splitlines())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safeexec.untrusted.calls import code_of
+from safeexec.untrusted.calls import code_of, why_no_call
 from tests.untrusted.doubling import SLACK, growth
 
 
@@ -33,3 +33,21 @@ SCALARS = st.none() | st.booleans() | st.floats() | st.integers() | st.text()
 def test_anything_else_is_no_call(arguments: Any) -> None:
     code = code_of(arguments)
     assert code is None or arguments in ({"code": code}, json.dumps({"code": code}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ('{"code": "1", "timeout": 5}', "Object contains unknown field `timeout`"),
+        ({"code": "1", "timeout": 5}, "Object contains unknown field `timeout`"),
+        ({}, "Object missing required field `code`"),
+        ({"code": 5}, "Expected `str`, got `int` - at `$.code`"),
+        ('{"code": "prin', "Input data was truncated"),
+        ("print(1)", "JSON is malformed: invalid character (byte 0)"),
+        (None, "Expected `object`, got `null`"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments: Any, why: str) -> None:
+    assert code_of(arguments) is None
+    assert why_no_call(arguments) == why
+    assert len(why_no_call({"x" * 1000: "1", "code": ""})) <= 200

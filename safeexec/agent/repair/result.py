@@ -73,6 +73,13 @@ class RepairResult:
     def __bool__(self) -> bool:
         return self.ok
 
+    def __repr__(self) -> str:
+        held_out = "" if self.held_out is None else f", held out {self.held_out.summary()}"
+        files = f"{len(self.files)} files" if len(self.files) != 1 else "1 file"
+        verdict = "ok" if self.ok else "not ok"
+        told = f"{files} changed, {len(self.warnings)} warnings; {self.after.summary()}{held_out}"
+        return f"<RepairResult {verdict}: {told}>"
+
     @property
     def answer(self) -> Any:
         """What the run ended with: the value given to final_answer(), else the text of the answer, else None."""
@@ -125,6 +132,8 @@ class RepairResult:
             raise RepairError("commit=True is for the branch that is checked out; branch= commits on a new one")
         if self._applied is not None:
             raise RepairError("applied already; revert() first")
+        if not self.files:
+            raise RepairError("nothing was changed, so there is nothing to apply")
         words = message or "; ".join(entry.message for entry in self.commits) or "Repair"
         made = None
         if branch is not None:

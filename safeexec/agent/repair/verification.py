@@ -119,6 +119,11 @@ sys.exit(status if isinstance(status, int) else 1)
 _FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (\S{1,500}+)(?: - .*)?$", re.MULTILINE)
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\S{1,300}+ \([^()\s]{1,300}+\))", re.MULTILINE)
 _REFUSED = re.compile(r"Unknown error 3\d{3}")
+_NO_PROGRAM = re.compile(r"no signals: '|(?:bad interpreter|: line \d{1,6}: [^\n]{1,400}+): Permission denied")
+PROGRAMS = (
+    "A check may start the programs that the policy names: danger_allow_commands, --program of `safeexec repair` "
+    "(python for tests that start it; for `bash -c`, each program that it calls)."
+)
 _COUNTS = re.compile(r"(?<![0-9])([0-9]{1,9}) (passed|failed|errors?|skipped|xfailed|xpassed)")
 MAX_LOG = 4 << 20
 """Characters of a log that are looked at: its end says how it went."""
@@ -356,6 +361,8 @@ def _read(
     """The verdict of a run, from what the witness told; without one from the log."""
     log = printable(log[-MAX_LOG:])
     log = _REFUSED.sub("refused by the sandbox: no network, no other program, no signals", log)
+    if _NO_PROGRAM.search(log):
+        log += f"\n{PROGRAMS}"
     if ok and not outcomes and _runs_tests(argv):
         ok = False
         log += "\nNo test ran."

@@ -17,7 +17,7 @@ _CONFIG: Final = {
     "python_enable_replacements": "false",  # or `from x` finds the variables of our own frames
     "temp_directory": "",
 }
-_LOCK: Final = "SET enable_progress_bar = false; SET enable_external_access = false; SET lock_configuration = true"
+_LOCK: Final = "SET enable_external_access = false; SET lock_configuration = true"
 _CHANGE_ROWS: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO"})
 _CHANGE_TABLES: Final = frozenset({"CREATE", "ALTER", "DROP"})
 _READ: Final = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
@@ -77,6 +77,7 @@ def open_duckdb(duckdb: Any, memory_bytes: int | None) -> Iterator[DuckEngine]:
     if memory_bytes is not None:
         config["memory_limit"] = f"{max(memory_bytes, _LEAST_MEMORY) >> 10}KiB"
     with contextlib.closing(duckdb.connect(":memory:", config=config)) as connection:
+        connection.execute("SET enable_progress_bar = false")  # before a file is read: that draws one, too
         yield DuckEngine(duckdb, connection)
 
 

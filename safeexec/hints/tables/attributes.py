@@ -816,7 +816,11 @@ MODULE_ATTRIBUTES: dict[str, Advice] = {
     ),
     "pandas.read_sql": (
         ("tool:query", "There is no database here; call the host tool `{tool}(...)`."),
-        ("", "There is no database here; use `.query(...)`, `.groupby(...)` and `.merge(...)` on DataFrames."),
+        (
+            "",
+            '`sql("select …")` asks frames and CSV files; of a database file, by its connection: '
+            "`rows = con.execute(query)` and `pd.DataFrame(rows.fetchall(), columns=[c[0] for c in rows.description])`.",
+        ),
     ),
     "typing.get_type_hints": _use(
         "Read the annotations you need from your own program, or use `dataclasses.fields(Kind)`."

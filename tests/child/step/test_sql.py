@@ -11,6 +11,7 @@ import pytest
 pd = pytest.importorskip("pandas")
 
 from safeexec.child.step.sql import QueryAnswer, SqlError, sql  # noqa: E402
+from safeexec.child.step.sql_engines import open_duckdb  # noqa: E402
 
 
 @pytest.fixture(params=["duckdb", "sqlite"], autouse=True)
@@ -199,6 +200,12 @@ def test_nothing_else_is_reached(
     with pytest.raises(SqlError):
         sql(query.format(secret=secret), frames(), workspace)
     assert [path.name for path in secret.parent.iterdir()] == ["secret.csv"]
+
+
+def test_no_bar_is_drawn_in_the_output_while_a_large_file_is_read() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with open_duckdb(duckdb, None) as engine:
+        assert engine._connection.execute("select current_setting('enable_progress_bar')").fetchone() == (False,)
 
 
 def test_a_query_stays_within_its_memory(engine: str) -> None:
