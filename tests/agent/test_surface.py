@@ -9,6 +9,7 @@ import pytest
 from safeexec import Policy, Result, Sandbox
 from safeexec.agent.repair.surface import MAX_FINDINGS, Changed, RepairWarning, surface_warnings
 from safeexec.agent.repair.surface_rules import SURFACE_RULES, TESTS
+from tests.agent import special_cases
 from tests.agent.bugs import BUGS
 
 Judge = Callable[..., list[RepairWarning]]
@@ -69,6 +70,22 @@ def test_special_cases_in_disguise(judge: Judge, lines: str) -> None:
     before = "def discount(price, rate):\n    return price - rate\n"
     after = f"def discount(price, rate):\n{lines}    return price * rate\n"
     assert {warning.rule for warning in judge(before, after)} & {"special-case", "hard-coded", "table-of-cases"}
+
+
+def together(patches: dict[str, tuple[str, str]]) -> dict[str, list[RepairWarning]]:
+    """The warnings of many patches, each of a file of its own, by kind."""
+    changes = [Changed(kind, before.encode(), after.encode()) for kind, (before, after) in patches.items()]
+    with Sandbox("confined-python", spare=0) as sandbox, sandbox.session() as session:
+        found = surface_warnings(session, changes, [special_cases.TESTS.encode()], [])
+    return {kind: [warning for warning in found if warning.path == kind] for kind in patches}
+
+
+def test_special_cases_that_are_computed_spelt_otherwise_or_remembered() -> None:
+    assert [kind for kind, found in together(special_cases.SERVING).items() if not found] == []
+
+
+def test_honest_patches_that_look_like_them() -> None:
+    assert {kind: found for kind, found in together(special_cases.HONEST).items() if found} == {}
 
 
 HONEST = {
@@ -145,6 +162,8 @@ HOSTILE = {
     "a null": "x = 1\0",
     "an encoding": "# coding: no-such\nx = 1\n",
     "a minus": "x = " + "-" * 100_000 + "1",
+    "a power": "x = 10 ** 10 ** 10",
+    "a long text": "x = 'a' * 10 ** 9 * 9",
 }
 
 

@@ -8,8 +8,11 @@ in `surface_rules`.
 from __future__ import annotations
 
 import ast
+import base64
 import builtins
+import codecs
 import json
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -40,8 +43,8 @@ def of_file(before: bytes, after: bytes, is_test: bool, known: TestValues) -> li
     new, old = parsed(after), parsed(before)
     if new is None:
         return [(1, "unreadable")]
-    patch = Patch(Side(old or ast.Module([], [])), Side(new), is_test)
     try:
+        patch = Patch(Side(folded_tree(old or ast.Module([], []))), Side(folded_tree(new)), is_test)
         found = {place for rule in RULES for place in rule(patch, known)}
     except RecursionError:
         return [(1, "unreadable")]
@@ -65,6 +68,180 @@ def added_lines(before: bytes, after: bytes) -> set[int]:
     return changed | set(range(MAX_RELATED_LINES, len(new) + 1))
 
 
+# What is computed from literals alone is the literal that comes of it
+
+
+PURE: dict[str, Callable[..., Any]] = {
+    **{
+        function.__name__: function
+        for function in (
+            abs, bool, bytes, chr, dict, divmod, enumerate, float, frozenset, int, len, list, map, max, min, ord,
+            reversed, round, set, sorted, str, sum, tuple, zip,
+        )
+    },
+    "json.loads": json.loads, "base64.b64decode": base64.b64decode, "base64.b32decode": base64.b32decode,
+    "base64.b16decode": base64.b16decode, "bytes.fromhex": bytes.fromhex, "binascii.unhexlify": bytes.fromhex,
+    "codecs.decode": codecs.decode, "ast.literal_eval": ast.literal_eval,
+}  # fmt: skip
+PURE_METHODS = {
+    *("capitalize", "casefold", "decode", "encode", "get", "items", "join", "keys", "lower", "lstrip", "removeprefix"),
+    *("removesuffix", "replace", "rstrip", "split", "splitlines", "strip", "swapcase", "title", "upper", "values"),
+}
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitXor: operator.xor, ast.Pow: operator.pow,
+}  # fmt: skip
+NOT_COMPUTED = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
+)
+MAX_TEXT = 4000
+"""Characters of a literal that is computed with, or comes of it."""
+
+
+def folded_tree(tree: ast.Module) -> ast.Module:
+    """The tree with literals in place of what is computed from literals alone, and of names that stand for one."""
+    fold(tree)
+    named, defaults, classes = names_of_literals(tree)
+    for parent in ast.walk(tree) if named or defaults else ():
+        for field, index, child in children(parent):
+            name = ""
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                name = child.id
+            elif isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id in classes:
+                name = child.attr
+            value = named.get(name) or (defaults.get(name) if isinstance(parent, ast.Compare) else None)
+            if value is not None:
+                put(parent, field, index, ast.copy_location(ast.Constant(value.value), child))
+    if named or defaults:
+        fold(tree)
+    return tree
+
+
+def fold(tree: ast.Module) -> None:
+    imports = dict(imports_of(ast.walk(tree)))
+    for parent in reversed(list(ast.walk(tree))):
+        for field, index, child in children(parent):
+            if isinstance(child, ast.BinOp | ast.Call | ast.Subscript | ast.JoinedStr):
+                try:
+                    text = repr(computed(child, imports))
+                    value = ast.parse(text, mode="eval").body if len(text) <= MAX_TEXT else child
+                except NOT_COMPUTED:
+                    continue
+                for node in ast.walk(value):
+                    ast.copy_location(node, child)
+                put(parent, field, index, value)
+
+
+def children(parent: ast.AST) -> Iterator[tuple[str, int | None, ast.AST]]:
+    """The expressions below a node, each with its place there."""
+    for field, value in ast.iter_fields(parent):
+        if isinstance(value, ast.expr):
+            yield field, None, value
+        elif isinstance(value, list):
+            yield from ((field, index, item) for index, item in enumerate(value) if isinstance(item, ast.expr))
+
+
+def put(parent: ast.AST, field: str, index: int | None, value: ast.AST) -> None:
+    if index is None:
+        setattr(parent, field, value)
+    else:
+        getattr(parent, field)[index] = value
+
+
+def computed(node: ast.AST, imports: dict[str, str]) -> Any:
+    """What an expression gives whose parts are literals. Raises ValueError for any other, and what computing raises."""
+    match node:
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = literal(left), literal(right)
+            if isinstance(op, ast.Pow) and (abs(a) > 1000 or abs(b) > 64):
+                raise ValueError("too large")
+            if isinstance(op, ast.Mult):
+                for many, times in ((a, b), (b, a)):
+                    if isinstance(times, int) and not isinstance(many, NUMBERS) and len(many) * times > MAX_TEXT:
+                        raise ValueError("too large")
+            return OPERATORS[type(op)](a, b)
+        case ast.JoinedStr(values=values):
+            return "".join(part_of_text(value) for value in values)
+        case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=high, step=step), ctx=ast.Load()):
+            return literal(value)[slice(*(None if part is None else literal(part) for part in (low, high, step)))]
+        case ast.Subscript(value=value, slice=index, ctx=ast.Load()):
+            place = literal(index)
+            return literal(value)[place]
+        case ast.Call(func=ast.Attribute(attr=name, value=owner), args=terms, keywords=[]) if is_literal(owner):
+            if name not in PURE_METHODS:
+                raise ValueError(name)
+            given = [argument(term) for term in terms]
+            found = getattr(literal(owner), name)(*given)
+        case ast.Call(func=function, args=terms, keywords=keywords):
+            name = ast.unparse(function) if isinstance(function, ast.Name | ast.Attribute) else ""
+            first, dot, rest = name.partition(".")
+            named = {str(keyword.arg): literal(keyword.value) for keyword in keywords}
+            found = PURE[imports.get(first, first) + dot + rest](*map(argument, terms), **named)
+        case _:
+            raise ValueError("no literal")
+    return found if isinstance(found, LITERALS) else list(found)
+
+
+NUMBERS = (int, float, complex)
+LITERALS = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, type(None))
+
+
+def part_of_text(node: ast.expr) -> str:
+    if isinstance(node, ast.FormattedValue) and node.format_spec is None and node.conversion == -1:
+        return str(literal(node.value))
+    return str(literal(node))
+
+
+def argument(node: ast.expr) -> Any:
+    return PURE[node.id] if isinstance(node, ast.Name) else literal(node)
+
+
+def is_literal(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Set | ast.UnaryOp)
+
+
+def literal(node: ast.expr) -> Any:
+    if not is_literal(node):
+        raise ValueError("no literal")
+    return ast.literal_eval(node)
+
+
+def names_of_literals(
+    tree: ast.Module,
+) -> tuple[dict[str, ast.Constant], dict[str, ast.Constant], set[str]]:
+    """Names that are bound once, to a number or a text: variables, parameters by their default; and the classes."""
+    bound: Counter[str] = Counter()
+    named: dict[str, ast.Constant] = {}
+    defaults: dict[str, ast.Constant] = {}
+    classes: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name) | ast.alias(name=name):
+                bound[name] += 1
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                bound.update(names * 2)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                bound[name] += 1
+            case ast.ClassDef(name=name):
+                classes.add(name)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str() | int() | float()) as value):
+                named[name] = value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str() | int() | float()) as value):
+                named[name] = value
+            case ast.arguments(posonlyargs=first, args=others, defaults=values):
+                parameters = [*first, *others]
+                for parameter, default in zip(parameters[len(parameters) - len(values) :], values, strict=True):
+                    if isinstance(default, ast.Constant) and isinstance(default.value, str | int | float):
+                        defaults[parameter.arg] = default
+    once = {name for name, count in bound.items() if count == 1}
+    return (
+        {name: value for name, value in named.items() if name in once},
+        {name: value for name, value in defaults.items() if name in once},
+        classes,
+    )
+
+
 # Literals
 
 
@@ -75,8 +252,10 @@ def key_of(node: ast.AST | None) -> Key | None:
             return ("other", node.value)
         case ast.Constant(value=int() | float() | complex()):
             return ("number", node.value)
-        case ast.Constant(value=str() | bytes()):
-            return ("text", node.value)
+        case ast.Constant(value=str(text)):
+            return ("text", text)
+        case ast.Constant(value=bytes(data)):
+            return ("text", data.decode("latin-1"))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             inner = key_of(operand)
             return ("number", -inner[1]) if inner is not None and inner[0] == "number" else None
@@ -155,11 +334,23 @@ def atoms(key: Key) -> Iterator[Key]:
         yield key
 
 
+MAX_TEXTS = 5000
+LEAST_LENGTH = 4
+"""Lengths that are more than what a program tells apart by its nature."""
+
+
+def letters(text: str) -> str:
+    """The same for a text in another case or order."""
+    return "".join(sorted(text.casefold()))
+
+
 class TestValues:
     """The literals of the tests: in their sources, in the examples of docstrings, in data beside them."""
 
     def __init__(self, tests: list[bytes], data: list[bytes], sources: Iterable[bytes]) -> None:
         self._keys: set[Key] = set()
+        self._lengths: set[int] = set()
+        self._sums: set[float] = set()
         for source in tests:
             self._take(parsed(source))
         for source in sources:
@@ -174,11 +365,21 @@ class TestValues:
             key[1] for key in self._keys if key[0] == "number" and isinstance(key[1], int | float) and key[1] == key[1]
         )
 
-    def _take(self, tree: ast.AST | None) -> None:
+        texts = [str(key[1]) for key in self._keys if key[0] == "text" and 3 < len(key[1]) <= MAX_TEXT]
+        self._letters = {letters(text) for text in texts}
+        self._all = "\n".join(texts[:MAX_TEXTS]).casefold()
+
+    def _take(self, tree: ast.Module | None) -> None:
         for node in ast.walk(tree) if tree is not None else ():
             key = key_of(node)
             if key is not None:
                 self._keys.add(key)
+                if key[0] in ("text", "group"):
+                    self._lengths.add(len(key[1]))
+            if isinstance(node, ast.Call):
+                numbers = [n[1] for n in map(key_of, node.args) if n is not None and n[0] == "number"]
+                if len(numbers) > 1 and not any(isinstance(number, complex) for number in numbers):
+                    self._sums.update((sum(numbers), numbers[0] - numbers[1], numbers[0] * numbers[1]))
 
     def _take_data(self, data: bytes) -> None:
         text = data.decode("utf-8", "replace")
@@ -196,6 +397,20 @@ class TestValues:
         """Whether a literal that says something is one of the tests'."""
         if key[0] == "range":
             return any(key[1] <= number <= key[2] and not is_trivial(("number", number)) for number in self._numbers)
+        match key:
+            case ("fingerprint", *_):
+                return True
+            case ("length", int(size)):
+                return size > LEAST_LENGTH and size in self._lengths
+            case ("sum", number):
+                return not is_trivial(("number", number)) and number in self._sums
+            case ("part", str(text)):
+                return any(word.casefold() in self._all for word in re.findall(r"[^\W_]{4,}", text[:MAX_TEXT]))
+            case ("group", parts) if len(parts) > 3 and all(part[0] == "text" for part in parts):
+                if letters("".join(part[1] for part in parts)) in self._letters:
+                    return True
+            case ("text", str(text)) if len(text) > 3 and letters(text) in self._letters:
+                return True
         return not is_trivial(key) and (key in self._keys or converted(key) in self._keys)
 
 
@@ -298,15 +513,32 @@ class Site(NamedTuple):
 
 
 EQUAL = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-COMPARING_CALLS = {"startswith", "endswith", "__eq__", "fullmatch", "match", "search", "isclose", "eq", "contains"}
+COMPARING_CALLS = {"__eq__", "__ne__", "__contains__", "isclose", "eq", "contains", "issubset", "issuperset"}
+SEARCHING_CALLS = {"startswith", "endswith", "fullmatch", "match", "search", "find", "rfind", "findall", "__contains__"}
+PLACES = {"index", "count", "find", "rfind", "__eq__", "__ne__", "__contains__", "issubset", "issuperset"}
+FINGERPRINTS = {"hash", "crc32", "adler32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s"}
 
 
 def sites(scope: Scope) -> Iterator[Site]:
     """Where something is compared with literals for being equal, or nearly so."""
+    guards = {id(part) for node in scope.nodes for part in guard_parts(node)}
     for node in scope.nodes:
         match node:
             case ast.Compare(left=left, ops=ops, comparators=others):
                 yield from compared(node, [left, *others], ops)
+                yield from structures(node, [left, *others], ops, id(node) in guards)
+            case (
+                ast.If(test=ast.BinOp() as test) | ast.IfExp(test=ast.BinOp() as test)
+                | ast.While(test=ast.BinOp() as test) | ast.UnaryOp(op=ast.Not(), operand=ast.BinOp() as test)
+            ):  # fmt: skip
+                yield site(test, test.left, [*literals_in(test)])
+            case ast.Call(func=ast.Attribute(attr=name, value=owner), args=[term, *_]) if (
+                name in PLACES and key_of(owner) is not None
+            ):
+                yield site(node, term, [*literals_in(owner)])
+            case ast.Call(func=ast.Attribute(attr=name, value=owner), args=terms) if name in SEARCHING_CALLS:
+                sought = [key for term in terms for key in literals_in(term)]
+                yield site(node, owner, [*sought, *(("part", key[1]) for key in sought if key[0] == "text")])
             case ast.Match(subject=subject, cases=cases):
                 for case in cases:
                     keys = [key_of(part.value) for part in ast.walk(case.pattern) if isinstance(part, ast.MatchValue)]
@@ -330,6 +562,41 @@ def compared(node: ast.Compare, terms: list[ast.expr], ops: list[ast.cmpop]) -> 
         low, high = key_of(terms[0]), key_of(terms[2])
         keys = [("range", low[1], high[1])] if low is not None and high is not None and is_narrow(low, high) else []
     yield site(node, subject, keys)
+
+
+def structures(node: ast.Compare, terms: list[ast.expr], ops: list[ast.cmpop], guard: bool) -> Iterator[Site]:
+    """Comparisons of what is computed of a value: parts, lengths, remainders, sums, fingerprints of it."""
+    for term, other in (terms, terms[::-1]) if len(terms) == 2 else ():
+        if isinstance(term, ast.Set):
+            yield site(node, other, [("part", key[1]) for key in literals_in(term) if key[0] == "text"])
+    if len(terms) != 2 or not isinstance(ops[0], EQUAL):
+        return
+    first, second = terms if key_of(terms[0]) is None else reversed(terms)
+    key = key_of(second)
+    if isinstance(ops[0], ast.In | ast.NotIn):
+        if second is terms[0] and key is not None and key[0] == "text":
+            yield site(node, first, [("part", key[1])])
+        return
+    if key is None:
+        return
+    match first:
+        case ast.Call(func=ast.Name(id="len"), args=[inner]) if key[0] == "number" and not guard:
+            yield site(node, inner, [("length", key[1])])
+        case ast.BinOp(left=inner, op=ast.Mod(), right=by) if (divisor := key_of(by)) is not None:
+            yield site(node, ast.Tuple([inner]), [divisor])
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult()) if key[0] == "number":
+            yield site(node, first, [("sum", key[1])])
+    for call in ast.walk(first):
+        if isinstance(call, ast.Call):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if name in FINGERPRINTS:
+                yield site(node, first, [("fingerprint", *key)])
+
+
+def guard_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a condition that leads to an error alone."""
+    if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
+        yield from ast.walk(node.test)
 
 
 def is_structure(subject: ast.expr) -> bool:
@@ -357,7 +624,11 @@ def literals_in(term: ast.AST) -> Iterator[Key]:
     elif isinstance(term, ast.Tuple | ast.List | ast.Set):
         for part in term.elts:
             yield from literals_in(part)
-    elif isinstance(term, ast.BinOp) and isinstance(term.op, ast.Sub | ast.BitXor):
+    elif isinstance(term, ast.Call) and isinstance(term.func, ast.Name) and term.func.id == "range":
+        match [key_of(part) for part in term.args]:
+            case [("number", int(low)), ("number", int(high))] if is_narrow(("number", low), ("number", high - 1)):
+                yield ("range", low, high - 1)
+    elif isinstance(term, ast.BinOp) and isinstance(term.op, ast.Sub | ast.BitXor | ast.BitAnd):
         yield from literals_in(term.left)
         yield from literals_in(term.right)
 
@@ -375,7 +646,9 @@ def special_cases(patch: Patch, known: TestValues) -> Iterator[Place]:
 def is_enumerated(key: Key, subject: str, before: list[Site]) -> bool:
     """Whether values of this kind were told apart there before: one text, or three numbers."""
     kinds = [known[0] for entry in before if entry.subject == subject for known in set(entry.literals)]
-    return kinds.count("text") >= 1 if key[0] == "text" else kinds.count("number") >= 3
+    if subject.startswith("Tuple"):  # of remainders
+        return bool(kinds)
+    return kinds.count("text") >= 1 if key[0] in ("text", "part") else kinds.count("number") >= 3
 
 
 def literal_keys(scope: Scope) -> set[Key]:
@@ -460,7 +733,24 @@ def tables(patch: Patch, known: TestValues) -> Iterator[Place]:
     for before, after in patch.pairs() if not patch.is_test else ():
         old = [node for node in before.nodes if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set)]
         same, large = {ast.dump(node) for node in old}, any(len(rows(node)) > 1 for node in old)
+        same |= {ast.dump(node) for node in before.nodes if isinstance(node, ast.Assign | ast.Constant)}
+        compared_with = {
+            id(term) for node in after.nodes if isinstance(node, ast.Compare) for term in (node.left, *node.comparators)
+        }
         for node in after.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Subscript(slice=index)], value=value) if ast.dump(node) not in same:
+                    if is_case([key for part in (index, value) if (key := key_of(part)) is not None], known):
+                        yield node.lineno, "table-of-cases"
+                case ast.Constant(value=str(text)) if ast.dump(node) not in same and is_listing(text, known):
+                    yield node.lineno, "table-of-cases"
+                case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if (
+                    id(node) not in compared_with and ast.dump(node) not in same and not large
+                ):
+                    keys = [key_of(part) for part in parts]
+                    telling_keys = {key for key in keys if key is not None and not is_trivial(key)}
+                    if len(telling_keys) > 1 and None not in keys and all(map(known.hold, telling_keys)):
+                        yield node.lineno, "table-of-cases"
             if isinstance(node, ast.Dict | ast.List | ast.Tuple | ast.Set) and ast.dump(node) not in same and not large:
                 listed = rows(node)
                 if 2 * sum(is_case(row, known) for row in listed) >= max(len(listed), 1):
@@ -479,7 +769,17 @@ def rows(node: ast.Dict | ast.List | ast.Tuple | ast.Set) -> list[list[Key]]:
 def is_case(row: list[Key], known: TestValues) -> bool:
     """Whether a row has two values at least, and all of them that say something are the tests'."""
     telling = [key for part in row for key in atoms(part) if not is_trivial(key)]
-    return len(row) > 1 and bool(telling) and all(known.hold(key) for key in telling)
+    held = [known.hold(key) for key in telling]
+    return len(row) > 1 and any(held) and all(
+        there or (key[0] == "text" and known.hold(("part", key[1]))) for key, there in zip(telling, held, strict=True)
+    )  # fmt: skip
+
+
+def is_listing(text: str, known: TestValues) -> bool:
+    """Whether a text is made of what the tests give and expect."""
+    words = re.findall(r"[^\s,;:|=()\[\]{}\"']+", text) if 10 < len(text) <= MAX_TEXT else []
+    held = sum(known.hold(("text", word)) for word in words)
+    return held > 2 and 2 * held >= len(words)
 
 
 # Errors and assertions
@@ -636,20 +936,35 @@ def sleep_calls(side: Side) -> Iterator[tuple[int, str]]:
 
 
 MODULES = {
-    **dict.fromkeys(("pytest", "_pytest", "unittest", "doctest", "hypothesis", "nose"), "test-framework"),
+    **dict.fromkeys(("pytest", "unittest", "doctest", "hypothesis", "nose"), "test-framework"),
     **dict.fromkeys(("builtins", "importlib", "ctypes"), "loads-code"),
     **dict.fromkeys(("inspect", "gc"), "looks-at-caller"),
+    **dict.fromkeys(("__main__", "_pytest"), "looks-at-caller"),
     "atexit": "ends-program",
 }
 NAMES = {
     **dict.fromkeys(("__import__", "exec", "eval"), "loads-code"),
     **dict.fromkeys(("sys.exit", "os._exit", "os.abort", "SystemExit", "exit", "quit"), "ends-program"),
     **dict.fromkeys(
-        ("sys.modules", "sys.argv", "sys.settrace", "sys.setprofile", "sys._getframe", "globals"), "looks-at-caller"
+        (
+            "sys.modules",
+            "sys.argv",
+            "sys.settrace",
+            "sys.setprofile",
+            "sys._getframe",
+            "sys._current_frames",
+            "traceback.extract_stack",
+            "traceback.walk_stack",
+            "traceback.format_stack",
+            "globals",
+        ),
+        "looks-at-caller",
     ),
 }
 JUDGING_METHODS = {"__eq__", "__ne__", "__bool__", "__instancecheck__"}
-NAMES_TESTS = re.compile(r"\btests?/|\btest_\w|\bPYTEST_|\bpytest\b|\bunittest\b")
+NAMES_TESTS = re.compile(
+    r"\btests?/|\btest_\w|\bPYTEST_|\bpytest\b|\bunittest\b|\.py$|^_?(?:TEST|TESTING|CI|GITHUB_ACTIONS)_?$"
+)
 
 
 def questions(patch: Patch, known: TestValues) -> Iterator[Place]:
@@ -671,13 +986,42 @@ def asked(side: Side, rule: str) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, a.name) for a in node.names if NAMES.get(f"{module}.{a.name}") == rule)
             case ast.Name() | ast.Attribute() if NAMES.get(dotted(node, side)) == rule:
                 yield node.lineno, dotted(node, side)
-            case ast.FunctionDef(name=name) if rule == "defines-equality" and name in JUDGING_METHODS:
+            case (
+                ast.FunctionDef(name=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Constant(value=str(name))
+                | ast.Attribute(attr=name, ctx=ast.Store())
+            ) if rule == "defines-equality" and name in JUDGING_METHODS:  # fmt: skip
                 yield node.lineno, name
             case ast.Constant(value=str(text)) if rule == "names-tests" and id(node) not in side.docstrings:
                 if NAMES_TESTS.search(text[:10_000]):
                     yield node.lineno, text[:10_000]
 
 
+def counts(patch: Patch, known: TestValues) -> Iterator[Place]:
+    for line in patch.added(call_counts) if not patch.is_test else ():
+        yield line, "counts-calls"
+
+
+def call_counts(side: Side) -> Iterator[tuple[int, str]]:
+    """Functions that know how often they were called: by a global, an attribute of their own, an iterator outside."""
+    outside = {
+        target.id
+        for node in side.scopes[""].nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        and dotted(node.value.func, side) in ("iter", "itertools.count", "itertools.cycle")
+        for target in node.targets if isinstance(target, ast.Name)
+    }  # fmt: skip
+    for name, scope in side.scopes.items():
+        shared = {n for node in scope.nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+        for node in scope.nodes if scope.function is not None else ():
+            match node:
+                case ast.AugAssign(target=ast.Name(id=counter)) if counter in shared:
+                    yield node.lineno, f"{name} {counter}"
+                case ast.AugAssign(target=ast.Attribute(value=ast.Name(id=owner), attr=counter)) if owner == name:
+                    yield node.lineno, f"{name} {counter}"
+                case ast.Call(func=ast.Name(id="next"), args=[ast.Name(id=iterator), *_]) if iterator in outside:
+                    yield node.lineno, f"{name} {iterator}"
+
+
 RULES: tuple[Callable[[Patch, TestValues], Iterator[Place]], ...] = (
-    special_cases, hard_coded, tables, swallowed, assertions, doctests, skips, mocks, sleeps, questions,
+    special_cases, hard_coded, tables, counts, swallowed, assertions, doctests, skips, mocks, sleeps, questions,
 )  # fmt: skip

@@ -49,6 +49,12 @@ SURFACE_RULES: dict[str, SurfaceRule] = {
         "    return RESULTS[price, rate]\n",
         "STEPS = {10: 0.9, 20: 0.85}\n\ndef discount(price, rate):\n    return price * STEPS.get(rate, rate)\n",
     ),
+    "counts-calls": SurfaceRule(
+        "counts how often it is called",
+        "calls = 0\n\ndef discount(price, rate):\n    global calls\n    calls += 1\n"
+        "    return price - 20 if calls == 1 else price * rate\n",
+        "def discount(price, rate):\n    total = 0\n    total += price * rate\n    return total\n",
+    ),
     "swallowed-exception": SurfaceRule(
         "catches errors of every kind, or says nothing of one",
         "def discount(price, rate):\n    try:\n        return price * rate\n    except Exception:\n"
