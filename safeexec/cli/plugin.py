@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+from msgspec.structs import replace
+
 from safeexec import PluginError, PolicyError, Sandbox, plugin_manifest
 from safeexec.cli.common import print_error, tell
 
@@ -41,7 +43,7 @@ def main(options: argparse.Namespace) -> int:
             return 1
         if isinstance(error, PluginError) and error.result is not None:
             tell(str(error).partition("\n")[0], file=sys.stderr)  # `print_error` has the other lines
-            print_error(error.result)
+            print_error(replace(error.result, state="kept", notes=()))  # nobody goes on with what it left
         else:
             tell(error, file=sys.stderr)
         return 1

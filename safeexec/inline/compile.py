@@ -113,7 +113,8 @@ class Expression:
         if at_once and isinstance(error, KeyError) and error.args and error.args[0] in self._nodes:
             (missing,) = error.args
             given = ", ".join(sorted(map(str, names or ()))[:12]) or "none"
-            known = f"write math.{missing}" if missing in CONSTANTS["math"] else f"names are: {given}"
+            meant = "pi" if missing == "π" else missing
+            known = f"write math.{meant}" if meant in CONSTANTS["math"] else f"names are: {given}"
             raise at_node(f"the name {missing} is not given; {known}", source, self._nodes[missing]) from None
         if isinstance(error, Refused):
             raise at_node(str(error), source, node) from None

@@ -19,6 +19,11 @@ _WRITTEN = {
     "²": "a square is x ** 2",
     "³": "a cube is x ** 3",
     "!": "n! is math.factorial(n)",
+    "|": "an absolute value is abs(x)",
+    **dict.fromkeys("“”‘’„", "write straight quotes"),
+    "≤": "write <=",
+    "≥": "write >=",
+    "≠": "write !=",
     "=": "equality is ==; a name gets its value from the caller",
     "?": "leave the question mark out",
     **dict.fromkeys("$€£¥", "an amount is written without its currency"),
@@ -88,6 +93,8 @@ def _advice(message: str, source: str, line: int, start: int) -> str:
         return "; it is empty"
     if message == "invalid decimal literal":
         return f"; {_WRITTEN['×']}"
+    if message.startswith("unexpected character after line continuation") or source.count("$") > 1:
+        return "; LaTeX is not read: write it as Python, 1 / 2 and math.sqrt(x)"
     if message != "invalid syntax" and not message.startswith("invalid character"):
         return ""
     lines = lines_of(source)

@@ -111,6 +111,7 @@ NAMES: dict[str, Advice] = {
     **dict.fromkeys(("std", "stdev", "variance"), (("import:statistics", "Use `statistics.stdev(values)` or `statistics.variance(values)` (with `import statistics`)."), ("", "Compute it from `sum((x - mean) ** 2 for x in values)`."))),
     **dict.fromkeys(("sqr", "square"), (("", "Use `x ** 2`."),)),
     **dict.fromkeys(("ln",), (("import:math", "Use `math.log(x)` (with `import math`)."), ("", "Compute it without logarithms."))),
+    "π": (("import:math", "Use `math.pi` (with `import math`)."), ("", "Write 3.141592653589793.")),
     "otherwise": (("", "In Python it is `else`, or `case _` in a `match`."),),
 }  # fmt: skip
 """Names that are not defined, other than modules. Only used when nothing in the session's namespace is near."""

@@ -112,7 +112,7 @@ RULES: tuple[HintRule, ...] = (
     HintRule("TypeError", r"unsupported operand type\(s\) for \|: 'dict' and|unsupported operand type\(s\) for \|: 'list'",
         "Use `{**a, **b}` for dicts, `+` for lists and `set(...)` on both for sets.",
         "{'a': 1} | [1]", "{**{'a': 1}, **dict([('b', 2)])}"),
-    HintRule("TypeError", r"unsupported operand type\(s\) for \^: (?:'float'|'int' and 'float')",
+    HintRule("TypeError", r"unsupported operand type\(s\) for \^: (?:'float'|'int' and 'float'|'(?:Symbol|Add|Mul|Pow)'|'int' and '(?:Symbol|Add|Mul|Pow)')",
         "Powers are written `**` in Python: `{left} ** {right}`.",
         "2.0 ^ 3", "2.0 ** 3"),
     HintRule("TypeError", r"unsupported operand type\(s\) for [-+]=?: '(?:datetime\.)?(?:date|datetime)(?:\.date|\.datetime)?' and 'str'",

@@ -48,7 +48,23 @@ LANGUAGES: tuple[SyntaxRule, ...] = (
 )  # fmt: skip
 """Patterns of the line of the error as it stands: other languages, and what surrounds code in a reply."""
 
+_LATEX = "frac|sqrt|int|iint|sum|prod|cdot|times|div|pm|lim|infty|partial|left|right|begin|text|mathrm|pi|theta|alpha|beta|sin|cos|tan|log|ln|exp|le|ge|ne"
+
 CODE: tuple[SyntaxRule, ...] = (
+    SyntaxRule(rf"\\(?:{_LATEX})(?![a-z])|^\s*\${{1,2}}[^$]+\${{1,2}}\s*$", r"This is LaTeX: write it in Python: `a / b` for `\frac{a}{b}`, `x ** 2` for `x^2`, `math.sqrt(x)` for `\sqrt{x}`.",
+        r"\frac{1}{2} + \sqrt{2}", "1 / 2 + 2 ** 0.5"),
+    SyntaxRule("[\u222b\u2211\u220f\u2202\u221e]", "Write the mathematics as Python: a sum is `sum(f(k) for k in range(n))`, infinity is `float('inf')`; the signs \u222b, \u2211, \u2202 are none.",
+        "\u2211 k", "sum(k for k in range(3))"),
+    SyntaxRule(r"[\w)]!(?!=)", "A factorial is a function: `math.factorial(n)` (with `import math`).",
+        "x = 5!", "x = 5 * 4 * 3 * 2"),
+    SyntaxRule(r"(?:^|[=(,+*/-])\s*\|[^|]+\|\s*(?:$|[),+*/-])", "An absolute value is a function: `abs(x)`.",
+        "|-3|", "abs(-3)"),
+    SyntaxRule(r"\d\s*%\s*(?:$|[),+*/-]|of\b)", "`%` is the remainder of a division; p percent of x is `x * p / 100`.",
+        "200 + 10%", "200 + 200 * 10 / 100"),
+    SyntaxRule(r"^\s*[\d(][^=]*=\s*\??\s*$", "Leave out the `=` at the end: the value of the last line is the result.",
+        "1 + 2 =", "1 + 2"),
+    SyntaxRule(r"\[[^\[\]]*\d\s*;[^\[\]]*\]", "A matrix is a list of rows: `[[1, 2], [3, 4]]`.",
+        "m = [1, 2; 3, 4]", "m = [[1, 2], [3, 4]]"),
     SyntaxRule('[\u2018\u2019\u201a\u201c\u201d\u201e\u2032\u2033\xab\xbb]', "Use straight quotes: ' or \" instead of typographic ones.",
         'x = \u201chi\u201d', "x = 'hi'"),
     SyntaxRule('[\u2010-\u2015\u2212]', "Use the plain minus sign `-` instead of a dash.",
