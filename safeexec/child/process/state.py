@@ -8,12 +8,13 @@ to the namespace that it is restored into, with the builtins of the policy and n
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
 import pickle
 import sys
 from collections.abc import Mapping
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import cloudpickle
@@ -44,6 +45,11 @@ def restore_cached(function: Any, parameters: dict[str, Any]) -> Any:
     return functools.lru_cache(**parameters)(function)
 
 
+def restore_repr(function: Any) -> Any:
+    """The `__repr__` of a dataclass, as Python 3.11 and 3.12 make it: a function of a module that has `_thread`."""
+    return dataclasses._recursive_repr(function)  # type: ignore[attr-defined]
+
+
 def set_function_state(function: FunctionType, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
     """What cloudpickle does for a function, short of touching its globals: the namespace is restored by itself."""
     attributes, slots = state
@@ -68,10 +74,13 @@ def set_foreign_state(function: FunctionType, state: tuple[dict[str, Any], dict[
 
 
 class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
-    def __init__(self, file: Any, namespace: dict[str, Any], specials: Mapping[int, tuple[str, str]]) -> None:
+    def __init__(
+        self, file: Any, namespace: dict[str, Any], specials: Mapping[int, tuple[str, str]], plan: LanguagePlan
+    ) -> None:
         super().__init__(file, protocol=PROTOCOL)
         self._namespace = namespace
         self._specials = specials
+        self._plan = plan
 
     def reducer_override(self, obj: Any) -> Any:
         special = self._specials.get(id(obj))
@@ -87,6 +96,14 @@ class _Dumper(cloudpickle.Pickler):  # type: ignore[misc]
         if type(obj) is _Cached:
             # Its own reduction is a reference to __main__, which does not hold it yet when it is read back.
             return restore_cached, (obj.__wrapped__, obj.cache_parameters())
+        if (
+            type(obj) is FunctionType
+            and obj.__globals__.get("__name__") == "dataclasses"
+            and obj.__code__.co_qualname == "_recursive_repr.<locals>.wrapper"
+        ):
+            return restore_repr, (vars(obj)["__wrapped__"],)
+        if self._plan.mode == "restricted" and type(obj) is ModuleType:
+            facade(obj.__name__, self._plan)  # what cannot be had again is told now
         return super().reducer_override(obj)
 
 
@@ -116,6 +133,7 @@ class _StateUnpickler(pickle.Unpickler):
                 "restore_special": self._special,
                 "restore_function": self._function,
                 "restore_cached": restore_cached,
+                "restore_repr": restore_repr,
                 "set_function_state": set_function_state,
             }[name]
         if module == _OF_CLOUDPICKLE and self._plan.mode == "restricted":
@@ -172,7 +190,7 @@ def dump(
 
     def attempt(chosen: list[str], target: Any) -> str:
         try:
-            _Dumper(target, namespace, by_id).dump({name: namespace[name] for name in chosen})
+            _Dumper(target, namespace, by_id, plan).dump({name: namespace[name] for name in chosen})
         except Exception as error:
             return problem(error, _REASON)
         return ""

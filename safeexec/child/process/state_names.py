@@ -34,6 +34,7 @@ INTERNALS: Final[dict[str, str]] = {
         "_make_typevar "
     ),
     "collections": "_tuplegetter",
+    "contextlib": "_AsyncGeneratorContextManager _GeneratorContextManager",
     "copyreg": "__newobj__ __newobj_ex__ _reconstructor",
     "dataclasses": (
         "_DataclassParams _HAS_DEFAULT_FACTORY_CLASS _MISSING_TYPE _dataclass_getstate _dataclass_setstate "

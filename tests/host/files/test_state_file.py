@@ -447,6 +447,33 @@ def test_a_task_that_restores_is_cancelled(endless: pathlib.Path) -> None:
     asyncio.run(asyncio.wait_for(main(), 120))
 
 
+LIBRARY_MADE = """
+import contextlib, dataclasses
+@dataclasses.dataclass
+class Row:
+    a: int
+    b: object = None
+row = Row(3)
+row.b = row
+@contextlib.contextmanager
+def more(n):
+    yield n + 1
+"""
+
+
+def test_functions_that_libraries_made_for_the_program_come_back(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    """The `__repr__` of a dataclass holds a module that no policy lists; and once more, from what came back."""
+    path = tmp_path / "state"
+    with sandbox.session() as session:
+        session.run(LIBRARY_MADE).check()
+        assert session.save(path) == {}
+    for _ in range(2):
+        with sandbox.restore(path) as session:
+            found = session.run("with more(1) as n: pass\nrepr(row), repr(Row(n)), row.b is row").check().value
+            assert found == ("Row(a=3, b=...)", "Row(a=2, b=None)", True)
+            assert session.save(path) == {}
+
+
 FORGED = {
     "the defaults of a library's function": (
         """
