@@ -19,6 +19,7 @@ from safeexec import Policy, Sandbox, SandboxClosed, SandboxError, SessionClosed
 from safeexec.mimebundle import inert, of_display, of_text
 from safeexec.observation import failure
 from safeexec.results import Rows
+from safeexec.servers.jupyter import introspection
 from safeexec.text import one_line, printable
 from safeexec.untrusted.markup import escape
 
@@ -34,6 +35,7 @@ CANCEL_SECONDS = 2.0
 """How long an interrupt waits for the step of a cell that has just begun."""
 MAX_BARS = 50
 _BAR_WIDTH = 20
+_QUESTION = re.compile(r"\?{1,2}([\w.]{1,200})|([\w.]{1,200})\?{1,2}")
 _MAGIC = re.compile(r"(%%?|!)[ \t]*(\S*)[ \t]*(.*)")
 _INSTEAD = {
     "pip": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
@@ -128,6 +130,11 @@ class Notebook:
         self._interrupted.clear()
         self._running = True
         try:
+            if asked := _QUESTION.fullmatch(cell.strip()):
+                return self._explain(asked[1] or asked[2])
+            if cell.startswith("%%writefile "):
+                self._write_file(cell)
+                return None
             magics, source = split(cell)
             for line in magics:
                 if failed := self._magic(line):
@@ -204,6 +211,23 @@ class Notebook:
         there_are = f"There are {', '.join(f'%{known}' for known in (*MAGICS, 'time'))}."
         return refused(f"the magic {one_line(kind + name)} is refused", _INSTEAD.get(name) or there_are)
 
+    def _explain(self, name: str) -> CellFailure | None:
+        """`name?`"""
+        told = introspection.inspect(self.session, name, len(name))
+        if told is None:
+            return refused(
+                f"nothing is known of {one_line(name)}", "Name a variable of a cell that has run, or a module."
+            )
+        self._say(told)
+        return None
+
+    def _write_file(self, cell: str) -> None:
+        """`%%writefile NAME`: the lines below are a file of the workspace."""
+        head, _, text = cell.partition("\n")
+        name = head.removeprefix("%%writefile").strip()
+        self.session.write_file(name, text)
+        self._say(f"wrote {one_line(name)}")
+
     def _say(self, text: str) -> None:
         self.page.stream("stdout", printable(text) + "\n")
 
@@ -260,6 +284,8 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
     "branch": Notebook._branch,
     "checkpoints": Notebook._checkpoints,
     "vars": Notebook._variables,
+    "who": Notebook._variables,
+    "whos": Notebook._variables,
     "policy": Notebook._policy_text,
     "why": Notebook._why,
     "card": Notebook._card,

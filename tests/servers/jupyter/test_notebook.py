@@ -118,6 +118,16 @@ def test_what_the_policy_says(notebook: Notebook) -> None:
     assert "refused by" in run(notebook, "%why socket")[0].streams["stdout"]
     assert "input(prompt" in run(notebook, "%card")[0].streams["stdout"]
     assert "WorkspaceError" in run(notebook, "%files")[1][0]
+    assert "WorkspaceError" in run(notebook, "%%writefile a.py\nx = 1")[1][0]
+
+
+def test_a_name_with_a_question_mark_is_explained(notebook: Notebook) -> None:
+    run(notebook, "def area(side: float) -> float:\n    'Of a square.'\n    return side * side")
+    for cell in ("area?", "?area", " area?? "):
+        told = run(notebook, cell)[0].streams["stdout"]
+        assert "area(side: float) -> float" in told and "Of a square." in told
+    assert run(notebook, "nothing_here?")[1][0] == "Refused: nothing is known of nothing_here"
+    assert run(notebook, "%whos")[0].shown[0][0].splitlines()[1].split()[0] == "area"
 
 
 @pytest.mark.parametrize(

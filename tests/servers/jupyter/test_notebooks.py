@@ -28,6 +28,7 @@ NOTEBOOKS: dict[str, tuple[tuple[str, str], ...]] = {
         ("with open('in.csv', 'w') as file: file.write('a,b\\n1,2\\n3,4\\n')", ""),
         ("import pandas as pd\nint(pd.read_csv('in.csv').b.sum())", "6"),
         ("%files", "in.csv"),
+        ("%%writefile helper.py\ndef f():\n    return 42\n", "wrote helper.py"), ("import helper\nhelper.f()", "42"),
     ),
     "plots": (
         ("import numpy as np, matplotlib.pyplot as plt", ""),
