@@ -105,8 +105,9 @@ class NamespaceView(dict[str, Any]):
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """As `dict.update`."""
-        for name, value in dict(*args, **kwargs).items():
-            self[name] = value
+        for given in (dict(*args), kwargs):  # one by one: the namespace of an enum refuses a second value
+            for name, value in given.items():
+                self[name] = value
 
     def __ior__(self, other: Any) -> Any:  # type: ignore[misc]
         self.update(other)

@@ -18,7 +18,7 @@ from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import CompiledStep, compile_step
 from safeexec.facades.build import importer, set_loader
 from safeexec.facades.sealed import seal_classes
-from safeexec.facades.tables.groups import REWRITTEN
+from safeexec.facades.tables.groups import OF_SESSIONS
 from safeexec.protocol.plan import LanguagePlan
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Language:
             if self._workspace is None:
                 raise ImportError("importlib is for modules of the workspace, and there is none", name=name)
             return importlib_of(self.modules)
-        if name.partition(".")[0] not in REWRITTEN:
+        if name.partition(".")[0] not in OF_SESSIONS:
             return None
         if self._rewrites is None:
             from safeexec.child.language.rewritten import Rewritten  # with the transformer, which comes late

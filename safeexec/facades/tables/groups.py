@@ -51,13 +51,14 @@ GROUPS = {
     "pyarrow": "pyarrow",
     "pillow": "PIL",
     "helpers": "dateutil tqdm pytz tabulate",
+    "notebooks": "IPython",
 }
 """Group (a file of this folder) → the top-level modules it judges."""
 
 
-REWRITTEN = frozenset({"doctest", "timeit", "token", "tokenize", "unittest", "unittest.mock"})
+REWRITTEN = frozenset({"doctest", "shlex", "timeit", "token", "tokenize", "unittest", "unittest.mock"})
 """Modules of the standard library that run as guest code: their source is compiled under the same rules."""
-OF_SESSIONS = REWRITTEN | {"importlib", "pickle"}
+OF_SESSIONS = REWRITTEN | {"importlib", "IPython", "pickle"}
 """Modules that guest code has a version of its own of, which only a child can make (`child.language`)."""
 
 
@@ -83,7 +84,7 @@ REFUSED_MODULES = _spread(
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
         "lxml.ElementInclude fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi": FILES,
-        "tkinter turtle curses readline cmd idlelib cv2.highgui IPython": DISPLAY,
+        "tkinter turtle curses readline cmd idlelib cv2.highgui": DISPLAY,
     }
 )
 """Dotted module name → why it has no table. Covers its submodules too."""

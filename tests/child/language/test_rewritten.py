@@ -86,6 +86,88 @@ def searched(sandbox_for: Callable[[str], Sandbox]) -> Iterator[Session]:
         yield session
 
 
+NOTEBOOK = """
+description: what a notebook shows, in a workspace
+extends: standard
+builtins: {add: [open]}
+imports: {IPython: all}
+filesystem: {workspace: read-write}
+"""
+PNG = "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000049454e44ae426082"
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    path = tmp_path_factory.mktemp("policy") / "notebook.yaml"
+    path.write_text(NOTEBOOK)
+    with Sandbox(path) as sandbox:
+        yield sandbox
+
+
+def test_what_a_notebook_shows_is_a_display(notebook: Sandbox) -> None:
+    source = (
+        "from IPython.display import *\nimport IPython.core.display as core, IPython\n"
+        "assert core.HTML is IPython.display.HTML and IPython.get_ipython() is None\n"
+        f"with open('p.png', 'wb') as file: n = file.write(bytes.fromhex('{PNG}'))\n"
+        "display(HTML('<b>'), Markdown('*a*'), Latex('$x$'), Math('x'), SVG('<?xml?><svg></svg>'), JSON('[1]'))\n"
+        "display(Image('p.png'), Image(data=open('p.png', 'rb').read(), width=9, alt='\"<'))\n"
+        "display({'text/html': '<i>', 'text/plain': 'i'}, raw=True)\n"
+        "handle = display('old', display_id=True)\nhandle.update('new')\n"
+        "display(1, display_id='n')\nupdate_display(2, display_id='n')\nclear_output(wait=True)\nPretty('end')"
+    )
+    shown = notebook.run(source).check().displays
+    assert [next(iter(one)) for one in shown] == [
+        *("text/html", "text/markdown", "text/latex", "text/latex", "image/svg+xml", "application/json"),
+        *("image/png", "image/png", "text/html", "text/plain", "text/plain"),
+    ]
+    assert (shown[0].html, shown[1].markdown, shown[4].svg, shown[6].png) == (
+        "<b>",
+        "*a*",
+        "<svg></svg>",
+        bytes.fromhex(PNG),
+    )
+    assert shown[7].html is not None and shown[7].html.endswith('width="9" alt="&quot;&lt;"/>')
+    assert (shown[9].text, shown[10].text) == ("'new'", "2")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("Image(url='http://localhost/a.png')", "no network"),
+        ("Image('https://localhost/a.png')", "no network"),
+        ("HTML('http://localhost')", "no network"),
+        ("Image('/etc/passwd')", "No such file"),
+        ("HTML(filename='../../etc/passwd')", "No such file"),
+        ("HTML(1)", "expects text"),
+        ("getattr(HTML.__init__, '__glo' + 'bals__')", "attribute '__globals__' is refused"),
+        ("IPython.display._show", "underscore"),
+        ("IPython.display.base64", "another module"),
+        ("IPython.display.IFrame", "network"),
+        ("IPython.embed", "display or a person"),
+        ("HTML.data = 1; display.x = 1; vars(IPython.display)", "__dict__"),
+    ],
+)
+def test_what_a_notebook_shows_leads_nowhere(notebook: Sandbox, source: str, why: str) -> None:
+    result = notebook.run(f"import IPython\nfrom IPython.display import *\n{source}")
+    assert result.error is not None
+    assert why in result.error.message
+
+
+def test_the_walk_of_what_a_notebook_shows_finds_nothing(notebook: Sandbox) -> None:
+    with notebook.session() as session:
+        prepare(session)
+        assert walk(session, "IPython.display", depth=2, calls=1, limit=3000, timeout=20.0) == []
+
+
+def test_a_lexer_opens_what_the_program_could(sandbox_for: Callable[[str], Sandbox]) -> None:
+    source = "import shlex\nlexer = shlex.shlex('source /etc/passwd', posix=True)\nlexer.whitespace_split = True\n"
+    with sandbox_for("standard").session() as session:
+        assert session.run(source + "list(lexer)").value == ["source", "/etc/passwd"]
+        result = session.run(source + "lexer.source = 'source'\nlist(lexer)")
+    assert result.error is not None
+    assert result.error.type in ("NameError", "PermissionError")
+
+
 def test_a_failing_example_is_told_with_its_place(sandbox_for: Callable[[str], Sandbox]) -> None:
     source = 'def f():\n    """\n    >>> f()\n    2\n    """\n    return 1\nimport doctest\ndoctest.testmod()'
     with sandbox_for("standard").session() as session:

@@ -1,4 +1,4 @@
-"""Modules of the standard library that run as guest code: compiled under the same rules, with the same builtins.
+"""Modules that run as guest code: compiled under the same rules, with the same builtins.
 
 `doctest` and `unittest` run what they are given, read attributes by name, import, swap streams. As guest code they can
 do no more than the program that uses them. Their source is that of this interpreter, so that what they print is exact;
@@ -43,19 +43,23 @@ class Rewrite(NamedTuple):
     drop     definitions, ``Class.method``s and imported modules that are left out
     put      Python text: its definitions replace those of the same name, methods those of the class; others come first
     swap     text → what stands in its place
+    source   what the module is, where none of the standard library is changed
     """
 
     drop: str = ""
     put: str = ""
     swap: Mapping[str, str] = {}
+    source: str = ""
 
 
 _TABLES: Final = {
     "doctest": "doctests",
     "unittest": "unittests",
     "tokenize": "tokens",
+    "shlex": "tokens",
     "token": "tokens",
     "timeit": "timing",
+    "IPython": "notebooks",
 }
 """Top-level module → the file of this folder that has its rewrites."""
 
@@ -96,7 +100,7 @@ class Rewritten:
         package = self.module(parent) if parent else None
         if name in self._modules:
             return self._modules[name]
-        source, is_package = source_of(name)
+        source, is_package = (rewrite.source, False) if rewrite.source else source_of(name)
         code = compiled(name, source, rewrite, self._plan)
         module = self._modules[name] = ModuleType(name)
         vars(module).update(self._helpers, __builtins__=self._builtins)

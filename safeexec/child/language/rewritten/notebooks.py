@@ -1,0 +1,230 @@
+"""`IPython.display` as far as it shows something: written here, as guest code, for IPython itself is a shell.
+
+An object has the methods that a notebook asks for its forms; `display` is the one that every session has.
+"""
+
+from __future__ import annotations
+
+from safeexec.child.language.rewritten import Rewrite
+
+NAMES = """
+    clear_output display display_html display_latex display_markdown display_png display_svg DisplayHandle
+    DisplayObject HTML Image JSON Latex Markdown Math Pretty SVG TextDisplayObject update_display
+"""
+"""What `IPython.display` has here."""
+
+REWRITES = {
+    "IPython": Rewrite(
+        source="""
+def get_ipython():
+    return None
+""",
+    ),
+    "IPython.core": Rewrite(source="pass"),
+    "IPython.core.display": Rewrite(source=f"from IPython.display import {', '.join(NAMES.split())}"),
+    "IPython.display": Rewrite(
+        source="""
+import base64
+import json
+
+_show = display
+_handles = {}
+
+
+class DisplayHandle:
+    def __init__(self, display_id=None):
+        self.display_id = display_id
+        self._update = None
+
+    def __repr__(self):
+        return f"<DisplayHandle display_id={self.display_id}>"
+
+    def display(self, obj, **kwargs):
+        made = _show(obj, display_id=self.display_id or True)
+        self.display_id, self._update = made.display_id, made.update
+        _handles[self.display_id] = self
+
+    def update(self, obj, **kwargs):
+        if self._update is None:
+            return self.display(obj)
+        self._update(obj)
+
+
+class _Raw:
+    def __init__(self, bundle):
+        self._bundle = bundle
+
+    def __repr__(self):
+        return str(self._bundle.get('text/plain', ''))
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self._bundle
+
+
+def display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None, raw=False, clear=False,
+            **kwargs):
+    shown = [_Raw(item) if raw else item for item in objs]
+    if display_id is None:
+        _show(*shown, include=include or ())
+        return None
+    handle = DisplayHandle(None if display_id is True else display_id)
+    for item in shown:
+        handle.display(item)
+    return handle
+
+
+def update_display(obj, *, display_id, **kwargs):
+    if display_id in _handles:
+        _handles[display_id].update(obj)
+    else:
+        display(obj, display_id=display_id)
+
+
+def clear_output(wait=False):
+    pass
+
+
+class DisplayObject:
+    _read_flags = 'r'
+    _show_mem_addr = False
+    metadata = None
+
+    def __init__(self, data=None, url=None, filename=None, metadata=None):
+        if url is not None or (type(data) is str and data.startswith(('http://', 'https://')) and self._takes_urls):
+            raise PermissionError(f"{type(self).__name__}(url=...) is refused: there is no network here")
+        if data is None and filename is None and self._needs_data:
+            raise TypeError(f"{type(self).__name__} expects text, not None")
+        self.data, self.url, self.filename, self.metadata = data, None, filename, metadata or {}
+        self.reload()
+        self._check_data()
+
+    _takes_urls = True
+    _needs_data = False
+
+    def __repr__(self):
+        return f"<IPython.core.display.{type(self).__name__} object>"
+
+    def _check_data(self):
+        pass
+
+    def _data_and_metadata(self):
+        return (self.data, self.metadata) if self.metadata else self.data
+
+    def reload(self):
+        if self.filename is not None:
+            binary = 'b' in self._read_flags
+            with open(self.filename, self._read_flags, encoding=None if binary else 'utf-8') as file:
+                self.data = file.read()
+
+
+class TextDisplayObject(DisplayObject):
+    def _check_data(self):
+        if self.data is not None and not isinstance(self.data, str):
+            raise TypeError(f"{type(self).__name__} expects text, not {self.data!r}")
+
+
+class Pretty(TextDisplayObject):
+    def __repr__(self):
+        return str(self.data)
+
+
+class HTML(TextDisplayObject):
+    def _repr_html_(self):
+        return self._data_and_metadata()
+
+    def __html__(self):
+        return self._repr_html_()
+
+
+class Markdown(TextDisplayObject):
+    def _repr_markdown_(self):
+        return self._data_and_metadata()
+
+
+class Math(TextDisplayObject):
+    def _repr_latex_(self):
+        return '$\\\\displaystyle ' + self.data.strip('$') + '$'
+
+
+class Latex(TextDisplayObject):
+    def _repr_latex_(self):
+        return self._data_and_metadata()
+
+
+class SVG(DisplayObject):
+    def _check_data(self):
+        if isinstance(self.data, bytes):
+            self.data = self.data.decode('utf-8')
+        start, end = self.data.find('<svg'), self.data.rfind('</svg>')
+        if start < 0 or end < 0:
+            raise ValueError('SVG data has no <svg> element')
+        self.data = self.data[start:end + 6]
+
+    def _repr_svg_(self):
+        return self._data_and_metadata()
+
+
+class JSON(DisplayObject):
+    def __init__(self, data=None, url=None, filename=None, expanded=False, metadata=None, root='root', **kwargs):
+        self.expanded, self.root = expanded, root
+        super().__init__(data, url, filename, {'expanded': expanded, 'root': root, **(metadata or {}), **kwargs})
+
+    def _check_data(self):
+        if isinstance(self.data, str):
+            self.data = json.loads(self.data)
+        if self.data is not None and not isinstance(self.data, (dict, list)):
+            raise TypeError(f"JSON expects JSONable dict or list, not {self.data!r}")
+
+    def _repr_json_(self):
+        return self._data_and_metadata()
+
+
+class Image(DisplayObject):
+    _read_flags = 'rb'
+
+    def __init__(self, data=None, url=None, filename=None, format=None, embed=None, width=None, height=None,
+                 retina=False, unconfined=False, metadata=None, alt=None):
+        if data is not None and not isinstance(data, (bytes, bytearray)):
+            filename, data = data, None
+            if str(filename).startswith(('http://', 'https://')):
+                url = filename
+        self.width, self.height, self.alt = width, height, alt
+        super().__init__(data, url, filename, metadata)
+        if self.data is None:
+            raise ValueError('No image data found. Expecting filename, url, or data.')
+        if not isinstance(self.data, (bytes, bytearray)):
+            raise TypeError('the data of an image are bytes')
+        self.data = bytes(self.data)
+        found = next((kind for start, kind in self._starts if self.data.startswith(start)), 'png')
+        self.format = (format or found).lower().replace('jpg', 'jpeg')
+        if self.format not in ('png', 'jpeg', 'gif', 'webp'):
+            raise ValueError(f"Cannot embed the {self.format!r} image format")
+
+    _starts = ((b'\\x89PNG', 'png'), (b'\\xff\\xd8', 'jpeg'), (b'GIF8', 'gif'), (b'RIFF', 'webp'))
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        if not (self.width or self.height or self.alt):
+            return {f"image/{self.format}": self.data}
+        kept = {}
+        for name in ('width', 'height'):
+            if getattr(self, name):
+                kept[name] = int(getattr(self, name))
+        if self.alt:
+            kept['alt'] = str(self.alt).replace('&', '&amp;').replace('"', '&quot;').replace('<', '&lt;')
+        words = ''.join(f' {name}="{value}"' for name, value in kept.items())
+        text = base64.b64encode(self.data).decode('ascii')
+        html = f'<img src="data:image/{self.format};base64,{text}"{words}/>'
+        return {f"image/{self.format}": self.data, 'text/html': html}
+
+
+def _shows(kind):
+    def display_it(*objs, raw=False, metadata=None):
+        display(*(kind(item) if raw else item for item in objs))
+    return display_it
+
+
+display_html, display_markdown, display_latex = _shows(HTML), _shows(Markdown), _shows(Latex)
+display_svg, display_png = _shows(SVG), _shows(Image)
+""",
+    ),
+}
