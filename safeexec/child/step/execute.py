@@ -131,10 +131,13 @@ class Guest:
         before = self.tracker.before(namespace, body, tail)
         value: Any = None
         try:
-            if body is not None:
-                exec(body, namespace)
-            if tail is not None:
-                value = eval(tail, namespace)
+            try:
+                if body is not None:
+                    exec(body, namespace)
+                if tail is not None:
+                    value = eval(tail, namespace)
+            finally:
+                self.input.wait_for_threads()
             done = self._done(value)
         except SystemExit as error:
             done = self._left(error)

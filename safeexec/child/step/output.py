@@ -243,6 +243,12 @@ class Streams:
     def end(self) -> None:
         """After a step: everything it printed is in the files."""
         log = self._log
+        for stream, own in ((sys.stdout, self.stdout), (sys.stderr, self.stderr)):
+            if stream is not own:
+                try:
+                    stream.flush()  # the guest's own: a wrapper of the real one keeps text back
+                except Exception:
+                    continue
         try:
             self.stdout.flush()
             _flush_c(_c_stdout)

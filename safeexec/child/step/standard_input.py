@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from safeexec.child.language.native import builtin
-from safeexec.facades.replacements.streams import current_stream, set_has_input
+from safeexec.facades.replacements.streams import INPUT_BYTES, current_stream, set_has_input
 
 STDIN = 0
 NO_ARGUMENTS = ("",)
@@ -23,7 +23,7 @@ class GuestInput:
     to read.
     """
 
-    __slots__ = ("_builtins", "_empty", "_lent", "_stream")
+    __slots__ = ("_builtins", "_empty", "_lent", "_stream", "_threads")
 
     def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
         self._builtins = builtins
@@ -32,6 +32,8 @@ class GuestInput:
         self._empty = -1
         """What was behind descriptor 0 before the first input: reading it gives nothing."""
         self._stream: TextIO | None = None
+        self._threads: set[Any] = set()
+        """Those that ran before the step."""
 
     def begin(self, fd: int | None, argv: Sequence[str] | None) -> None:
         """A step begins that has these arguments and reads `fd`, which is taken over."""
@@ -43,8 +45,19 @@ class GuestInput:
         os.dup2(fd, STDIN)
         os.close(fd)
         self._stream = self._open()
+        self._threads = set(_running())
         self._builtins.update(self._lent)
         set_has_input(True)
+
+    def wait_for_threads(self) -> None:
+        """A step that has an input is a program: it ends with the last thread that it has started and that is no
+        daemon.
+        """
+        while self._stream is not None:
+            others = [thread for thread in _running() if thread not in self._threads and not thread.daemon]
+            if not others:
+                break
+            others[0].join()
 
     def end(self) -> None:
         """The step has ended. What the guest put in place of `sys.stdin` stays its own."""
@@ -63,9 +76,16 @@ class GuestInput:
     @staticmethod
     def _open() -> TextIO:
         """A stream over descriptor 0, as `sys.stdin`."""
-        stream = io.TextIOWrapper(io.BufferedReader(io.FileIO(STDIN, "r", closefd=False)), encoding="utf-8")
+        stream = io.TextIOWrapper(
+            io.BufferedReader(io.FileIO(STDIN, "r", closefd=False)), encoding="utf-8", newline="\n"
+        )
         sys.stdin = vars(sys)["__stdin__"] = stream
         return stream
+
+
+def _running() -> list[Any]:
+    threading: Any = sys.modules.get("threading")
+    return [] if threading is None else threading.enumerate()  # type: ignore[no-any-return]
 
 
 def read_line(prompt: object = "", /) -> str:
@@ -77,9 +97,27 @@ def read_line(prompt: object = "", /) -> str:
     return line.removesuffix("\n")
 
 
-def open_input(file: Any, mode: str = "r", *_: Any, **options: Any) -> Any:
+class _NoFile(PermissionError, FileNotFoundError):
+    """No file is there to be read: what a program with a fallback catches is either."""
+
+
+_NoFile.__name__ = _NoFile.__qualname__ = "PermissionError"
+_NoFile.__module__ = "builtins"
+
+
+def open_input(
+    file: Any,
+    mode: str = "r",
+    buffering: int = -1,
+    encoding: str | None = None,
+    errors: str | None = None,
+    newline: str | None = None,
+    closefd: bool = True,
+    opener: None = None,
+) -> Any:
     """`open` of a step whose policy gives no files: `open(0)` is its standard input, all else is refused."""
-    if type(file) is not int or file != STDIN or mode not in ("r", "rt", "rb"):
-        raise PermissionError(f"open({file!r}) is refused: the only file here is open(0), the standard input")
-    stream = current_stream("stdin")
-    return stream if mode != "rb" else stream.buffer
+    reads = mode in ("r", "rt", "rb")
+    if type(file) is not int or file != STDIN or not reads:
+        refusal = _NoFile if reads else PermissionError
+        raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
+    return INPUT_BYTES if mode == "rb" else io.TextIOWrapper(INPUT_BYTES, encoding or "utf-8", errors, newline)  # type: ignore[type-var]

@@ -34,6 +34,7 @@ _FILES = {
     "warnings": "streams",
     "sys": "streams",
     "traceback": "streams",
+    "threading": "streams",
     "logging": "logs",
     "asyncio": "loops",
     "numpy": "arrays",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import resource
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,8 @@ _LEVEL = 419
 """Bytes of stack for each level of recursion. Few ways through C code take twice as much (`map`, `sorted`,
 `__getattr__`): they overflow the stack and end the process, as in CPython."""
 _DEEPEST = 300_000
+_LARGEST_STACK = 64 << 20
+"""It counts as address space, of which a process has about as much as its policy gives it memory."""
 
 
 _PROCESS: dict[str, TextIO] = {}
@@ -34,7 +37,37 @@ def _own_stream(name: str) -> TextIO:
     return _PROCESS[name] if current is _GUEST.get(name) else current
 
 
-class _Bytes:
+class _BinarySide:
+    """What `io.TextIOWrapper` asks of a binary stream; closing it closes nothing."""
+
+    __slots__ = ()
+    closed = False
+    reads = False
+
+    def close(self) -> None:
+        """Nothing: the stream ends with the step."""
+
+    def readable(self) -> bool:
+        """Whether it is the input."""
+        return self.reads
+
+    def writable(self) -> bool:
+        """Whether it is no input."""
+        return not self.reads
+
+    def seekable(self) -> bool:
+        """No."""
+        return False
+
+    def isatty(self) -> bool:
+        """No."""
+        return False
+
+    def flush(self) -> None:
+        """Nothing is kept back here."""
+
+
+class _Bytes(_BinarySide):
     """The binary side of an `_Output`."""
 
     __slots__ = ("_name",)
@@ -105,10 +138,11 @@ class _Output:
         return f"<output {self.name}>"
 
 
-class _InputBytes:
+class _InputBytes(_BinarySide):
     """The binary side of an `_Input`."""
 
     __slots__ = ()
+    reads = True
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read `size` bytes, or all."""
@@ -117,6 +151,10 @@ class _InputBytes:
     def read1(self, size: int = -1, /) -> bytes:
         """Read what one read gives, at most `size` bytes."""
         return _own_stream("stdin").buffer.read1(size)  # type: ignore[attr-defined, no-any-return]
+
+    def peek(self, size: int = 0, /) -> bytes:
+        """What is there already, at least one byte but at the end; it stays to be read."""
+        return _own_stream("stdin").buffer.peek(size)  # type: ignore[attr-defined, no-any-return]
 
     def readline(self, size: int | None = -1, /) -> bytes:
         """Read one line; empty at the end."""
@@ -204,6 +242,8 @@ class _Input:
 TextIOBase.register(_Output)
 TextIOBase.register(_Input)
 _STAND_INS: dict[str, Any] = {"stdout": _Output("stdout"), "stderr": _Output("stderr"), "stdin": _Input()}
+INPUT_BYTES = _Input.buffer
+"""Descriptor 0 as guest code may read it."""
 
 
 def current_stream(name: str) -> Any:
@@ -254,6 +294,13 @@ def setrecursionlimit(limit: int, /) -> None:
         raise TypeError(f"{type(limit).__name__!r} object cannot be interpreted as an integer")
     stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
     sys.setrecursionlimit(min(int(limit), _DEEPEST if stack < 0 else stack // _LEVEL))
+
+
+def stack_size(size: int = 0, /) -> int:
+    """`threading.stack_size`; a thread gets a stack of at most `_LARGEST_STACK` bytes, whatever is asked for."""
+    if not isinstance(size, int):
+        raise TypeError(f"{type(size).__name__!r} object cannot be interpreted as an integer")
+    return threading.stack_size(min(int(size), _LARGEST_STACK))
 
 
 class _Redirection:
@@ -452,5 +499,6 @@ REPLACEMENTS: dict[str, Any] = {
     "sys.implementation": SimpleNamespace(**copy.copy(vars(sys.implementation))),
     "sys.setrecursionlimit": setrecursionlimit,
     "sys.warnoptions": [],
+    "threading.stack_size": stack_size,
     **{f"traceback.{item.__name__}": item for item in _TRACEBACK},
 }

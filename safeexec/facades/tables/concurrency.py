@@ -34,9 +34,10 @@ TABLES = {
             active_count Barrier BoundedSemaphore BrokenBarrierError Condition current_thread enumerate Event
             get_ident get_native_id local Lock main_thread RLock Semaphore Thread ThreadError TIMEOUT_MAX Timer
         """,
+        replaced="stack_size",
         refuse={
             "excepthook ExceptHookArgs getprofile gettrace setprofile setprofile_all_threads settrace "
-            "settrace_all_threads stack_size": INTERPRETER,
+            "settrace_all_threads": INTERPRETER,
         },
         internal="activeCount currentThread WeakSet",
         note="how many threads there may be is counted where they start (`child.process.threads`).",

@@ -175,6 +175,86 @@ def test_programs_may_put_their_own_stream_in_place(open_session: Open) -> None:
     assert session.run("input()", stdin="given").value == "given"
 
 
+AS_CPYTHON = {
+    "a wrapper of the output": (
+        "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('é', input())",
+        b"x\n",
+        "é x\n",
+    ),
+    "a wrapper of the input": (
+        "import io, sys\nsys.stdin = io.TextIOWrapper(sys.stdin.buffer, encoding='latin-1')\n"
+        "print(input(), list(sys.stdin))",
+        b"\xe9\nb\nc",
+        "é ['b\\n', 'c']\n",
+    ),
+    "a look ahead": (
+        "import sys\nb = sys.stdin.buffer\n"
+        "print(b.peek()[:1], b.read(2), b.readable(), b.writable(), b.seekable(), b.closed)",
+        b"abc",
+        "b'a' b'ab' True False False False\n",
+    ),
+    "ends of lines": (
+        "import sys\nprint([input(), sys.stdin.readline(), open(0).read()])",
+        b"a\r\nb\r\n" + b"c\r\nd\r\n",
+        None,
+    ),
+    "ends of lines through open": ("print(open(0).read().split('\\n'))", b"a\r\nb\r\n", "['a', 'b', '']\n"),
+    "lines through open, in another encoding": (
+        "with open(0, encoding='latin-1', newline='') as file: print([*file])",
+        b"\xe9\r\n",
+        "['é\\r\\n']\n",
+    ),
+    "a file that is not there": (
+        "import sys\ntry:\n    sys.stdin = open('input.txt')\nexcept FileNotFoundError:\n    print(input())",
+        b"x",
+        "x\n",
+    ),
+    "a thread with a deep stack, not waited for": (
+        "import sys, threading\nsys.setrecursionlimit(10**6)\nthreading.stack_size(512 << 20)\n"
+        "class Node:\n    def __call__(self, n): return n and 1 + self(n - 1)\n"
+        "def main(): print(Node()(20_000), input())\nthreading.Thread(target=main).start()",
+        b"x",
+        "20000 x\n",
+    ),
+    "a thread that starts another": (
+        "import threading\ndef last(): print(input())\n"
+        "def first(): threading.Thread(target=last).start()\nthreading.Thread(target=first).start()\nraise SystemExit",
+        b"x",
+        "x\n",
+    ),
+    "a daemon is not waited for": (
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\nprint(1)",
+        b"",
+        "1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AS_CPYTHON)
+def test_a_program_reads_prints_and_ends_as_in_an_interpreter(name: str, open_session: Open) -> None:
+    source, given, wanted = AS_CPYTHON[name]
+    result = open_session("standard").run(source, stdin=given, timeout=30).check()
+    if wanted is None:
+        assert result.stdout.startswith("['a\\r', 'b\\r\\n',")
+    else:
+        assert result.stdout == wanted
+
+
+def test_the_binary_sides_of_the_streams_lead_to_no_file(open_session: Open) -> None:
+    session = open_session("standard")
+    source = (
+        "import io, sys\nfound = [open(0), open(0).buffer, sys.stdin.buffer, sys.stdout.buffer, open(0).detach()]\n"
+        "inner = ('raw', '_own_stream', 'fileno')\n"
+        "[(type(one).__name__, [name for name in dir(one) if name in inner]) for one in found]"
+    )
+    told = session.run(source, stdin=b"").check().value
+    assert [name for name, _ in told] == ["TextIOWrapper", *["_InputBytes"] * 2, "_Bytes", "_InputBytes"]
+    assert not {name for _, names in told for name in names} - {"fileno"}
+    refused = session.run("import threading\nthreading.stack_size(1)", stdin=b"")
+    assert refused.error is not None
+    assert refused.error.type == "ValueError"
+
+
 def test_a_kill_and_a_rollback_with_an_input(session: Session) -> None:
     assert session.run("kept = input()", stdin="1").ok
     assert (
