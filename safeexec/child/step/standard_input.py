@@ -85,7 +85,7 @@ class GuestInput:
 
 def _running() -> list[Any]:
     threading: Any = sys.modules.get("threading")
-    return [] if threading is None else threading.enumerate()  # type: ignore[no-any-return]
+    return [] if threading is None else threading.enumerate()
 
 
 def read_line(prompt: object = "", /) -> str:
@@ -120,4 +120,4 @@ def open_input(
     if type(file) is not int or file != STDIN or not reads:
         refusal = _NoFile if reads else PermissionError
         raise refusal(f"open({file!r}) is refused: the only file here is open(0), the standard input")
-    return INPUT_BYTES if mode == "rb" else io.TextIOWrapper(INPUT_BYTES, encoding or "utf-8", errors, newline)  # type: ignore[type-var]
+    return INPUT_BYTES if mode == "rb" else io.TextIOWrapper(INPUT_BYTES, encoding or "utf-8", errors, newline)
