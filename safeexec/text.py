@@ -127,7 +127,6 @@ _OPENING: dict[type, tuple[str, str]] = {
     frozenset: ("frozenset({", "})"),
     dict: ("{", "}"),
 }
-_TYPE_MARKERS = (int, float, complex, bool, type(None), range)
 
 
 def short_repr(value: Any, limit: int = 500) -> str:

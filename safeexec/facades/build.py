@@ -8,7 +8,7 @@ So IMPORT_FROM never falls back on `sys.modules`, where the real modules are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -27,10 +27,7 @@ __all__ = [
     "facade_name",
     "importer",
     "installed",
-    "is_facade",
     "known_names",
-    "modules",
-    "prebuild",
     "recorded",
     "set_loader",
 ]
@@ -83,11 +80,6 @@ class RefusedModule(RefusedImport, ModuleNotFoundError):
     """The policy has no such module: what a program with a fallback catches is either of CPython's two exceptions."""
 
 
-def modules() -> frozenset[str]:
-    """The dotted names of all modules that have a table. Loads every table, imports nothing else."""
-    return tables.modules()
-
-
 def installed(name: str) -> bool:
     """Is the top-level module of this dotted name here, in this interpreter? Imports nothing."""
     from importlib.util import find_spec
@@ -97,11 +89,6 @@ def installed(name: str) -> bool:
         return top in sys.modules or find_spec(top) is not None
     except (ImportError, ValueError):
         return False
-
-
-def is_facade(value: object) -> bool:
-    """Was this object built here? A module that is not a facade must not reach guest code."""
-    return facade_name(value) is not None
 
 
 def facade_name(value: object) -> str | None:
@@ -124,17 +111,6 @@ def known_names(name: str, plan: LanguagePlan) -> frozenset[str]:
     real = import_module(name)
     present = {item for item in access.allowed_names(name, plan) if _has(real, item)}
     return frozenset(present | access.allowed_submodules(name, plan).keys())
-
-
-def prebuild(plan: LanguagePlan, names: Iterable[str]) -> list[str]:
-    """Build these facades now (in the zygote, before it forks). Returns the names that are not installed."""
-    missing = []
-    for name in names:
-        try:
-            facade(name, plan)
-        except ModuleNotFoundError:
-            missing.append(name)
-    return missing
 
 
 def facade(name: str, plan: LanguagePlan) -> Facade:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Guard = Callable[..., Any]
 
-NAME = "mathematics"
 _OF_COMPLEX = (
     "acos acosh asin asinh atan atanh cos cosh exp isclose isfinite isinf isnan log log10 sin sinh sqrt tan tanh"
 )

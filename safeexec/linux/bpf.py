@@ -15,10 +15,7 @@ __all__ = [
     "Assembler",
     "Instruction",
     "decode",
-    "disassemble",
     "encode",
-    "evaluate",
-    "seccomp_data",
 ]
 
 LIMIT = 4096
@@ -146,58 +143,3 @@ def encode(program: Iterable[Instruction]) -> bytes:
 
 def decode(data: bytes) -> list[Instruction]:
     return [Instruction(*fields) for fields in struct.iter_unpack("=HBBI", data)]
-
-
-def disassemble(program: Sequence[Instruction]) -> str:
-    """One line per instruction, with absolute jump targets."""
-    lines = []
-    for index, (code, true, false, k) in enumerate(program):
-        if code in _CONDITIONS:
-            text = f"if A {_CONDITIONS[code]} {k:#x} goto {index + 1 + true} else {index + 1 + false}"
-        else:
-            text = {
-                LOAD: f"A = data[{k}]",
-                JUMP: f"goto {index + 1 + k}",
-                AND: f"A &= {k:#x}",
-                ADD: f"A += {k:#x}",
-                RETURN: f"return {k:#x}",
-                RETURN_A: "return A",
-            }.get(code, f"unknown {code:#x} {k:#x}")
-        lines.append(f"{index:4d}  {text}")
-    return "\n".join(lines)
-
-
-def seccomp_data(number: int, arch: int, arguments: Sequence[int] = (), instruction_pointer: int = 0) -> bytes:
-    """``struct seccomp_data``: what a filter sees of one system call. Little-endian, as both machines are."""
-    padded = [argument & 0xFFFFFFFFFFFFFFFF for argument in (*arguments, *[0] * 6)][:6]
-    return struct.pack("<IIQ6Q", number & _WORD, arch, instruction_pointer, *padded)
-
-
-def evaluate(program: Sequence[Instruction], data: bytes) -> int:
-    """What `program` answers for `data`. Raises ValueError for an instruction seccomp would not take."""
-    accumulator, position = 0, 0
-    while True:
-        code, true, false, k = program[position]
-        position += 1
-        if code == LOAD:
-            (accumulator,) = struct.unpack_from("<I", data, k)
-        elif code == JUMP:
-            position += k
-        elif code == AND:
-            accumulator &= k
-        elif code == ADD:
-            accumulator = (accumulator + k) & _WORD
-        elif code == RETURN:
-            return k
-        elif code == RETURN_A:
-            return accumulator
-        elif code in _CONDITIONS:
-            taken = {
-                EQUAL: accumulator == k,
-                GREATER: accumulator > k,
-                AT_LEAST: accumulator >= k,
-                ANY_BIT: bool(accumulator & k),
-            }[code]
-            position += true if taken else false
-        else:
-            raise ValueError(f"instruction {position - 1} has the unknown code {code:#x}")

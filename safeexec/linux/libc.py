@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from safeexec.syscalls.numbers import numbers
 
 __all__ = [
-    "AT_EMPTY_PATH",
     "AT_FDCWD",
     "Call",
     "address",
@@ -28,7 +27,6 @@ __all__ = [
 ]
 
 AT_FDCWD = -100
-AT_EMPTY_PATH = 0x1000
 
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -23,7 +23,7 @@ from safeexec.linux.libc import raw_syscall
 from safeexec.syscalls import NAMING_BASE, allow, refuse
 from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
-__all__ = ["Probe", "ProbeAnswer", "begin", "is_root", "probe", "run_probe"]
+__all__ = ["Probe", "ProbeAnswer", "begin", "probe", "run_probe"]
 
 TIMEOUT_SECONDS = 20.0
 """How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
@@ -83,11 +83,6 @@ def probe() -> Probe:
             trial = _Trial()
         _cache.append(trial.result())
     return _cache[0]
-
-
-def is_root() -> bool:
-    """Whether the effective user is 0 and may change it."""
-    return os.geteuid() == 0
 
 
 def run_probe(before: Callable[[], None] | None = None) -> Probe:

@@ -34,13 +34,11 @@ __all__ = [
     "descendants",
     "end_strays",
     "has_ended",
-    "is_dumpable",
     "kill",
     "kill_groups_below",
     "kill_member",
     "parse_ancillary",
     "pass_identity",
-    "pid_of",
     "pidfd_info",
     "pidfd_open",
     "pidfd_send_signal",
@@ -64,7 +62,7 @@ __all__ = [
     "take_descriptors",
 ]
 
-_PR_SET_PDEATHSIG, _PR_GET_DUMPABLE, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 3, 4, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _PIDFD_SIGNAL_PROCESS_GROUP = 1 << 2
 # PIDFD_GET_INFO = _IOWR(0xFF, 11, 64 bytes); a later kernel fills as much as the size in the number asks for
 _PIDFD_GET_INFO = 3 << 30 | 64 << 16 | 0xFF << 8 | 11
@@ -130,20 +128,6 @@ def pidfd_info(descriptor: int) -> PidfdInfo | None:
     mask, _cgroup, pid, tgid, ppid = struct.unpack_from("=QQIII", buffer, 0)
     status: int = struct.unpack_from("=i", buffer, 60)[0]
     return PidfdInfo(pid, tgid, ppid, status if mask & _INFO_EXIT else None)
-
-
-def pid_of(descriptor: int) -> int | None:
-    """The pid behind a pidfd as this pid namespace counts; None if it is gone or out of sight."""
-    try:
-        with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
-            for line in file:
-                if line.startswith(b"Pid:"):
-                    pid = int(line.split()[1])
-                    return pid if pid > 0 else None
-    except OSError:
-        pass
-    info = pidfd_info(descriptor)
-    return info.pid if info and info.pid else None
 
 
 def cpu_seconds(pid: int | None) -> float | None:
@@ -249,10 +233,6 @@ def set_dumpable(on: bool) -> None:
 def setting_dumpable(on: bool) -> Call:
     """The call of `set_dumpable`."""
     return prepared("prctl", _PR_SET_DUMPABLE, int(on), what="prctl(PR_SET_DUMPABLE)")
-
-
-def is_dumpable() -> bool:
-    return prctl(_PR_GET_DUMPABLE) == 1
 
 
 def close_all_but(keep: Iterable[int]) -> None:

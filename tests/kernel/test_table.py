@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from safeexec.linux import bpf, seccomp
+from safeexec.linux import seccomp
 from safeexec.protocol.confinement import ChildConfinement
 from safeexec.syscalls import NAMING_BASE
 from safeexec.syscalls.numbers import MACHINES, numbers
 from safeexec.syscalls.table import FORK_FLAGS, GROUPS, OWN_PID, THREAD_FLAGS, group_of, rules_for
+from tests.linux.bpf_machine import evaluate, seccomp_data
 
 BASE: dict[str, Any] = {
     "memory_bytes": 1 << 28, "cpu_seconds": 60, "file_bytes": 1 << 20, "open_files": 64, "processes": 8, "landlock": 7
@@ -49,7 +50,7 @@ class Filter:
         self.program = seccomp.build(rules_for(plan), machine)
 
     def __call__(self, name: str, *arguments: int) -> int:
-        return bpf.evaluate(self.program, bpf.seccomp_data(self.table[name], self.arch, arguments))
+        return evaluate(self.program, seccomp_data(self.table[name], self.arch, arguments))
 
     def allows(self, name: str, *arguments: int) -> bool:
         return self(name, *arguments) == seccomp.ALLOW

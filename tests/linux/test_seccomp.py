@@ -8,11 +8,12 @@ import os
 
 import pytest
 
-from safeexec.linux import bpf, seccomp
+from safeexec.linux import seccomp
 from safeexec.linux.libc import raw_syscall
 from safeexec.linux.probe import probe
 from safeexec.syscalls import NAMING_BASE, Check, Rule, allow, allow_if, refuse
 from safeexec.syscalls.numbers import MACHINES, numbers
+from tests.linux.bpf_machine import evaluate, seccomp_data
 from tests.linux.forked import exit_status, in_a_fork
 
 RULES = {
@@ -29,7 +30,7 @@ needs_seccomp = pytest.mark.skipif(not probe().seccomp.works, reason=probe().sec
 
 def _judge(rules: dict[str, Rule], machine: str, number: int, arguments: tuple[int, ...] = ()) -> int:
     program = seccomp.build(rules, machine)
-    return bpf.evaluate(program, bpf.seccomp_data(number, seccomp.ARCHITECTURES[machine], arguments))
+    return evaluate(program, seccomp_data(number, seccomp.ARCHITECTURES[machine], arguments))
 
 
 def _errno(value: int) -> int:
@@ -44,7 +45,7 @@ def test_every_number_without_arguments(machine: str) -> None:
     expected = {table["read"]: seccomp.ALLOW, table["write"]: seccomp.ALLOW, table["clone3"]: _errno(errno.ENOSYS)}
     expected |= {table["clone"]: seccomp.ALLOW, table["prlimit64"]: seccomp.ALLOW}
     for number in range(max(table.values()) + 1):
-        answer = bpf.evaluate(program, bpf.seccomp_data(number, seccomp.ARCHITECTURES[machine]))
+        answer = evaluate(program, seccomp_data(number, seccomp.ARCHITECTURES[machine]))
         assert answer == expected.get(number, _errno(NAMING_BASE + number)), number
 
 
@@ -59,7 +60,7 @@ def test_unknown_and_x32_numbers_do_not_exist(machine: str, number: int) -> None
 def test_another_architecture_is_the_end(machine: str, arch: int) -> None:
     program = seccomp.build(RULES, machine)
     for number in (0, 1, 56, 63, 500):
-        assert bpf.evaluate(program, bpf.seccomp_data(number, arch)) == seccomp.KILL_PROCESS
+        assert evaluate(program, seccomp_data(number, arch)) == seccomp.KILL_PROCESS
 
 
 @pytest.mark.parametrize(
@@ -86,8 +87,8 @@ def test_an_excuse_answers_as_the_library_expects() -> None:
 
 def test_a_rule_for_a_call_that_the_machine_lacks_is_passed_over() -> None:
     program = seccomp.build({"open": allow(), "read": allow()}, "aarch64")
-    data = bpf.seccomp_data(numbers("aarch64")["read"], seccomp.ARCHITECTURES["aarch64"])
-    assert bpf.evaluate(program, data) == seccomp.ALLOW
+    data = seccomp_data(numbers("aarch64")["read"], seccomp.ARCHITECTURES["aarch64"])
+    assert evaluate(program, data) == seccomp.ALLOW
 
 
 @needs_seccomp

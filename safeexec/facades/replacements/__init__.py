@@ -13,9 +13,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from safeexec.facades.replacements.guards import Lazy, set_getattr, set_guards
+from safeexec.facades.replacements.guards import Lazy, set_guards
 
-__all__ = ["properties", "replacement", "set_getattr", "set_guards"]
+__all__ = ["properties", "replacement", "set_guards"]
 
 _FILES = {
     "operator": "attributes",

@@ -60,11 +60,6 @@ def set_guards(
     _state = state or _state
 
 
-def set_getattr(getattr: Callable[..., Any]) -> None:
-    """Use this ``getattr(object, name[, default])`` wherever a replacement reads an attribute by a computed name."""
-    set_guards(getattr=getattr)
-
-
 def checked_getattr(value: Any, name: str, *default: Any) -> Any:
     """`getattr` under the language layer's rules. Raises AttributeError for a name that is refused."""
     return _getattr(value, name, *default)

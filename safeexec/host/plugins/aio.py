@@ -28,7 +28,7 @@ class AsyncPlugin(PluginFace):
         return await self._called(name, args, kwargs, None)
 
     async def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
-        result, items = await self._invoke(name, args, kwargs, None, held)
+        result, items = await drive(self._core.invoke(name, args, kwargs, None, held))
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)
         return [item async for item in self._items(name, items)] if items else self._of(result).value
@@ -42,14 +42,14 @@ class AsyncPlugin(PluginFace):
         timeout: float | None = None,
     ) -> Result:
         """As `Plugin.invoke`."""
-        result, items = await self._invoke(name, args, dict(kwargs or {}), timeout)
+        result, items = await drive(self._core.invoke(name, args, dict(kwargs or {}), timeout))
         if items:
-            await self._proceed(items, close=True)
+            await drive(self._core.proceed(items, close=True))
         return self._of(result)
 
     async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """The items of a generator, one by one."""
-        result, items = await self._invoke(name, args, kwargs, None)
+        result, items = await drive(self._core.invoke(name, args, kwargs, None))
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)
         if not items:
@@ -61,7 +61,7 @@ class AsyncPlugin(PluginFace):
         more = True
         try:
             while True:
-                result, more = await self._proceed(items, close=False)
+                result, more = await drive(self._core.proceed(items, close=False))
                 assert result is not None
                 if not result.ok:
                     raise failed(f"{self.name}.{name}()", result)
@@ -70,20 +70,7 @@ class AsyncPlugin(PluginFace):
                 yield self._of(result).value
         finally:
             if more:
-                await self._proceed(items, close=True)
-
-    async def _invoke(
-        self,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        timeout: float | None,
-        held: HeldPlace | None = None,
-    ) -> tuple[Result, int]:
-        return await drive(self._core.invoke(name, args, kwargs, timeout, held))
-
-    async def _proceed(self, items: int, *, close: bool) -> tuple[Result | None, bool]:
-        return await drive(self._core.proceed(items, close=close))
+                await drive(self._core.proceed(items, close=True))
 
     async def reload(self, source: Source | None = None) -> None:
         """As `Plugin.reload`."""

@@ -16,7 +16,6 @@ from safeexec.host.waiting import Core
 
 BRIEF_SECONDS = 0.0005
 """How long to wait at a time for whoever looks after resting sessions: a look takes 0.1 ms."""
-Operation = Callable[..., Core[Any]]
 
 
 def _nobody() -> None:

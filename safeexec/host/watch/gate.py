@@ -24,7 +24,6 @@ from typing import NamedTuple
 from safeexec.host.waiting import Core, Wait
 from safeexec.linux import notify, processes
 
-NAME = "fork-gate"
 END_SECONDS = 1.0
 """How long to wait for the thread; it ends within 0.1 ms."""
 
