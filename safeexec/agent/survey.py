@@ -18,12 +18,16 @@ _MAX_COLUMNS = 60
 _MAX_CELL = 40
 _MAX_SURVEYED = 200
 _MAX_TEXT = 200
+_MAX_PARTS = 20
 _OPTIONS = ("sep", "decimal", "thousands", "encoding")
-SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls")
+SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"),
+    *(".db", ".sqlite", ".sqlite3"),
+)
 """Files that are looked at."""
 
 _PROGRAM = r"""
-import csv, re
+import csv, re, sqlite3
 import pandas as pd
 
 CHUNK_ROWS = 50_000
@@ -85,10 +89,36 @@ def chunks_of(name, options):
         yield pd.read_json(name)
     elif lower.endswith((".parquet", ".pq")):
         yield parquet(name)
-    elif lower.endswith((".xlsx", ".xls")):
-        yield pd.read_excel(name)
     else:
-        raise ValueError("not a table that pandas reads: .csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx")
+        raise ValueError("not a table that pandas reads: .csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, .sqlite")
+
+def sheets_of(name):
+    return {f"sheet {label!r}": frame for label, frame in pd.read_excel(name, sheet_name=None).items()}
+
+def tables_of(name):
+    # A table has at most CHUNK_ROWS rows here.
+    connection = sqlite3.connect(name)
+    names = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid")
+    frames = {}
+    for (label,) in names.fetchmany(100):
+        rows = connection.execute('SELECT * FROM "' + label.replace('"', '""') + '"')
+        columns = [column[0] for column in rows.description]
+        frames[f"table {label!r}"] = pd.DataFrame(rows.fetchmany(CHUNK_ROWS), columns=columns)
+    connection.close()
+    if not frames:
+        raise ValueError("the database has no tables")
+    return frames
+
+def survey_parts(parts):
+    # The first of several tables, and what the others are.
+    first, *rest = parts
+    found = survey([parts[first]], {})
+    if rest or first.startswith("table"):
+        for label, frame in parts.items():
+            shown = " (described here)" if label == first else ""
+            count = f"{len(frame)} rows" if len(frame) < CHUNK_ROWS else f"at least {len(frame)} rows"
+            found["parts"].append(f"{label}{shown}: {count}: " + ", ".join(map(str, list(frame.columns)[:30])))
+    return found
 
 def smallest(a, b):
     return b if a is None else a if b is None else min(a, b)
@@ -120,9 +150,9 @@ def note_column(seen, column):
             for value in texts.unique()[:1001]:
                 seen["distinct"].add(value[:80])
 
-def survey(name, options):
+def survey(chunks, options):
     rows, width, head, columns = 0, 0, [], {}
-    for chunk in chunks_of(name, options):
+    for chunk in chunks:
         if not head:
             head = [[str(cell)[:80] for cell in row] for row in chunk.head(3).values.tolist()]
         width = len(chunk.columns)
@@ -146,17 +176,23 @@ def survey(name, options):
         })
     return {
         "rows": int(rows), "complete": rows < MAX_ROWS, "columns": table, "width": width, "head": head,
-        "options": options,
+        "options": options, "parts": [],
     }
 
 def survey_any(name):
-    if not name.lower().endswith((".csv", ".tsv", ".txt")):
-        return survey(name, {})
+    lower = name.lower()
+    if lower.endswith((".xlsx", ".xls")):
+        return survey_parts(sheets_of(name))
+    if lower.endswith((".db", ".sqlite", ".sqlite3")):
+        return survey_parts(tables_of(name))
+    if not lower.endswith((".csv", ".tsv", ".txt")):
+        return survey(chunks_of(name, {}), {})
     options = options_of(name)
     try:
-        return survey(name, options)
+        return survey(chunks_of(name, options), options)
     except UnicodeDecodeError:
-        return survey(name, {**options, "encoding": eight_bit_encoding_of(name)})
+        options["encoding"] = eight_bit_encoding_of(name)
+        return survey(chunks_of(name, options), options)
 
 """
 
@@ -175,6 +211,8 @@ class FileSurvey:
     """All columns; `columns` holds the first 200."""
     options: Mapping[str, str] = field(default_factory=dict)
     """What pandas.read_csv has to be told to read it."""
+    parts: tuple[str, ...] = ()
+    """The sheets of a workbook, the tables of a database, in words: the columns are those of the first."""
 
     def render(self) -> str:
         """A few lines for a prompt or a report."""
@@ -186,6 +224,9 @@ class FileSurvey:
         if self.options:
             arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in self.options.items())]
             lines[0] += f", read by pd.read_csv({', '.join(arguments)})"
+        if self.name.lower().endswith((".db", ".sqlite", ".sqlite3")):
+            lines[0] += f", read by sqlite3.connect({self.name!r})"
+        lines += [f"  {_printable(part)}" for part in self.parts]
         lines += [f"  {_column(column)}" for column in self.columns[:_MAX_COLUMNS]]
         if width > _MAX_COLUMNS:
             lines.append(f"  … and {width - _MAX_COLUMNS} more columns")
@@ -226,6 +267,7 @@ def _read(name: str, found: Any) -> FileSurvey:
         complete=found["complete"] is True,
         width=_count(found["width"]),
         options={key: _text(options[key]) for key in _OPTIONS if key in options},
+        parts=tuple(_text(part) for part in _list(found.get("parts", []), _MAX_PARTS)),
     )
 
 

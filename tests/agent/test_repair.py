@@ -143,6 +143,13 @@ def test_a_repair_that_changed_nothing_is_not_applied(shop: Path) -> None:
         result.apply(branch="fix")
 
 
+def test_a_diff_that_stands_in_the_answer_is_asked_for_as_a_step(shop: Path) -> None:
+    step = f"<execute_python>\napply_diff({MENDED!r})\nprint(verify('Mend'))\n</execute_python>"
+    model = ScriptedModel([f"The patch:\n\n```diff\n{MENDED}```\n", step, "Done."], keep_requests=True)
+    assert RepairAgent(model, shop).run().ok
+    assert "call apply_diff(" in str(model.requests[1][-1].content)
+
+
 def test_a_change_that_was_never_verified_is_verified_at_the_end(shop: Path) -> None:
     result = repair(shop, "replace_text('src/shop/pricing.py', 'price - rate', 'price * rate')")
     assert result.ok and len(result.commits) == 1

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,14 @@ def analyse(files: dict[str, bytes], *replies: str) -> Analysis:
 
 def code(source: str) -> str:
     return f"```python\n{source}\n```"
+
+
+def database() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE orders (id INTEGER, price REAL)")
+    connection.executemany("INSERT INTO orders VALUES (?, ?)", [(1, 2.5), (2, None)])
+    connection.execute("CREATE VIEW dear AS SELECT id FROM orders WHERE price > 2")
+    return connection.serialize()
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +98,18 @@ def survey() -> str:
 )
 def test_every_file_is_described_or_its_problem_is(survey: str, line: str) -> None:
     assert line in survey
+
+
+@pytest.mark.modules("pandas")
+def test_the_tables_of_a_database_are_described() -> None:
+    tables, none = (
+        found.render() for found in analyse({"shop.sqlite": database(), "no.db": b"nothing of the kind" * 9}).surveys
+    )
+    assert tables.startswith(
+        "shop.sqlite: 2 rows, 2 columns, read by sqlite3.connect('shop.sqlite')\n"
+        "  table 'orders' (described here): 2 rows: id, price\n  table 'dear': 1 rows: id\n  id: int64; 1 to 2\n"
+    )
+    assert none == "no.db: could not be read as a table: DatabaseError: file is not a database"
 
 
 def test_a_survey_holds_only_printable_characters(survey: str) -> None:
@@ -287,12 +308,17 @@ def test_workbooks_and_parquet_files_are_tables(tmp_path: Path) -> None:
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
-    frame.to_excel(tmp_path / "book.xlsx", index=False)
+    with pd.ExcelWriter(tmp_path / "book.xlsx") as book_file:
+        frame.to_excel(book_file, sheet_name="One", index=False)
+        frame[["b"]].to_excel(book_file, sheet_name="Two", index=False)
     frame.to_parquet(tmp_path / "table.parquet")
     files = {name: (tmp_path / name).read_bytes() for name in ("book.xlsx", "table.parquet")}
     files |= {"broken.xlsx": b"PK\x03\x04no", "broken.parquet": b"PAR1no"}
     book, table, *broken = (found.render() for found in analyse(files).surveys)
-    assert book.startswith("book.xlsx: 2 rows, 2 columns\n  a: int64; 1 to 2")
+    assert book.startswith(
+        "book.xlsx: 2 rows, 2 columns\n  sheet 'One' (described here): 2 rows: a, b\n  sheet 'Two': 2 rows: b\n"
+        "  a: int64; 1 to 2"
+    )
     assert table.startswith("table.parquet: 2 rows, 2 columns\n  a: int64; 1 to 2")
     assert all("could not be read as a table" in text for text in broken)
 

@@ -171,6 +171,9 @@ def _best(results: list[RepairResult]) -> RepairResult:
     return best
 
 
+_MAX_ANSWER = 100_000
+
+
 class _Review:
     """An answer counts when the verification passes; a model that gives up may do so the second time."""
 
@@ -192,5 +195,7 @@ class _Review:
         if warnings:
             listed = "\n".join(map(str, warnings))
             return f"The verification passes, but the change looks as if it served the tests:\n{listed}\n{_ADVICE}"
+        if "\n@@ " in str(answer)[:_MAX_ANSWER]:
+            return "A diff in the text changes nothing: call apply_diff('...') with it in a step, then verify()."
         last = self._bench.last
         return f"The verification {last.summary()} still. {_ADVICE}\n\n{last.log}"
