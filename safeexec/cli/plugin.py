@@ -52,6 +52,8 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps({"ok": True} | told))
         return 0
     tell(f"{manifest.name or options.source} {manifest.version}".rstrip() + f", under {policy}")
+    if not exports:
+        tell("  exports nothing: its main module defines no public function or class (list others in `exports`)")
     for name, signature in exports.items():
         tell(f"  {name}{signature}")
     for name, setting in manifest.settings.items():

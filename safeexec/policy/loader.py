@@ -17,6 +17,7 @@ from safeexec.policy.document import Document
 from safeexec.policy.mistakes import Mistake, nearest
 from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
+_SWITCHES = {"yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}
 UNITS = {"seconds": "a number of seconds, such as 5.0", "mb": "a whole number of MiB", "kb": "a whole number of KiB"}
 
 
@@ -142,6 +143,12 @@ def _complaint(value: Any, arms: list[Any], path: str, error: str) -> str:
         elif arm is not NoneType and get_origin(arm) is not Literal:
             parts.append({str: "text", bool: "true or false"}.get(arm, str(arm)))
     hint = nearest(value, words) if isinstance(value, str) and words else ""
+    if "all" in words and isinstance(value, str | bool) and value in _SWITCHES:
+        hint = f"; did you mean {_SWITCHES[value]}?"
+    elif not hint and isinstance(value, str) and value and any(get_origin(arm) is list for arm in bare):
+        hint = f"; a list of one name is [{value}]"
+    elif isinstance(value, list) and any(get_origin(arm) is dict for arm in bare):
+        hint = f"; write `{value[0]}: …` for each" if value and isinstance(value[0], str) else ""
     return f"expected {', or '.join(parts)}; found {kind_of(value)}{hint}"
 
 

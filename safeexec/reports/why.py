@@ -119,7 +119,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def why(policy: PolicyData, name: str) -> Answer:
     """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
-    answer = Judge(policy, reported_plan(policy)).why(name)
+    if name in _SECTIONS:
+        keys = ", ".join(f"{name}.{key}" for key in _SECTIONS[name].__struct_fields__)
+        raise PolicyError(f"{name!r} is a section of a policy: ask for one of its settings, {keys}")
+    judge = Judge(policy, reported_plan(policy))
+    answer = judge.why(name)
+    if answer.kind == "name":  # also of a setting without its section
+        paths = [f"{section}.{name}" for section, held in _SECTIONS.items() if name in held.__struct_fields__]
+        answer = judge.why(paths[0]) if paths else answer
     if answer.allowed and answer.kind in ("module", "attribute") and answer.name.partition(".")[0] in coming(policy):
         told = "; ".join(filter(None, (FETCHED, answer.reason)))
         answer = msgspec.structs.replace(answer, reason=told)

@@ -115,6 +115,13 @@ class Sized:
     size: int
 
 
+class Third:
+    """As a number of sympy is."""
+
+    def __float__(self) -> float:
+        return 1 / 3
+
+
 def test_what_does_not_cross_says_why_and_what_would() -> None:
     """Each reason by the kind of the value, and through a second crossing."""
     endless: list[Any] = []
@@ -127,6 +134,7 @@ def test_what_does_not_cross_says_why_and_what_would() -> None:
         "return `list(x)`": collections.deque([1]),
         "return `str(path)`": PurePosixPath("a"),
         "`dataclasses.asdict(x)`": Sized(1),
+        "or its text, `str(x)`": Third(),
         "an object of this class": Liar(),
         "holds itself": endless,
     }

@@ -304,6 +304,9 @@ def test_why_knows_settings() -> None:
     assert policy.why("language.constructs").value.startswith("all")
     with pytest.raises(PolicyError, match=r"no setting 'limits\.memory'; did you mean memory_mb\?"):
         policy.why("limits.memory")
+    assert policy.why("memory_mb") == policy.why("limits.memory_mb")
+    with pytest.raises(PolicyError, match=r"'limits' is a section .* limits\.wall_seconds, limits\.max_wall_seconds"):
+        policy.why("limits")
     for path in ("language.mode", "tools.allow", "attributes.refuse", "danger_allow_commands", "checkpoints"):
         assert policy.why(path).kind == "setting"
 

@@ -386,7 +386,7 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
     if trust == "signed" and header.digest != digest:
         raise StateFileError(
             f"{path} was saved under another policy ({one_line(header.policy, 100)}, {one_line(header.digest, 12)}); "
-            f"this is {policy} ({digest[:12]})"
+            f"this is {policy} ({digest[:12]}){', with other settings' if header.policy == policy else ''}"
         )
     # Under another policy, what wrote it was held by other rules, or by none but the kernel's.
     if mode != "python" and not (signed and header.digest == digest):

@@ -36,6 +36,7 @@ _ITERATOR = "an iterator stays in the session: make a list of it"
 _MEMBER = "a member of an Enum stays in the session: return its `value`"
 _FIELDS = "a dataclass stays in the session: return `dataclasses.asdict(x)`"
 _ITEMS = "a collection of this class stays in the session: return `list(x)`"
+_NUMBER = "a number or formula of this class stays in the session: return `int(x)`, `float(x)`, or its text, `str(x)`"
 _PATH = "a path stays in the session: return `str(path)`"
 _CODE = "functions, classes and modules stay in the session: call them there, and return what they give"
 _CODE_KINDS = frozenset({"function", "builtin_function_or_method", "method", "type", "module", "partial"})
@@ -54,7 +55,13 @@ def _reason(kind: type) -> str:
     return next((reason for name, reason in _TELLING.items() if name in found), _STAYS)
 
 
-_TELLING = {"__next__": _ITERATOR, "__dataclass_fields__": _FIELDS, "__fspath__": _PATH, "__iter__": _ITEMS}
+_TELLING = {
+    "__next__": _ITERATOR,
+    "__dataclass_fields__": _FIELDS,
+    "__fspath__": _PATH,
+    "__iter__": _ITEMS,
+    "__float__": _NUMBER,
+}
 """What a class defines → why its objects stay."""
 
 
