@@ -110,8 +110,10 @@ GUARDED: Final = frozenset(
         "__getattr__",
         "__setattr__",
         "__delattr__",
-        "_flavour",  # and the other of BY_VALUE
+        "_flavour",  # and the others of BY_VALUE
         "parser",
+        "pathmod",
+        "zlib",
         "__getstate__",  # that of `object` shows what `__dict__` hides
         "__subclasses__",  # plugin registries; only classes of the program itself are shown
         "__wrapped__",  # memoised functions; not the wrapped originals of library code
@@ -159,8 +161,9 @@ OWN_ONLY: Final = frozenset(
 )
 """Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""
 
-BY_VALUE: Final = frozenset({"_flavour", "parser"})
-"""Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`."""
+BY_VALUE: Final = frozenset({"_flavour", "parser", "pathmod", "zlib"})
+"""Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`, a
+stream of `tarfile` the real `zlib`."""
 
 UNASSIGNABLE: Final = frozenset(
     {"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"}

@@ -204,7 +204,8 @@ _WRITE_TO_THEMSELVES: Final = frozenset(
     {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
 )
 """Classes of Python's own modules that keep a counter or a flag in themselves."""
-_modules_known: Final[set[str]] = set()
+_modules_known: Final[dict[str, int]] = {"": 0}
+"""Name → identity of each module that was looked at; under the empty name how many there were then."""
 _unsealed: Final[dict[int, type]] = {}
 """Classes that are to be sealed, by their `id`."""
 
@@ -213,13 +214,15 @@ def find_classes() -> None:
     """Look for the classes of Python's own modules and of safeexec, in the modules that were loaded since the last
     call.
     """
-    if len(sys.modules) == len(_modules_known):
+    last = next(reversed(sys.modules))  # one that has been loaded since would be, also where another has gone
+    if len(sys.modules) == _modules_known[""] and _modules_known.get(last) == id(sys.modules[last]):
         return
-    _modules_known.intersection_update(sys.modules)  # else one that has gone would have every step look again
-    for name in sys.modules.keys() - _modules_known:
-        _modules_known.add(name)
-        if name.partition(".")[0] in _SEALED_LIBRARIES:
-            _find_all(list(vars(sys.modules[name]).values()))
+    for name, module in list(sys.modules.items()):
+        if _modules_known.get(name) != id(module):
+            _modules_known[name] = id(module)
+            if name.partition(".")[0] in _SEALED_LIBRARIES:
+                _find_all(list(vars(module).values()))
+    _modules_known[""] = len(sys.modules)
 
 
 def _find_all(pending: list[Any]) -> None:

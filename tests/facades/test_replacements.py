@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -175,24 +174,6 @@ def test_a_star_binds_identifiers_only(guest: Guest) -> None:
     assert {name for name in names if name[:1] in "_<"} == {
         *("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__")
     }
-
-
-def test_argparse_keeps_to_the_rules_for_any_namespace(guest: Guest) -> None:
-    source = (
-        "import argparse\np = argparse.ArgumentParser()\n"
-        "p.add_argument('-n', type=int, default=3)\np.add_argument('-l', action='append')\n"
-        "class Own: pass\nfound = p.parse_args(['-l', 'a', '-l', 'b']), vars(p.parse_args([], namespace=Own()))\n"
-    )
-    assert guest(source, "argparse")["found"] == (argparse.Namespace(n=3, l=["a", "b"]), {"n": 3, "l": None})
-    for action in ("append", "count", "store_true"):
-        with pytest.raises(AttributeError, match="refused"):
-            guest(
-                "import argparse, json\np = argparse.ArgumentParser()\n"
-                f"p.add_argument('-x', dest='__globals__', action='{action}')\n"
-                "p.parse_args(['-x', '1'][:1 + (p._actions[-1].nargs != 0)], namespace=json.dumps)",
-                "argparse",
-                "json",
-            )
 
 
 def test_types_that_may_only_be_asked_about(guest: Guest) -> None:

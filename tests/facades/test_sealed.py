@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from types import MappingProxyType
@@ -100,3 +102,13 @@ def test_what_may_be_assigned_goes_through_its_property() -> None:
     )
     made.stream = 5
     assert made.stream == [5]
+
+
+def test_classes_are_sealed_also_where_one_module_came_and_another_went() -> None:
+    source = (
+        "import sys, base64, time, heapq, itertools, threading\nfrom safeexec.facades.sealed import seal_classes\n"
+        "seal_classes()\nbefore = len(sys.modules)\ndel sys.modules['base64']\nimport graphlib\n"
+        "assert len(sys.modules) == before, sys.modules\nseal_classes()\ngraphlib.TopologicalSorter.done = None"
+    )
+    found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
+    assert "cannot set 'done' attribute of immutable type 'TopologicalSorter'" in found.stderr

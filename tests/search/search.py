@@ -32,9 +32,12 @@ def _is_out(x):
         return " from " in repr(x) or "(frozen)" in repr(x) or "(built-in)" in repr(x)
     if kind.__name__ in ("frame", "code") and kind.__module__ == "builtins":
         return True
+    if kind.__name__ in ("method_descriptor", "wrapper_descriptor", "getset_descriptor", "method-wrapper"):
+        return x.__name__ in _RAW  # what a program gets of them by name is a guard
     if kind.__name__ == "builtin_function_or_method":
         return repr(x) in _POWERS or repr(x).startswith("<built-in method __subclasses__ of type")
     return False
+_RAW = {"__subclasses__", "__getattribute__", "__globals__", "__code__", "gi_frame", "cr_frame", "tb_frame"}
 _POWERS = {f"<built-in function {n}>" for n in ("eval", "exec", "compile", "__import__", "open", "getattr", "vars")}
 def _look(x, path, depth=2):
     if _is_out(x):
@@ -153,34 +156,34 @@ BINDINGS = (
 )  # fmt: skip
 
 WALK = """
-import asyncio
+import asyncio, collections
 _seen = set()
 _keep = []
 def _walk(x, path, depth, calls):
-    if id_of(x) in _seen or len(_keep) > LIMIT:
-        return
-    _seen.add(id_of(x)); _keep.append(x)
-    _look(x, path)
-    if depth == 0:
-        return
-    for name in dir(x):
-        try:
-            value = getattr(x, name)
-        except BaseException:
-            continue
-        _look(value, path + "." + name)
-        if type(value) in (int, str, float, bool, bytes, complex):
-            continue
-        _walk(value, path + "." + name, depth - 1, calls)
-        if calls and callable(value) and name not in _SKIP:
-            for arguments in ((), (1,), ("a",), ([1.0, 2.0],)):
-                try:
-                    made = value(*arguments)
-                except BaseException:
-                    continue
-                _look(made, path + "." + name + "()")
-                _walk(made, path + "." + name + repr(arguments), 1, calls - 1)
-                break
+    waiting = collections.deque([(x, path, depth, calls)])
+    def wait(value, *more):
+        if id_of(value) not in _seen and type(value) not in (int, str, float, bool, bytes, complex, NoneType):
+            _seen.add(id_of(value)); _keep.append(value); waiting.append((value, *more))
+    while waiting and len(_keep) <= LIMIT:
+        x, path, depth, calls = waiting.popleft()
+        _look(x, path)
+        for name in dir(x) if depth else ():
+            try:
+                value = getattr(x, name)
+            except BaseException:
+                continue
+            _look(value, path + "." + name)
+            wait(value, path + "." + name, depth - 1, calls)
+            if calls and callable(value) and name not in _SKIP:
+                for arguments in ((), (1,), ("a",), ([1.0, 2.0],), (type,)):
+                    try:
+                        made = value(*arguments)
+                    except BaseException:
+                        continue
+                    _look(made, path + "." + name + "()")
+                    wait(made, path + "." + name + repr(arguments), min(depth, 2), calls - 1)
+                    break
+NoneType = type(None)
 _SKIP = {"exit", "quit", "input", "breakpoint", "sleep", "show", "pause", "run_forever", "wait", "acquire", "join",
          "get", "main", "serve_forever", "abort", "kill"}
 _id = object.__hash__
@@ -233,7 +236,9 @@ def walk(session: Session, module: str, *, depth: int, calls: int, limit: int, t
         return []
     session.run("_found.clear(); _seen.clear(); _keep.clear()").check()
     result = session.run(f"LIMIT = {limit}\n_walk(_start, {module!r}, {depth}, {calls})\n_found", timeout=timeout)
-    return [f"{module}: {path}" for path in result.value or []]
+    if not result.ok and result.outcome not in ("timeout", "memory"):
+        return [f"{module}: the walk ended with {result.error or result.outcome}"]
+    return [f"{module}: {path}" for path in session.run("list(_found)").value]
 
 
 def prepare(session: Session) -> None:

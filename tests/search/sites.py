@@ -1,10 +1,11 @@
-"""Where the libraries turn text into an attribute, a module, code or an object: found in their source.
+"""Where the libraries turn text into an attribute, a module, code or an object, look at the dict of an object or at a
+frame, or keep a module in an object: found in their source.
 
     python -m tests.search.sites            the sites that nobody has judged, and those that are gone
     python -m tests.search.sites --all      every site, with its verdict
 
 A name that is spelled in the source is not a site: a literal, or text that begins with a literal (``f"visit_{kind}"``)
-which is no beginning of a refused name.
+which is no beginning of a refused name. Nor is a ``__dict__`` that is asked for a name which is spelled, or written to.
 """
 
 from __future__ import annotations
@@ -19,20 +20,32 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safeexec.child.language.sites import JUDGED, READERS
+from safeexec.compiler import names
 
 LIBRARIES = ("numpy", "pandas", "scipy", "sklearn", "sympy", "mpmath", "matplotlib", "mpl_toolkits", "seaborn", "PIL",
              "dateutil", "tqdm", "yaml", "openpyxl", "networkx", "xlrd", "bs4", "soupsieve",
              "html5lib", "lxml", "plotly", "_plotly_utils", "pyarrow")  # fmt: skip
-STANDARD = ("enum", "functools", "typing", "collections", "configparser", "contextlib", "gettext", "json", "pprint",
-            "reprlib", "tarfile", "string", "statistics", "random", "decimal", "fractions", "datetime", "calendar",
-            "warnings", "weakref", "abc", "inspect", "ast")  # fmt: skip
-OUTSIDE = frozenset({"tests", "testing", "f2py", "_examples", "_build_utils", "conftest", "setup", "benchmarks",
+STANDARD = (
+    "enum", "functools", "typing", "collections", "configparser", "contextlib", "gettext", "json", "pprint",
+    "reprlib", "tarfile", "string", "statistics", "random", "decimal", "fractions", "datetime", "calendar",
+    "warnings", "weakref", "abc", "inspect", "ast", "argparse", "asyncio", "base64", "bisect", "codecs", "colorsys",
+    "concurrent", "contextvars", "copy", "csv", "dataclasses", "difflib", "fnmatch", "glob", "graphlib", "gzip",
+    "hashlib", "heapq", "hmac", "html", "io", "ipaddress", "keyword", "logging", "lzma", "numbers", "operator",
+    "pathlib", "pickle", "queue", "re", "sched", "secrets", "shlex", "shutil", "sqlite3", "tempfile", "textwrap",
+    "threading", "tomllib", "traceback", "types", "urllib", "uuid", "zipfile", "zoneinfo",
+)  # fmt: skip
+OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_events", "windows_utils",
+                     "testing", "f2py", "_examples", "_build_utils", "conftest", "setup", "benchmarks",
                      "array_api_compat", "array_api_extra", "distutils", "_pyinstaller", "sphinxext", "cli", "autowrap",
                      "cython_utils", "benchmark"})  # fmt: skip
 """Parts of libraries that no facade leads to: their tests, and what builds them."""
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "compile": "code",
          "from_string": "template", "Template": "template"}  # fmt: skip
+FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"})
+STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})
+SPELLED = frozenset({"get", "pop", "setdefault"})
+WRITTEN = frozenset({"update", "clear", "keys"})
 DANGEROUS = ("_", "f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 
 
@@ -69,14 +82,61 @@ def modules(package: str) -> Iterator[tuple[str, Path]]:
 
 def sites_of(module: str, path: Path) -> Iterator[Site]:
     """The sites of one file."""
-    pending: list[tuple[ast.AST, str]] = [(ast.parse(path.read_bytes()), "")]
+    tree = ast.parse(path.read_bytes())
+    imported = _imported(tree, path)
+    pending: list[tuple[ast.AST, ast.AST, ast.AST, str]] = [(tree, tree, tree, "")]
     while pending:
-        node, function = pending.pop()
+        node, above, scope, function = pending.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            function = f"{function}.{node.name}".lstrip(".")
+            function, scope = f"{function}.{node.name}".lstrip("."), node
         if isinstance(node, ast.Call) and (found := _kind(node)):
             yield Site(module, function, *found)
-        pending += [(child, function) for child in ast.iter_child_nodes(node)]
+        elif isinstance(node, ast.Attribute) and node.attr == "__dict__" and function and not _is_harmless(node, above):
+            yield Site(module, function, "dict", "__dict__")
+        for name in _held(node, scope, imported):
+            yield Site(module, function, "held", name)
+        # The function of a call stands for the call: ``x.__dict__.get`` is looked at with its arguments.
+        is_method = isinstance(node, ast.Attribute) and isinstance(above, ast.Call) and above.func is node
+        pending += [(child, above if is_method else node, scope, function) for child in ast.iter_child_nodes(node)]
+
+
+def _is_harmless(node: ast.Attribute, above: ast.AST) -> bool:
+    """Is the ``__dict__`` asked for a name that is spelled, or written to?"""
+    if isinstance(above, ast.Compare):
+        return node is not above.left and isinstance(above.ops[0], ast.In | ast.NotIn)
+    if isinstance(above, ast.Subscript) and above.value is node:
+        return isinstance(above.slice, ast.Constant) or not isinstance(above.ctx, ast.Load)
+    if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and above.func.value is node:
+        spelled = above.func.attr in SPELLED and bool(above.args) and isinstance(above.args[0], ast.Constant)
+        return spelled or above.func.attr in WRITTEN
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _imported(tree: ast.AST, path: Path) -> set[str]:
+    """The names that imports bind to modules, as far as the file tells: of a package that it is in, or as a whole."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            names = {alias.name: alias.asname or alias.name for alias in node.names}
+            found.update(
+                bound for name, bound in names.items() if (folder / name).is_dir() or any(folder.glob(f"{name}.*"))
+            )
+    return found
+
+
+def _held(node: ast.AST, scope: ast.AST, imported: set[str]) -> Iterator[str]:
+    """The names of attributes, of an instance or of a class, that a statement makes a module."""
+    if isinstance(scope, ast.ClassDef) and isinstance(node, ast.Import):
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in imported:
+        for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                yield target.attr
+            elif isinstance(scope, ast.ClassDef) and isinstance(target, ast.Name):
+                yield target.id
 
 
 def _kind(node: ast.Call) -> tuple[str, str] | None:
@@ -85,6 +145,12 @@ def _kind(node: ast.Call) -> tuple[str, str] | None:
     call = getattr(function, "id", None) or getattr(function, "attr", "")
     if call in ("load", "loads") and "pickle" in getattr(owner, "id", ""):
         return "pickle", call
+    if call in FRAMES and (call != "stack" or getattr(owner, "id", "") == "inspect"):
+        return "frame", call
+    if call in STATES and getattr(owner, "id", "") != "self" and not isinstance(owner, ast.Call):
+        return "state", call
+    if call == "vars" and owner is None and node.args:
+        return "dict", call
     kind = KINDS.get(call)
     if kind is None or (kind == "code" and owner is not None) or (kind == "template" and owner is None):
         return None
@@ -112,6 +178,7 @@ def unjudged(found: set[Site]) -> list[str]:
         f"{site.module} {site.function or '(module)'}: {site.call} ({site.kind})"
         for site in found
         if not (site.kind == "attribute" and site.module in READERS)
+        and not (site.kind == "held" and site.call in names.GUARDED | names.REFUSED_PLAIN_NAMES)
         and (place := f"{site.module}:{site.function}") not in exact
         and not any(fnmatchcase(place, pattern) for pattern in wide)
     )

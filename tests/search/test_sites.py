@@ -28,3 +28,24 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
         ("computed", "attribute"), ("computed", "module"), ("computed", "code")
     }  # fmt: skip
     assert len(unjudged(found)) == 3
+
+
+def test_dicts_frames_and_modules_that_are_held_are_sites(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "library.py"
+    source.write_text(
+        "import sys\n"
+        "def spelled(x): return 'a' in x.__dict__, x.__dict__['a'], x.__dict__.get('a'), x.__dict__.update(a=1)\n"
+        "def read(x, name): return x.__dict__.items(), x.__dict__[name], vars(x)\n"
+        "def above(): return sys._getframe(1)\n"
+        "def state(x): return x.__getstate__()\n"
+        "class Holds:\n"
+        "    import json\n"
+        "    system = sys\n"
+        "    def __init__(self): self.held = sys; self.not_held = sys.path\n"
+    )
+    found = {(site.function, site.kind, site.call) for site in sites_of("library", source)}
+    assert found == {
+        ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("above", "frame", "_getframe"),
+        ("state", "state", "__getstate__"), ("Holds", "held", "json"), ("Holds", "held", "system"),
+        ("Holds.__init__", "held", "held"),
+    }  # fmt: skip

@@ -48,11 +48,12 @@ def make_builtins(
     program = program or GuestProgram("__main__", guest_globals)
     guards = attribute_guards(rules, program)
     # What operator.attrgetter and its kind read with.
-    set_guards(getattr=guards["getattr"], setattr=guards["setattr"], state=guards.pop("<state>"))
+    dict_of = guards.pop("<vars>")
+    set_guards(getattr=guards["getattr"], setattr=guards["setattr"], state=guards.pop("<state>"), vars=dict_of)
     table: dict[str, Any] = {
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
     }
-    replaced = guards | _namespace_guards(rules, guest_globals, guards.pop("<vars>")) | {"exit": leave, "quit": leave}
+    replaced = guards | _namespace_guards(rules, guest_globals, dict_of) | {"exit": leave, "quit": leave}
     replaced |= text_guards(rules, guest_globals, table, program)
     for name, guard in replaced.items():
         guard.__qualname__ = guard.__name__ = name  # as its errors name it

@@ -28,6 +28,8 @@ from safeexec.child.language.builtins import (
 from safeexec.child.language.on_import import after_import
 from safeexec.compiler.names import RESERVED
 from safeexec.compiler.rules import Rules
+from safeexec.facades.replacements.guards import checked_vars
+from safeexec.facades.sealed import MODULES
 
 _IMPORT = re.compile(r"from ([A-Za-z][\w.]*) import (\w+)")
 _REAL = vars(builtins)
@@ -128,7 +130,8 @@ class _Source(str):
 
 
 def _for_lambdify(text: _Text) -> dict[str, Any]:
-    modules = vars(sys.modules["sympy.utilities.lambdify"])["MODULES"]
+    space = vars(sys.modules["sympy.utilities.lambdify"])
+    modules, namespace_of = space["MODULES"], space["_get_namespace"]
     text.trusted = frozenset(command for _, _, _, commands in modules.values() for command in commands)
 
     def compile(source: str, filename: str, _mode: str) -> _Source:
@@ -136,7 +139,11 @@ def _for_lambdify(text: _Text) -> dict[str, Any]:
         made.filename = filename
         return made
 
-    return {"compile": compile, "exec": text.run}
+    def _get_namespace(given: Any) -> Any:
+        """A class for a module would make names of what its ``__dict__`` holds."""
+        return namespace_of(given) if isinstance(given, (str, dict, *MODULES)) else checked_vars(given)
+
+    return {"compile": compile, "exec": text.run, "_get_namespace": _get_namespace}
 
 
 class _Text:

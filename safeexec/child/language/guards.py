@@ -282,6 +282,8 @@ def _judges(
         """The state of an object as far as the program could read it. The names of its slots are a list of its class,
         which the program writes: each is an attribute that is read.
         """
+        if issubclass(_type(owner), type):
+            raise refuse("__getstate__")  # a method that copies its __dict__, called with a class
         if _type(found) is dict:
             return judged(owner, "__dict__", found)
         if _type(found) is tuple and len(found) == 2 and _type(found[1]) is dict:
@@ -298,7 +300,7 @@ def _judges(
             return False
 
     def by_name(value: Any, name: str, found: Any) -> Guard:
-        return _by_name(found, name, rules, refuse, assignable, judged)
+        return _by_name(found, name, rules, refuse, assignable, judged, lambda method: _is_own(method, own))
 
     def own_method(value: Any, name: str, found: Any) -> bool:
         return _is_own(_getattr(value, "__func__", value), own)
@@ -487,22 +489,25 @@ def _by_name(
     refuse: Refuse,
     assignable: Callable[[Any, Any], None],
     judged: Judge,
+    is_own: Callable[[Any], bool],
 ) -> Guard:
     """`__getattribute__` and its kind, bound or not: the name they are called with is judged like that of `getattr`."""
     sets = name in ("__setattr__", "__delattr__")
-    position = -2 if name == "__setattr__" else -1
 
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        if len(args) >= -position:
+        # Bound, the method knows its object; unbound, it is the first argument.
+        position = 0 if _type(found) in _BOUND else 1
+        if kwargs and not is_own(found):
+            raise TypeError(f"{name}() takes no keyword arguments")  # a library's may take the name by any
+        if len(args) > position:
             wanted = exact(args[position])
             verdict = rules.attribute(wanted) if _type(wanted) is _str else PLAIN
             if verdict == REFUSED:
                 raise refuse(wanted)
-            # Bound, the method knows its object; unbound, it is the first argument.
-            owner = args[0] if len(args) > -position else _getattr(found, "__self__", None)
+            owner = args[0] if position else _getattr(found, "__self__", None)
             if sets:
                 assignable(owner, wanted)
-            args = (*args[:position], wanted, *args[len(args) + position + 1 :])
+            args = (*args[:position], wanted, *args[position + 1 :])
             if verdict == GUARDED and not sets:
                 return judged(owner, wanted, found(*args, **kwargs))
         return found(*args, **kwargs)
@@ -573,6 +578,7 @@ _OF_LIBRARIES: Final = (
     MethodWrapperType,
     WrapperDescriptorType,
 )
+_BOUND: Final = (MethodType, MethodWrapperType, BuiltinMethodType)
 _ENDPOINTS: Final = (("_socket", "socket"), ("selectors", "BaseSelector"), ("select", "epoll"), ("select", "poll"))
 """Modules and their classes that no policy gives: objects of a library lead to instances of these."""
 

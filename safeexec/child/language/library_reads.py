@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
-from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 
 from safeexec.child.language.guards import leads_away, refusal
@@ -23,7 +23,7 @@ from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
 from safeexec.facades.replacements.attributes import check_states
-from safeexec.facades.replacements.guards import checked_getattr, checked_setattr
+from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
 from safeexec.facades.sealed import write_to_class
 from safeexec.facades.tables import refusals, table
 
@@ -69,6 +69,12 @@ def guard_reads(rules: Rules) -> None:
         _put(module, lambda name=name, m=module, p=prefixes: {name: _importer(name, m, p)})  # type: ignore[misc]
     for module in HELD:
         after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
+    _put("argparse", lambda: {"vars": checked_vars})
+    for place, cls in _FOR_ITS_KIND.items():
+        module, _, name = place.partition(":")
+        after_import(module, lambda module=module, name=name, cls=cls: _for_its_kind(module, name, *cls))  # type: ignore[misc]
+    after_import("functools", lambda: _check_cached_property(sys.modules["functools"]))
+    after_import("enum", lambda: _check_members(sys.modules["enum"], rules))
     after_import("sqlite3", _close_databases)
     after_import("plotly.graph_objs._layout", lambda: _take_module("plotly.graph_objs._layout", "Layout", "re"))
     after_import("html5lib.treebuilders.etree_lxml", lambda: _take_module(_OF_LXML, "TreeBuilder", "implementation"))
@@ -80,10 +86,89 @@ def guard_reads(rules: Rules) -> None:
     after_import("pandas.io.formats.style_render", lambda: _check_templates(rules))
     after_import("safeexec.facades.replacements.loops", _close_loops)
     after_import("bs4.css", _close_selectors)
+    after_import("yaml.representer", _check_yaml_states)
 
 
 def _put(module: str, names: Callable[[], dict[str, Any]]) -> None:
     after_import(module, lambda: vars(sys.modules[module]).update(names()))
+
+
+_FOR_ITS_KIND: Final = {
+    "argparse:_AttributeHolder._get_kwargs": (0, "argparse", "_AttributeHolder"),
+    "pprint:PrettyPrinter._pprint_simplenamespace": (1, "types", "SimpleNamespace"),
+    "PIL.ImageFile:StubImageFile.load": (0, "PIL.ImageFile", "StubImageFile"),
+    "matplotlib.gridspec:SubplotParams.to_dict": (0, "matplotlib.gridspec", "SubplotParams"),
+    "scipy.sparse._dok:dok_matrix.set_shape": (0, "scipy.sparse._dok", "dok_matrix"),
+    "scipy.sparse._matrix:spmatrix.set_shape": (0, "scipy.sparse._matrix", "spmatrix"),
+}
+"""Methods that read the ``__dict__`` of what they are given → the position of that argument, and its class.
+
+A method is a function: ``Namespace._get_kwargs(type)`` would give the descriptors that are in the dict of `type`.
+"""
+
+
+def _for_its_kind(module: str, method: str, position: int, home: str, kind: str) -> None:
+    """Let a method be called with an instance of this class alone."""
+    name, _, attribute = method.partition(".")
+    cls, wanted = vars(sys.modules[module])[name], vars(importlib.import_module(home))[kind]
+    real = vars(cls)[attribute]
+
+    def of_its_kind(*arguments: Any, **options: Any) -> Any:
+        given = _type(arguments[position]) if len(arguments) > position else object
+        dicts = [_dict_of(cls)["__dict__"] for cls in _mro_of(given) if "__dict__" in _dict_of(cls)]
+        if not issubclass(given, wanted) or any(_type(found) is not GetSetDescriptorType for found in dicts):
+            raise TypeError(f"{method}() is for a {kind!r} object")
+        return real(*arguments, **options)
+
+    of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module
+    write_to_class(cls, attribute, of_its_kind)
+
+
+def _check_cached_property(functools: ModuleType) -> None:
+    """`cached_property` looks a name up in the dict of whatever it is asked of: `type` has one, too."""
+
+    def __get__(self: Any, instance: Any, owner: Any = None) -> Any:
+        name = self.attrname
+        if instance is None:
+            return self
+        if _type(name) is not str:
+            raise TypeError("Cannot use cached_property instance without calling __set_name__ on it.")
+        kind = _type(instance).__name__
+        try:
+            cache = instance.__dict__
+        except AttributeError:
+            raise TypeError(f"No '__dict__' attribute on {kind!r} instance to cache {name!r} property.") from None
+        if name in cache:
+            return checked_getattr(instance, name)
+        value = self.func(instance)
+        try:
+            cache[name] = value
+        except TypeError:
+            what = f"The '__dict__' attribute on {kind!r} instance"
+            raise TypeError(f"{what} does not support item assignment for caching {name!r} property.") from None
+        return value
+
+    write_to_class(vars(functools)["cached_property"], "__get__", __get__)
+
+
+def _check_members(enum: ModuleType, rules: Rules) -> None:
+    """A member of an enum looks for its name in the dicts of the classes that are said to be above it."""
+    member, kind = vars(enum)["_proto_member"], vars(enum)["EnumType"]
+    real = vars(member)["__set_name__"]
+
+    def __set_name__(self: Any, enum_class: Any, member_name: Any) -> None:
+        meta = _type(enum_class)
+        if not issubclass(meta, kind) or any("__mro__" in _dict_of(cls) for cls in _mro_of(meta) if cls is not type):
+            raise TypeError("members are those of an enum")
+        if _type(member_name) is not str or rules.attribute(member_name) == REFUSED or member_name[:2] == "__":
+            raise ValueError(f"invalid name of a member: {member_name!r}")
+        real(self, enum_class, member_name)
+
+    write_to_class(member, "__set_name__", __set_name__)
+
+
+_mro_of: Final = type.__dict__["__mro__"].__get__
+_dict_of: Final = type.__dict__["__dict__"].__get__
 
 
 def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:
@@ -287,6 +372,15 @@ def _close_selectors() -> None:
     css = vars(sys.modules["bs4.css"])
     if (real := css.get("soupsieve")) is not None:
         css["soupsieve"] = SimpleNamespace(**{name: _getattr(real, name) for name in (*real.__all__, "escape")})
+
+
+def _check_yaml_states() -> None:
+    """What `object.__getstate__` gives holds whatever ``__slotnames__`` lists."""
+
+    def represent_yaml_object(self: Any, tag: Any, data: Any, cls: Any, flow_style: Any = None) -> Any:
+        return self.represent_mapping(tag, checked_getattr(data, "__getstate__")(), flow_style=flow_style)
+
+    vars(sys.modules["yaml.representer"])["SafeRepresenter"].represent_yaml_object = represent_yaml_object
 
 
 class _ClosedAttribute:

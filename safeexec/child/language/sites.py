@@ -1,4 +1,5 @@
-"""Where libraries turn text into attributes, modules and code: the list, and the verdict on each place.
+"""Where libraries turn text into attributes, modules and code, look at dicts and frames, or hold modules: the list, and
+the verdict on each place.
 
 The list is made from the source of what is installed (``python -m tests.search.sites``). A test fails when a version of
 a library adds a place that is not judged here.
@@ -63,7 +64,8 @@ _READERS: Final = """
     sympy.polys.polyoptions sympy.polys.polytools sympy.polys.polyutils sympy.polys.ring_series sympy.polys.rings
     sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
-    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect enum string tarfile typing
+    sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect argparse configparser
+    enum pprint string tarfile typing
     networkx.readwrite.text networkx.utils.configs openpyxl.cell.read_only openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
     openpyxl.styles.borders openpyxl.styles.cell_style openpyxl.styles.colors openpyxl.styles.fills
@@ -80,6 +82,8 @@ READERS: Final = frozenset(_READERS.split())
 """Modules that read or set attributes by names that they do not spell: their `getattr` is guarded (`library_reads`)."""
 
 WRITERS: Final = (
+    "argparse",
+    "configparser",
     "sklearn.base",
     "openpyxl.descriptors.base",
     "openpyxl.descriptors.serialisable",
@@ -93,10 +97,10 @@ WRITERS: Final = (
 JUDGED: Final[dict[str, str]] = {
     "the name comes from a table, a signature or a class of the library's own": """
         PIL.Image:_import_plugin_for_extension PIL.Image:init abc:update_abstractmethods functools:total_ordering
-        configparser:ConverterMapping.* configparser:SectionProxy.__init__ gettext:NullTranslations.install
+        gettext:NullTranslations.install
         tarfile:TarInfo._apply_pax_info
         inspect:_findclass inspect:_finddoc inspect:_signature_get_user_defined_method inspect:isabstract
-        pprint:PrettyPrinter._pprint_dataclass matplotlib:_check_versions matplotlib._api:*
+        matplotlib:_check_versions matplotlib._api:*
         matplotlib._api.deprecation:* matplotlib.inset:InsetIndicator.* matplotlib.backends.backend_mixed:*
         matplotlib.backends.backend_pdf:* matplotlib.backends.backend_cairo:* numpy._core.function_base:add_newdoc
         numpy.char:__getattr__ scipy.special._ufunc_tools:_with_cache_optimization
@@ -115,6 +119,37 @@ JUDGED: Final[dict[str, str]] = {
         pyarrow:_filesystem_is_available
         sympy.utilities.lambdify:_import scipy.fft._debug_backends:* tqdm.*:* mpmath.libmp.backend:exec_
     """,
+    "the name is one that the compiler has read, or that the guard of `__getattr__` has": """
+        codecs:* tempfile:_TemporaryFileWrapper.__getattr__ matplotlib.dates:rrulewrapper.__getattr__
+        scipy._lib._bunch:*
+    """,
+    "the dict is read for names or text, written to, or compared, and nobody is given it": """
+        enum:* typing:Protocol.* mpmath.ctx_*:* numpy.ma.*:* numpy.lib._polynomial_impl:poly1d.__init__
+        matplotlib._internal_utils:* matplotlib.font_manager:* matplotlib.path:Path.__deepcopy__
+        matplotlib.markers:MarkerStyle._set_marker scipy.integrate._quad_vec:_Bunch.__repr__
+        scipy.io.matlab._mio5:* scipy.sparse.linalg._eigen.arpack.arpack:* sympy.assumptions.facts:*
+        sympy.core.assumptions:_prepare_class_assumptions sympy.core.decorators:* sympy.parsing.maxima:parse_maxima
+        sympy.physics.vector.printing:* sympy.utilities.decorator:public yaml.tokens:* warnings:warn
+        collections:OrderedDict.* pandas.core.indexes.*:* matplotlib.cbook:* matplotlib._mathtext:* matplotlib.pyplot:*
+        matplotlib.backend_bases:* matplotlib.figure:_AxesStack.__setstate__ matplotlib.transforms:Transform.*
+        pandas.core.window.rolling:* pandas.io.formats.style:Styler.clear pandas.io.spss:* sklearn.utils.*:*
+        dateutil.tz._tzfile:*
+    """,
+    "a copy of the same class, whose class is the only one that could be asked for another": """
+        collections:UserDict.__copy__ collections:UserList.__copy__ matplotlib.colors:*.__copy__
+        matplotlib.font_manager:FontProperties.__copy__ matplotlib.transforms:TransformNode.__copy__
+    """,
+    "a state, which the guard of `__getstate__` judges": """
+        *:*.__getstate__ scipy.sparse._dok:_dok_base.__reduce__
+    """,
+    "of the frame no more is told than names, lines and whose variable something is": """
+        asyncio.*:* dateutil.zoneinfo:* gettext:* logging:Logger.findCaller logging: matplotlib.axes._base:*
+        pandas.core.common:* pandas.util._exceptions:* enum:EnumType._create_ typing:_caller
+        sympy.multipledispatch.core:*
+    """,
+    "no module is held there": """
+        collections:ChainMap matplotlib.text:OffsetFrom.__init__ typing:_make_nmtuple sympy.parsing.autolev.*:*
+    """,
     "the text is checked there: identifiers, or a grammar of its own": """
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
         soupsieve:* plotly.data:_get_dataset collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
@@ -126,12 +161,19 @@ JUDGED: Final[dict[str, str]] = {
     """,
     "replaced in the facades (safeexec.facades.replacements)": """
         ast:* contextlib:_RedirectStream.* functools:update_wrapper inspect:get_annotations
+        copy:* dataclasses:* operator:* pickle:* typing:get_type_hints logging:*Style._format traceback:*
         typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
     """,
     "replaced in the library (eval_sinks, library_reads)": """
+        argparse:* functools:cached_property.__get__ pprint:* PIL.ImageFile:StubImageFile.load
+        matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
+        scipy.sparse._matrix:spmatrix.set_shape yaml.representer:SafeRepresenter.represent_yaml_object
+        numpy.lib._index_tricks_impl:* numpy.matrixlib.defmatrix:* pandas.core.computation.scope:Scope.*
+        sympy.core.symbol:var sympy.utilities.magic:pollute
         _plotly_utils.basevalidators:* matplotlib.backend_bases:get_registered_canvas_class
         matplotlib.backends.registry:BackendRegistry.load_backend_module
         matplotlib.colors:_make_norm_from_scale.ScaleNorm.__reduce__ matplotlib.pyplot:figure
+        sympy.utilities.lambdify:_get_namespace
         mpmath.identification:identify pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
         sympy.parsing.sympy_parser:eval_expr sympy.parsing.sympy_parser:parse_expr
         sympy.plotting.experimental_lambdify:Lambdifier.__init__ sympy.stats.joint_rv:JointDistribution.sample
@@ -142,7 +184,8 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.computation.ops:BinOp.evaluate
     """,
     "no facade gives it, and no state may name it": """
-        pyarrow.vendored.*:*
+        pyarrow.vendored.*:* functools:partial.__reduce__ logging.*:* shutil:* urllib.request:* zoneinfo.*:*
+        yaml.representer:Representer.* pandas.io.parquet:PyArrowImpl.__init__ inspect:*
         yaml.constructor:FullConstructor.* lxml.doctestcompare:* lxml.html.formfill:* plotly.io._renderers:*
         plotly.matplotlylib.*:* plotly.tools:*
         PIL.ImageMath:unsafe_eval PIL.features:* inspect:_main inspect:classify_class_attrs inspect:getmodule

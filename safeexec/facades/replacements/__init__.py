@@ -22,7 +22,6 @@ _FILES = {
     "functools": "attributes",
     "string": "attributes",
     "copy": "attributes",
-    "argparse": "attributes",
     "ast": "attributes",
     "typing": "annotations",
     "typing_extensions": "annotations",

@@ -193,6 +193,7 @@ def signature(
     return found.replace(parameters=parameters, return_annotation=known(found.return_annotation))
 
 
+_NONE = object()
 _GUARDED_SLOTS = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 _PREDICATES = [value for name, value in vars(inspect).items() if name.startswith("is")]
 """Those of inspect itself look at the type alone and keep nothing."""
@@ -215,8 +216,14 @@ def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> li
 
 
 def unwrap(func: Any, *, stop: Callable[[Any], Any] | None = None) -> Any:
-    """`inspect.unwrap`."""
-    return inspect.unwrap(func, stop=stop)
+    """`inspect.unwrap`, as far as `__wrapped__` may be read: not to the originals of a library."""
+    seen = [func]
+    while (stop is None or not stop(func)) and (found := checked_getattr(func, "__wrapped__", _NONE)) is not _NONE:
+        func = found
+        if any(func is one for one in seen) or len(seen) >= sys.getrecursionlimit():
+            raise ValueError(f"wrapper loop when unwrapping {seen[0]!r}")
+        seen.append(func)
+    return func
 
 
 def ismodule(object: Any) -> bool:

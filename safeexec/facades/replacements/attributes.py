@@ -7,13 +7,11 @@ import string
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
 from types import ModuleType, UnionType
 from typing import Any
 
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr, readable_state
-from safeexec.facades.tables import table
 
 
 class attrgetter:
@@ -224,25 +222,7 @@ def check_states(copy: ModuleType) -> None:
     vars(copy)["_reconstruct"] = _reconstruct
 
 
-def _argparse() -> ModuleType:
-    """argparse: an action reads and sets ``dest`` of whatever object is given as the namespace."""
-    if "argparse" not in _copies:
-        names = vars(_checked_copy("argparse"))
-        names["getattr"] = checked_getattr
-        names["Namespace"] = import_module("argparse").Namespace  # values of this class are kept and saved
-    return _copies["argparse"]
-
-
-def _of_argparse() -> dict[str, Any]:
-    reviewed = table("argparse")
-    assert reviewed is not None
-    return {
-        f"argparse.{name}": Lazy(lambda name=name: getattr(_argparse(), name))  # type: ignore[misc]
-        for name in reviewed.replaced
-    }
-
-
-REPLACEMENTS: dict[str, Any] = _of_argparse() | {
+REPLACEMENTS: dict[str, Any] = {
     "operator.attrgetter": attrgetter,
     "operator.methodcaller": methodcaller,
     "functools.update_wrapper": update_wrapper,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 _FRAMES = ("gi_", "cr_", "ag_", "tb_", "f_", "co_", "func_")
@@ -39,6 +40,12 @@ def _strict_setattr(value: Any, name: str, new: Any) -> None:
     builtins.setattr(value, _check(name), new)
 
 
+def _strict_vars(value: Any) -> Any:
+    if isinstance(value, (type, ModuleType)):
+        raise TypeError("vars() of a class is refused")
+    return builtins.vars(value)
+
+
 def _strict_state(value: Any, state: Any) -> Any:
     return state
 
@@ -46,18 +53,21 @@ def _strict_state(value: Any, state: Any) -> Any:
 _getattr: Callable[..., Any] = _strict_getattr
 _setattr: Callable[[Any, str, Any], None] = _strict_setattr
 _state: Callable[[Any, Any], Any] = _strict_state
+_vars: Callable[..., Any] = _strict_vars
 
 
 def set_guards(
     getattr: Callable[..., Any] | None = None,
     setattr: Callable[[Any, str, Any], None] | None = None,
     state: Callable[[Any, Any], Any] | None = None,
+    vars: Callable[..., Any] | None = None,
 ) -> None:
     """Use these instead of the strict ones. Called once per process, before guest code runs."""
-    global _getattr, _setattr, _state
+    global _getattr, _setattr, _state, _vars
     _getattr = getattr or _getattr
     _setattr = setattr or _setattr
     _state = state or _state
+    _vars = vars or _vars
 
 
 def checked_getattr(value: Any, name: str, *default: Any) -> Any:
@@ -68,6 +78,11 @@ def checked_getattr(value: Any, name: str, *default: Any) -> Any:
 def checked_setattr(value: Any, name: str, new: Any) -> None:
     """`setattr` under the language layer's rules."""
     _setattr(value, name, new)
+
+
+def checked_vars(value: Any) -> Any:
+    """`vars` of an object under the language layer's rules."""
+    return _vars(value)
 
 
 def readable_state(value: Any, state: Any) -> Any:

@@ -1,7 +1,7 @@
 """A logging module of the guest's own.
 
-Its loggers are not the libraries', ``{`` styles read no refused attributes, and messages go to the guest's stderr. The
-real module is loaded a second time, under its own name but not in `sys.modules`, and two of its names are changed.
+Its loggers are not the libraries', styles read no refused attributes, and messages go to the guest's stderr. The real
+module is loaded a second time, under its own name but not in `sys.modules`, and some of its names are changed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from safeexec.facades.replacements.attributes import Formatter, load_again
-from safeexec.facades.replacements.guards import Lazy
+from safeexec.facades.replacements.guards import Lazy, checked_vars
 from safeexec.facades.replacements.streams import current_stream
 from safeexec.facades.tables import table
 
@@ -51,12 +51,13 @@ def _restrict(module: ModuleType) -> None:
     names = vars(module)
     formatter: Any = Formatter()
 
-    def format_with_braces(style: Any, record: Any) -> str:
-        defaults = style._defaults
-        return str(formatter.vformat(style._fmt, (), {**(defaults or {}), **record.__dict__}))
+    def values(style: Any, record: Any) -> dict[str, Any]:
+        return {**(style._defaults or {}), **checked_vars(record)}
 
     names["sys"] = _Sys()
-    module.StrFormatStyle._format = format_with_braces
+    module.PercentStyle._format = lambda style, record: style._fmt % values(style, record)
+    module.StrFormatStyle._format = lambda style, record: formatter.vformat(style._fmt, (), values(style, record))
+    module.StringTemplateStyle._format = lambda style, record: style._tpl.substitute(**values(style, record))
 
 
 def _names() -> dict[str, Any]:

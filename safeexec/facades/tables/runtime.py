@@ -72,14 +72,14 @@ TABLES = {
         note=("a logging module of its own: its loggers are not those of the libraries, style { walks no attributes."),
     ),
     "argparse": Table(
-        "Namespace ONE_OR_MORE OPTIONAL PARSER REMAINDER ZERO_OR_MORE",
-        replaced="""
+        """
             Action ArgumentDefaultsHelpFormatter ArgumentError ArgumentParser ArgumentTypeError BooleanOptionalAction
-            HelpFormatter MetavarTypeHelpFormatter RawDescriptionHelpFormatter RawTextHelpFormatter SUPPRESS
+            HelpFormatter MetavarTypeHelpFormatter Namespace ONE_OR_MORE OPTIONAL PARSER RawDescriptionHelpFormatter
+            RawTextHelpFormatter REMAINDER SUPPRESS ZERO_OR_MORE
         """,
         files="FileType",
         internal="ngettext",
-        note="an action reads and sets attributes by name of any object: the replacements do so under the rules.",
+        note="an action reads and sets attributes by name of any object: child.language.library_reads checks each.",
     ),
     "errno": Table(
         """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,6 +29,7 @@ class Way(NamedTuple):
     reason: str
     source: str
     profile: str = "standard"
+    marks: Sequence[Any] = ()
 
 
 STORES_INTO_FACADES = [
@@ -586,6 +587,111 @@ REAL_MODULES += [
     ),
 ]
 
+REAL_MODULES += [
+    Way(
+        "3.11: what takes a path apart has it",
+        "attribute 'pathmod' is refused",
+        "import pathlib\nprint(pathlib.PurePath('a')._flavour.pathmod.os)",
+        marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
+    ),
+    Way(
+        "what a compressed stream of tarfile has",
+        "attribute 'zlib' is refused",
+        "import io, tarfile\nprint(tarfile.open(fileobj=io.BytesIO(), mode='w|gz').fileobj.zlib)",
+        "data-analysis",
+    ),
+]
+
+_TASK = (
+    "import asyncio\nclass T(asyncio.Task):\n    converters = ['_stack']\n    __slotnames__ = ['get_stack']\n"
+    "async def g(): await asyncio.sleep(9)\nloop = asyncio.new_event_loop()\nt = T(g(), loop=loop)\n"
+    "loop.run_until_complete(asyncio.sleep(0))\n"
+)
+DICTS_OF_OTHERS = [
+    Way(
+        "cached_property reads the dict of a class",
+        "attribute '__subclasses__' is refused",
+        "import functools\nc = functools.cached_property(len)\nc.attrname = '__subclasses__'\n"
+        "print(c.__get__(type)(object))",
+        "calculator",
+    ),
+    Way(
+        "argparse: what a parser of its own answers",
+        "KeyError: '__getattribute__'",
+        "import argparse, json\ngot = {}\nclass N:\n    def __setattr__(self, name, value): got[name] = value\n"
+        "class P:\n    def __init__(self, **options): pass\n"
+        "    def parse_known_args(self, arguments, namespace): return object, []\n"
+        "p = argparse.ArgumentParser()\np.add_subparsers(parser_class=P).add_parser('x')\n"
+        "try: p.parse_args(['x'], namespace=N())\nexcept AttributeError: pass\n"
+        "print(got['__getattribute__'](json.dumps, '__globals__'))",
+    ),
+    Way(
+        "argparse: a method that is given another self",
+        "_get_kwargs() is for a '_AttributeHolder' object",
+        "import argparse\nprint(dict(argparse.Namespace._get_kwargs(type))['__subclasses__'](object))",
+    ),
+    Way(
+        "argparse: a Namespace sets any attribute of any object",
+        "attribute '__kwdefaults__' is refused",
+        "import argparse, json\nargparse.Namespace.__init__([json.dumps][0], **{'__kwdefaults__': {}})",
+    ),
+    Way(
+        "pprint: the names of a namespace",
+        "_pprint_simplenamespace() is for a 'SimpleNamespace' object",
+        "import pprint, io\nclass P(pprint.PrettyPrinter):\n"
+        "    def _format_namespace_items(self, items, *rest): print(dict(items)['__subclasses__'](object))\n"
+        "P()._pprint_simplenamespace(type, io.StringIO(), 0, 0, {}, 0)",
+        "calculator",
+    ),
+    Way(
+        "pprint: the fields of a dataclass",
+        "attribute '__globals__' is refused",
+        "import pprint, io, json, dataclasses\n@dataclasses.dataclass\nclass D:\n    a: int = 1\n"
+        "f = dataclasses.fields(D)[0]\nf.name = '__globals__'\nx = [json.dumps][0]\nx.__dataclass_fields__ = {'a': f}\n"
+        "class P(pprint.PrettyPrinter):\n    def _format_namespace_items(self, items, *rest): print(dict(items))\n"
+        "P()._pprint_dataclass(x, io.StringIO(), 0, 0, {}, 0)",
+    ),
+    Way(
+        "logging: what a format is filled with",
+        "Formatting field not found in record: '__subclasses__'",
+        "import logging\nclass G:\n    def __mod__(self, values): print(values['__subclasses__'](object))\n"
+        "f = logging.Formatter('%(message)s')\nf._style._fmt = G()\nf.formatMessage(type)",
+    ),
+    Way(
+        "configparser: a converter's method of any object",
+        "attribute 'get_stack' is refused",
+        _TASK + "import configparser\nc = configparser.ConfigParser()\nc['a'] = {}\n"
+        "class S(type(c['a'])):\n    def __setattr__(self, name, value):\n"
+        "        if name == 'get_stack': print(value.keywords['_impl']())\n"
+        "        object.__setattr__(self, name, value)\nS(t, 'n')",
+    ),
+    Way(
+        "sympy: the names of a lambdified function",
+        "is not defined",
+        "import sympy\nx = sympy.Symbol('x')\n"
+        "print(sympy.lambdify(x, sympy.Function('__subclasses__')(x), modules=[type])(object))",
+        "mathematics",
+    ),
+    Way(
+        "__getattr__ of a library is told the name by a keyword",
+        "__getattr__() takes no keyword arguments",
+        "import codecs, json\nclass S: pass\ns = S()\ns.stream = json.dumps\n"
+        "print(codecs.StreamReader.__getattr__(s, name='__globals__'))",
+    ),
+    Way(
+        "inspect.unwrap, to the original of a library",
+        "True",
+        "import inspect, functools\n"
+        "print(inspect.unwrap(functools.lru_cache(functools.reduce)) is not functools.reduce)",
+    ),
+    Way(
+        "a state that is copied with a class for self",
+        "attribute '__getstate__' is refused",
+        "from scipy import stats\nprint(stats.rv_continuous.__getstate__(type))",
+        "data-analysis",
+    ),
+]
+
 STREAMS = [
     Way(
         f"the class that opens files, below {what}",
@@ -698,6 +804,7 @@ WAYS = [
     *WORKBOOKS_AND_GRAPHS,
     *PAGES_AND_TREES,
     *FIGURES,
+    *DICTS_OF_OTHERS,
 ]
 
 
@@ -744,7 +851,7 @@ def _marked(way: Way) -> Any:
         if name in way.source
     ]
     libraries += ["jinja2"] if ".style." in way.source else []
-    return pytest.param(way, id=way.name, marks=[pytest.mark.modules(*libraries)] if libraries else [])
+    return pytest.param(way, id=way.name, marks=[*way.marks, *([pytest.mark.modules(*libraries)] if libraries else [])])
 
 
 @pytest.mark.parametrize("way", map(_marked, WAYS))
