@@ -41,7 +41,7 @@ OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_eve
 """Parts of libraries that no facade leads to: their tests, and what builds them."""
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "compile": "code",
-         "from_string": "template", "Template": "template"}  # fmt: skip
+         "get_type_hints": "code", "from_string": "template", "Template": "template"}  # fmt: skip
 FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"})
 STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})
 SPELLED = frozenset({"get", "pop", "setdefault"})

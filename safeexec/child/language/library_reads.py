@@ -22,6 +22,7 @@ from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
+from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
 from safeexec.facades.sealed import write_to_class
@@ -70,6 +71,7 @@ def guard_reads(rules: Rules) -> None:
     for module in HELD:
         after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
     _put("argparse", lambda: {"vars": checked_vars})
+    _put("typing", lambda: {"get_type_hints": get_type_hints})  # what `functools.singledispatch` of a library asks
     for place, cls in _FOR_ITS_KIND.items():
         module, _, name = place.partition(":")
         after_import(module, lambda module=module, name=name, cls=cls: _for_its_kind(module, name, *cls))  # type: ignore[misc]
@@ -290,7 +292,8 @@ def _replaced_of_numpy() -> frozenset[str]:
 
 
 def _hold(module: ModuleType) -> None:
-    module.__class__ = _Held
+    if _type(module) is not _Held:
+        module.__class__ = _Held
 
 
 def _close_databases() -> None:

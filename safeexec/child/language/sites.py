@@ -161,11 +161,12 @@ JUDGED: Final[dict[str, str]] = {
     """,
     "replaced in the facades (safeexec.facades.replacements)": """
         ast:* contextlib:_RedirectStream.* functools:update_wrapper inspect:get_annotations
-        copy:* dataclasses:* operator:* pickle:* typing:get_type_hints logging:*Style._format traceback:*
+        copy:* dataclasses:* operator:* pickle:* logging:*Style._format traceback:*
         typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
     """,
     "replaced in the library (eval_sinks, library_reads)": """
-        argparse:* functools:cached_property.__get__ pprint:* PIL.ImageFile:StubImageFile.load
+        functools:singledispatch.* typing:get_type_hints argparse:* functools:cached_property.__get__ pprint:*
+        PIL.ImageFile:StubImageFile.load
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
         scipy.sparse._matrix:spmatrix.set_shape yaml.representer:SafeRepresenter.represent_yaml_object
         numpy.lib._index_tricks_impl:* numpy.matrixlib.defmatrix:* pandas.core.computation.scope:Scope.*

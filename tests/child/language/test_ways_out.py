@@ -673,6 +673,13 @@ DICTS_OF_OTHERS = [
         "mathematics",
     ),
     Way(
+        "an annotation that a library's dispatcher evaluates",
+        "an annotation given as text may not contain",
+        "import sympy.vector\ndef g(x: 'print(().__class__.__base__.__subclasses__())'): ...\n"
+        "sympy.vector.parametric_region_list.register(g)",
+        "data-analysis",
+    ),
+    Way(
         "__getattr__ of a library is told the name by a keyword",
         "__getattr__() takes no keyword arguments",
         "import codecs, json\nclass S: pass\ns = S()\ns.stream = json.dumps\n"
