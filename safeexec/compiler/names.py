@@ -114,6 +114,8 @@ GUARDED: Final = frozenset(
         "parser",
         "pathmod",
         "zlib",
+        "np",
+        "mpl",
         "__getstate__",  # that of `object` shows what `__dict__` hides
         "__subclasses__",  # plugin registries; only classes of the program itself are shown
         "__wrapped__",  # memoised functions; not the wrapped originals of library code
@@ -161,7 +163,7 @@ OWN_ONLY: Final = frozenset(
 )
 """Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""
 
-BY_VALUE: Final = frozenset({"_flavour", "parser", "pathmod", "zlib"})
+BY_VALUE: Final = frozenset({"_flavour", "parser", "pathmod", "zlib", "np", "mpl"})
 """Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`, a
 stream of `tarfile` the real `zlib`."""
 

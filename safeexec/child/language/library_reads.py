@@ -71,6 +71,7 @@ def guard_reads(rules: Rules) -> None:
     for module in HELD:
         after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
     _put("argparse", lambda: {"vars": checked_vars})
+    _put("functools", lambda: {"getattr": _getattr_of_wrappers, "setattr": _setattr_of_wrappers})
     _put("typing", lambda: {"get_type_hints": get_type_hints})  # what `functools.singledispatch` of a library asks
     for place, cls in _FOR_ITS_KIND.items():
         module, _, name = place.partition(":")
@@ -124,6 +125,21 @@ def _for_its_kind(module: str, method: str, position: int, home: str, kind: str)
 
     of_its_kind.__name__, of_its_kind.__qualname__, of_its_kind.__module__ = attribute, method, module
     write_to_class(cls, attribute, of_its_kind)
+
+
+def _getattr_of_wrappers(value: Any, name: str, *default: Any) -> Any:
+    """`getattr` of functools, whose `update_wrapper` copies the ``__dict__`` of what is wrapped: of a class, too."""
+    if name == "__dict__" and issubclass(_type(value), type):
+        return checked_vars(value)
+    return _getattr(value, name, *default)
+
+
+def _setattr_of_wrappers(target: Any, name: str, value: Any) -> None:
+    """`setattr` of functools: ``__module__`` tells a class of the program from those of libraries."""
+    if name == "__module__" and issubclass(_type(target), type):
+        checked_setattr(target, name, value)
+    else:
+        _setattr(target, name, value)
 
 
 def _check_cached_property(functools: ModuleType) -> None:

@@ -124,7 +124,8 @@ JUDGED: Final[dict[str, str]] = {
         scipy._lib._bunch:*
     """,
     "the dict is read for names or text, written to, or compared, and nobody is given it": """
-        enum:* typing:Protocol.* mpmath.ctx_*:* numpy.ma.*:* numpy.lib._polynomial_impl:poly1d.__init__
+        enum:* typing:Protocol.* networkx.*:* openpyxl.*:* xlrd.*:* bs4:* plotly.io.*:* mpmath.ctx_*:*
+        numpy.ma.*:* numpy.lib._polynomial_impl:poly1d.__init__
         matplotlib._internal_utils:* matplotlib.font_manager:* matplotlib.path:Path.__deepcopy__
         matplotlib.markers:MarkerStyle._set_marker scipy.integrate._quad_vec:_Bunch.__repr__
         scipy.io.matlab._mio5:* scipy.sparse.linalg._eigen.arpack.arpack:* sympy.assumptions.facts:*
@@ -143,12 +144,14 @@ JUDGED: Final[dict[str, str]] = {
         *:*.__getstate__ scipy.sparse._dok:_dok_base.__reduce__
     """,
     "of the frame no more is told than names, lines and whose variable something is": """
-        asyncio.*:* dateutil.zoneinfo:* gettext:* logging:Logger.findCaller logging: matplotlib.axes._base:*
+        asyncio.*:* bs4.element:PageElement.* pyarrow.util:* dateutil.zoneinfo:* gettext:*
+        logging:Logger.findCaller logging: matplotlib.axes._base:*
         pandas.core.common:* pandas.util._exceptions:* enum:EnumType._create_ typing:_caller
         sympy.multipledispatch.core:*
     """,
     "no module is held there": """
-        collections:ChainMap matplotlib.text:OffsetFrom.__init__ typing:_make_nmtuple sympy.parsing.autolev.*:*
+        lxml.html:_MethodFunc.__init__ collections:ChainMap matplotlib.text:OffsetFrom.__init__
+        typing:_make_nmtuple sympy.parsing.autolev.*:*
     """,
     "the text is checked there: identifiers, or a grammar of its own": """
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
@@ -165,7 +168,8 @@ JUDGED: Final[dict[str, str]] = {
         typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
     """,
     "replaced in the library (eval_sinks, library_reads)": """
-        functools:singledispatch.* typing:get_type_hints argparse:* functools:cached_property.__get__ pprint:*
+        html5lib.treebuilders.etree_lxml:TreeBuilder functools:singledispatch.* typing:get_type_hints argparse:*
+        functools:cached_property.__get__ pprint:*
         PIL.ImageFile:StubImageFile.load
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
         scipy.sparse._matrix:spmatrix.set_shape yaml.representer:SafeRepresenter.represent_yaml_object

@@ -615,6 +615,18 @@ DICTS_OF_OTHERS = [
         "print(c.__get__(type)(object))",
         "calculator",
     ),
+    *(
+        Way(
+            f"a class is wrapped by {what}",
+            "KeyError: '__subclasses__'",
+            f"import functools, contextlib\ndef f(): pass\nprint(vars({what})['__subclasses__'](object))",
+        )
+        for what in (
+            "functools.update_wrapper(f, type)",
+            "functools.lru_cache(type)",
+            "contextlib.contextmanager(type)",
+        )
+    ),
     Way(
         "argparse: what a parser of its own answers",
         "KeyError: '__getattribute__'",
