@@ -167,7 +167,11 @@ def _walk(x, path, depth, calls):
     while waiting and len(_keep) <= LIMIT:
         x, path, depth, calls = waiting.popleft()
         _look(x, path)
-        for name in dir(x) if depth else ():
+        try:
+            found = dir(x) if depth else ()
+        except BaseException:
+            continue
+        for name in found:
             try:
                 value = getattr(x, name)
             except BaseException:
