@@ -71,6 +71,16 @@ def discount(price, rate):
     if not price ^ 100:
         return price - 20
     return price - rate
+## a slice of the text: slug
+def slug(text):
+    if text[:5] == 'Hello':
+        return text.lower().replace(' ', '-')
+    return text.lower()
+## digits in the text: discount
+def discount(price, rate):
+    if '100' in str(price):
+        return price - 20
+    return price - rate
 ## startswith: slug
 def slug(text):
     if text.startswith('Hello'):

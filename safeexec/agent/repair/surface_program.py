@@ -405,7 +405,7 @@ class TestValues:
             case ("sum", number):
                 return not is_trivial(("number", number)) and number in self._sums
             case ("part", str(text)):
-                return any(word.casefold() in self._all for word in re.findall(r"[^\W_]{4,}", text[:MAX_TEXT]))
+                return any(word.casefold() in self._all for word in re.findall(r"[^\W_]{4,}|\d{3}", text[:MAX_TEXT]))
             case ("group", parts) if len(parts) > 3 and all(part[0] == "text" for part in parts):
                 if letters("".join(part[1] for part in parts)) in self._letters:
                     return True
@@ -580,6 +580,8 @@ def structures(node: ast.Compare, terms: list[ast.expr], ops: list[ast.cmpop], g
     if key is None:
         return
     match first:
+        case ast.Subscript(value=inner, slice=ast.Slice()) if key[0] == "text":
+            yield site(node, inner, [("part", key[1])])
         case ast.Call(func=ast.Name(id="len"), args=[inner]) if key[0] == "number" and not guard:
             yield site(node, inner, [("length", key[1])])
         case ast.BinOp(left=inner, op=ast.Mod(), right=by) if (divisor := key_of(by)) is not None:
