@@ -72,7 +72,10 @@ def _imports(source: PolicyFile) -> Iterable[Mistake]:
             else:
                 hint = nearest(module, reviewed)
                 text = f"no module of this name has been reviewed, so it stays refused{hint}"
-                yield source.mistake(path, text + ("" if hint else "; `danger_allow_modules` allows one unreviewed"))
+                yield source.mistake(
+                    path,
+                    text + ("" if hint else "; `danger_allow_modules` allows one as it is, `requirements` fetches one"),
+                )
         for where, name in _written(entry, path):
             if not all(part.isidentifier() for part in name.split(".")):
                 yield source.mistake(where, f"{name!r} is no name")

@@ -119,6 +119,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def why(policy: PolicyData, name: str) -> Answer:
     """What `policy` says of a module, an attribute, a builtin, a language construct or a system call."""
+    if name.endswith(".py"):
+        raise PolicyError(f"{name!r} is no name: what a program needs is asked with --program, or by `Policy.needs`")
     if name in _SECTIONS:
         keys = ", ".join(f"{name}.{key}" for key in _SECTIONS[name].__struct_fields__)
         raise PolicyError(f"{name!r} is a section of a policy: ask for one of its settings, {keys}")

@@ -305,6 +305,8 @@ def test_why_knows_settings() -> None:
     with pytest.raises(PolicyError, match=r"no setting 'limits\.memory'; did you mean memory_mb\?"):
         policy.why("limits.memory")
     assert policy.why("memory_mb") == policy.why("limits.memory_mb")
+    with pytest.raises(PolicyError, match="with --program"):
+        policy.why("program.py")
     with pytest.raises(PolicyError, match=r"'limits' is a section .* limits\.wall_seconds, limits\.max_wall_seconds"):
         policy.why("limits")
     for path in ("language.mode", "tools.allow", "attributes.refuse", "danger_allow_commands", "checkpoints"):
