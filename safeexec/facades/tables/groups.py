@@ -35,7 +35,7 @@ GROUPS = {
     "storage": "sqlite3 yaml",
     "tests": "doctest token tokenize unittest",
     "concurrency": "asyncio threading concurrent",
-    "runtime": "sys warnings traceback logging argparse errno http",
+    "runtime": "sys gc warnings traceback logging argparse errno http",
     "files": "os pathlib glob shutil tempfile tarfile",
     "numpy": "numpy",
     "pandas": "pandas",
@@ -80,7 +80,7 @@ REFUSED_MODULES = _spread(
         "venv": IMPORTS,
         "code codeop pytest pdb bdb cProfile profile trace timeit.main numexpr numba "
         "numpy.f2py numpy.distutils cython": EVALUATES,
-        "gc dis opcode symtable tracemalloc linecache": FRAMES,
+        "dis opcode symtable tracemalloc linecache": FRAMES,
         "builtins _io _thread atexit locale sysconfig gettext": INTERPRETER,
         "platform getpass ntpath posixpath nt winreg msvcrt mimetypes": MACHINE,
         "lxml.ElementInclude fileinput filecmp netrc plistlib mailbox logging.handlers logging.config cgi": FILES,

@@ -27,6 +27,15 @@ TABLES = {
             "abiflags base_exec_prefix base_prefix exec_prefix executable orig_argv platlibdir prefix": MACHINE,
         },
     ),
+    "gc": Table(
+        "collect disable enable get_threshold isenabled set_threshold",
+        refuse={
+            "callbacks garbage get_objects get_referents get_referrers is_finalized is_tracked": FRAMES,
+            "DEBUG_COLLECTABLE DEBUG_LEAK DEBUG_SAVEALL DEBUG_STATS DEBUG_UNCOLLECTABLE freeze get_count get_debug "
+            "get_freeze_count get_stats set_debug unfreeze": INTERPRETER,
+        },
+        note="when the collector of the guest's own process runs, and nothing of what it knows.",
+    ),
     "warnings": Table(
         "deprecated filterwarnings resetwarnings simplefilter warn",
         replaced="catch_warnings",
