@@ -72,7 +72,7 @@ class Zygote:
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
-        late = list(LATE)
+        late, warmed = list(LATE), False
         while True:
             self._fill_image()
             without_pause = self._forked >= BUSY
@@ -82,9 +82,11 @@ class Zygote:
                         break
                     without_pause = False
                 import_modules((late.pop(0),))
-                if not late:
-                    warm(self.server)
-                    self.lockdown.measure()
+                self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
+            if not warmed and not late and (self.image is None or self.image.complete):
+                warmed = True
+                warm(self.server)
+                self.lockdown.measure()
             request = self.link.receive()
             fds = [fd for _ in range(SPAWN_FDS) if (fd := self.link.take_fd()) is not None]
             try:

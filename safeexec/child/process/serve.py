@@ -49,6 +49,8 @@ class Server:
         self.checkpoints = Checkpoints()
         self.plugin = LoadedPlugin(guest)
         self._idle = False
+        self._serving = False
+        """Whether the host speaks to this process: on the zygote's link it asks for children."""
         self._control: int | None = None
         self._stdin: int | None = None
         """The standard input of the step that begins."""
@@ -78,7 +80,7 @@ class Server:
 
     def serve(self, spawn: m.Spawn) -> NoReturn:
         """Say Ready, then answer requests until the host closes the socket. `warm_up` first if none comes at once."""
-        self._idle, self._pid = spawn.idle, os.getpid()
+        self._idle, self._pid, self._serving = spawn.idle, os.getpid(), True
         self.checkpoints.workspace = spawn.workspace
         self.link.send(m.Ready())
         if spawn.warm_up and self.link.quiet(QUIET_SECONDS):
@@ -174,7 +176,7 @@ class Server:
         self.link.send(m.Done())
 
     def _host_waits(self) -> bool:
-        return not self.link.quiet(0)
+        return self._serving and not self.link.quiet(0)
 
     def warm_up(self) -> None:
         """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
