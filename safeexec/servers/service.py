@@ -278,7 +278,7 @@ async def _opened(
 
 
 def _put(session: AsyncSession, files: Mapping[str, str | Bytes]) -> None:
-    """Write files, in a thread: each is a look at the whole workspace."""
+    """Write files, in a thread: each waits for the file system."""
     for name, data in files.items():
         session.write_file(name, _data(data))
 
