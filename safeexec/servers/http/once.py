@@ -35,8 +35,8 @@ class Answers:
         known = self._asked.get(identity)
         if known is None:
             task = asyncio.ensure_future(work)
-            known = self._asked[identity] = _Asked(digest, task)
-            task.add_done_callback(lambda task: self._ended(identity, task))
+            begun = known = self._asked[identity] = _Asked(digest, task)
+            task.add_done_callback(lambda _: self._ended(identity, begun))
             self._forget()
         else:
             work.close()
@@ -50,10 +50,15 @@ class Answers:
         """The work that goes on."""
         return [asked.task for asked in self._asked.values() if asked.task is not None and not asked.task.done()]
 
-    def _ended(self, identity: str, task: asyncio.Task[Response]) -> None:
+    def _ended(self, identity: str, asked: _Asked) -> None:
         """An answer is kept, a refusal by an exception is not: the next one with this id may have better luck."""
-        if task.cancelled() or task.exception() is not None:
-            self._asked.pop(identity, None)
+        task = asked.task
+        assert task is not None
+        failed = task.cancelled() or task.exception() is not None
+        if self._asked.get(identity) is not asked:
+            return  # so many ids have come since that this one is forgotten
+        if failed:
+            del self._asked[identity]
             return
         self._bytes += len(task.result().body)
         self._forget()

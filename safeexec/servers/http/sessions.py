@@ -43,6 +43,10 @@ def _endpoint(method: Method) -> Endpoint:
         identity = given.pop("request_id", None)
         given |= request.path_params
         if given.get("stream") is True:
+            if identity is not None:
+                raise RefusedRequest(
+                    422, "the answer to a request_id is kept, a stream is not: ask for one of them", "InvalidArguments"
+                )
             work = _streamed(tenant, method, given)
             return Streamed(request, work, "text/event-stream", lambda error: event("error", error.told()))
         tenancy: Tenancy = request.scope["tenancy"]

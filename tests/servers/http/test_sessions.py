@@ -212,6 +212,8 @@ def test_a_request_with_an_id_runs_once(bob: httpx.Client, session: str) -> None
     assert call(bob, f"{session}/run", source="x += 1; x", request_id="second")["value"] == 2
     for wrong in ("", "x" * 201, 1):
         assert problem(bob, f"{session}/run", source="1", request_id=wrong) == (422, "InvalidArguments")
+    streamed = {"source": "x += 1", "request_id": "third", "stream": True}
+    assert problem(bob, f"{session}/run", **streamed) == (422, "InvalidArguments"), "it would run twice"
 
 
 def test_a_request_with_an_id_goes_on_when_its_client_leaves(bob: httpx.Client, session: str) -> None:
