@@ -135,8 +135,6 @@ def _use(text: str) -> Advice:
     return (("", text),)
 
 
-_LITERAL: Advice = (("", "Use the builtin type: `{replacement}`."),)
-
 MODULE_ATTRIBUTES: dict[str, Advice] = {
     # pages and figures
     **dict.fromkeys(

@@ -402,7 +402,6 @@ _COMPLEX: dict[str, str] = {
     **dict.fromkeys(("sqrt",), "Use `cmath.sqrt({obj})` (with `import cmath`)."),
     **dict.fromkeys(("round",), "Use `complex(round({obj}.real, 2), round({obj}.imag, 2))`."),
 }
-_FUNCTION_HINT = "`{obj}` is a function: call it, `{obj}(...)`, before you use its result."
 
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "str": _TEXT,
