@@ -78,11 +78,10 @@ class Result(StepData, frozen=True):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The step as a notebook shows it; nothing of the guest's runs in the page."""
-        from safeexec.mimebundle import of_step  # for notebooks
-        from safeexec.observation import failure  # as above
+        from safeexec import mimebundle, observation  # for notebooks
 
-        ended = [] if self.ok else failure(self)
-        return of_step(str(self.observation()), (self.stdout, self.stderr), self.displays, self.text, ended)
+        ended = [] if self.ok else observation.failure(self)
+        return mimebundle.of_step(str(self.observation()), (self.stdout, self.stderr), self.displays, self.text, ended)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as what `json.dumps` takes, whatever the value is; pictures are base64."""

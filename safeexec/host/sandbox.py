@@ -56,7 +56,7 @@ from safeexec.protocol.confinement import ChildConfinement, Mechanism
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Workspace, WorkspaceRoot
-    from safeexec.host.session.recorder import TemplateRecord
+    from safeexec.host.session.recorder import RecordedLineage, TemplateRecord
     from safeexec.host.session.template import Prepare, TemplateCore, TemplateInfo, Templates
     from safeexec.host.stats import SandboxStats
     from safeexec.host.tools.tool import Tool
@@ -332,7 +332,7 @@ class SandboxCore:
 
                 effects.follow_effects(session, self.toolbox)
             if wanted:
-                _record(session, record, None if origin is None else origin.recorded)
+                record_session(session, record, None if origin is None else origin.recorded)
             for name, value in (namespace or {}).items():
                 yield from session.assign(name, value)
         except BaseException:
@@ -490,7 +490,7 @@ class SandboxCore:
                     yield Work(partial(state_file.put_back, session.workspace, saved))
                 yield from session.load(saved.payload, timeout)
                 if wanted:
-                    _record(session, record, state=(yield Work(saved.whole)))
+                    record_session(session, record, state=(yield Work(saved.whole)))
             except BaseException:
                 yield from session.close()
                 raise
@@ -640,13 +640,13 @@ class SandboxCore:
         workspace.initial = workspace.snapshot()
 
 
-def _record(
+def record_session(
     session: SessionCore, options: Any, prepared: TemplateRecord | None = None, *, state: bytes | None = None
-) -> None:
+) -> RecordedLineage:
     """Have a session recorded, that goes on from the file `state` or from a template that was `prepared` so."""
     from safeexec.host.session import recorder  # with the room of recordings
 
-    recorder.record(session, options, state, prepared)
+    return recorder.record(session, options, state, prepared)
 
 
 def check_files(files: Files) -> None:
