@@ -93,8 +93,53 @@ async def drive_async(agent: Driven, start: Callable[[Any], Generator[Wish, Any,
                 error = caught
 
 
-Apart = Callable[[], Any]
-"""Opens a session for a program that is to be run apart."""
+class Apart:
+    """Where programs run apart: each in a session that `fresh` opens, or all in `before`, a branch of the session from
+    before the run, which goes back for the next one. Without either they get no answer.
+    """
+
+    def __init__(self, fresh: Callable[[], Any] | None = None, before: Any = None) -> None:
+        self._fresh = fresh
+        self._before = before
+        self._used = False
+
+    def run(self, wish: RunApart) -> Any:
+        """The result and the variable that the wish names; None where nothing can be run apart."""
+        if self._fresh is not None:
+            with self._fresh() as alone:
+                return _ran(alone, wish)
+        if self._before is None:
+            return None
+        if self._used:
+            self._before.rollback()
+        self._used = True
+        ran = _ran(self._before, wish)
+        self._used = ran[0].state == "kept"
+        return ran
+
+    async def run_async(self, wish: RunApart) -> Any:
+        """As `run`."""
+        if self._fresh is not None:
+            async with self._fresh() as alone:
+                return await _ran_async(alone, wish)
+        if self._before is None:
+            return None
+        if self._used:
+            await self._before.rollback()
+        self._used = True
+        ran = await _ran_async(self._before, wish)
+        self._used = ran[0].state == "kept"
+        return ran
+
+
+def _ran(alone: Any, wish: RunApart) -> tuple[Any, Any]:
+    result = alone.run(wish.source, timeout=wish.timeout)
+    return result, alone.get(wish.name) if wish.name else None
+
+
+async def _ran_async(alone: Any, wish: RunApart) -> tuple[Any, Any]:
+    result = await alone.run(wish.source, timeout=wish.timeout)
+    return result, await alone.get(wish.name) if wish.name else None
 
 
 def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
@@ -109,11 +154,7 @@ def _fulfil(agent: Driven, session: Any, apart: Apart, wish: Wish) -> Any:
             raise AgentError("confirm is awaited: use run_async() or resume_async(), or ask_async()")
         return _decision(answer)
     if isinstance(wish, RunApart):
-        if apart is _nothing_apart:
-            return None
-        with apart() as alone:
-            result = alone.run(wish.source, timeout=wish.timeout)
-            return result, alone.get(wish.name) if wish.name else None
+        return apart.run(wish)
     if isinstance(wish, InThread):
         return wish.work()
     if isinstance(wish, CompareBranches):
@@ -180,11 +221,7 @@ async def _fulfil_async(agent: Driven, session: Any, apart: Apart, wish: Wish) -
     if isinstance(wish, (ListFiles, ReadFile)):
         return await _now_or_awaited(_fulfil(agent, session, apart, wish))
     if isinstance(wish, RunApart):
-        if apart is _nothing_apart:
-            return None
-        async with apart() as alone:
-            result = await alone.run(wish.source, timeout=wish.timeout)
-            return result, await alone.get(wish.name) if wish.name else None
+        return await apart.run_async(wish)
     if isinstance(wish, RunStep):
         return await session.run(wish.source, timeout=wish.timeout, on_output=agent.on_output if wish.shown else None)
     if isinstance(wish, FetchVariable):
@@ -222,22 +259,22 @@ def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
         with Sandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, partial(sandbox.session, checkpoints="off")
+            yield session, Apart(partial(sandbox.session, checkpoints="off"))
     elif inspect.iscoroutinefunction(given.run):
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
     elif hasattr(given, "session"):
         with given.session() as session:
-            yield session, partial(given.session, checkpoints="off")
+            yield session, Apart(partial(given.session, checkpoints="off"))
     elif not aparts:
-        yield given, _nothing_apart
+        yield given, Apart()
     else:
         try:
-            before = given.branch(checkpoints="off")[0]
+            before = given.branch(checkpoints="before-step")[0]
         except CheckpointError:
-            yield given, _nothing_apart
+            yield given, Apart()
             return
         with before:
-            yield given, lambda: before.branch(checkpoints="off")[0]
+            yield given, Apart(before=before)
 
 
 @asynccontextmanager
@@ -245,33 +282,23 @@ async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any,
     given = agent.sandbox
     if isinstance(given, (str, Policy)):
         async with safeexec.AsyncSandbox(given, **agent.opening) as sandbox, sandbox.session() as session:
-            yield session, partial(sandbox.session, checkpoints="off")
+            yield session, Apart(partial(sandbox.session, checkpoints="off"))
     elif not inspect.iscoroutinefunction(given.run):
         async with in_thread(_opened(agent, aparts)) as opened:
             yield opened
     elif hasattr(given, "session"):
         async with given.session() as session:
-            yield session, partial(given.session, checkpoints="off")
+            yield session, Apart(partial(given.session, checkpoints="off"))
     elif not aparts:
-        yield given, _nothing_apart
+        yield given, Apart()
     else:
         try:
-            before = (await given.branch(checkpoints="off"))[0]
+            before = (await given.branch(checkpoints="before-step"))[0]
         except CheckpointError:
-            yield given, _nothing_apart
+            yield given, Apart()
             return
         async with before:
-            yield given, lambda: _branched(before)
-
-
-def _nothing_apart() -> Any:
-    """In place of what opens a session, where there is none: a program that is to run apart gets no answer."""
-
-
-@asynccontextmanager
-async def _branched(before: Any) -> AsyncIterator[Any]:
-    async with (await before.branch(checkpoints="off"))[0] as session:
-        yield session
+            yield given, Apart(before=before)
 
 
 @asynccontextmanager
