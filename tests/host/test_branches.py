@@ -211,6 +211,7 @@ def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
     chain = [session]
     with pytest.raises(CheckpointError, match=r"branches deep.*close sessions"):
         for _ in range(20):
+            chain[-1].run("x = 1")
             chain += chain[-1].branch()
             core = chain[-1]._core
             drive(core.attend(core.compact))
@@ -218,6 +219,19 @@ def test_a_chain_of_branches_ends_with_what_to_do(session: Session) -> None:
     chain[4].close()
     chain += chain[-1].branch()
     for branch in chain[1:]:
+        branch.close()
+
+
+def test_branches_of_a_state_that_has_a_copy_share_it(session: Session) -> None:
+    session.run("x = 1")
+    (first,) = session.branch()
+    (second,) = first.branch()
+    (third,) = second.branch()
+    session.run("x = 2")
+    third.run("x += 10")
+    assert [one.get("x") for one in (session, first, second, third)] == [2, 1, 1, 11]
+    assert len({copy.parent for one in (first, second, third) for copy in one._core.line.history.copies()}) <= 2
+    for branch in (second, first, third):
         branch.close()
 
 

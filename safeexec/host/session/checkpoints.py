@@ -25,6 +25,8 @@ THAW_SECONDS = 3.0
 """How long a parked copy may take to say Ready: 2.5 ms with pandas. A hostile one never does."""
 NAME_LENGTH = 200
 _PEEK = socket.MSG_PEEK | socket.MSG_DONTWAIT
+MAX_GENERATIONS = 8
+"""Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
 
 
 class CheckpointInfo(Struct, frozen=True):
@@ -206,6 +208,16 @@ def ancestors(checkpoint: Checkpoint | None) -> list[Checkpoint]:
         found.append(checkpoint)
         checkpoint = checkpoint.parent
     return found
+
+
+def check_depth(parent: Checkpoint | None) -> None:
+    """Raises `CheckpointError` where a copy below `parent` would lie too deep."""
+    if len(above := ancestors(parent)) >= MAX_GENERATIONS:
+        raise CheckpointError(
+            f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
+            f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
+            "that lie between"
+        )
 
 
 def pidfds(checkpoints: list[Checkpoint]) -> list[tuple[Checkpoint, int]]:

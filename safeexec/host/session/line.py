@@ -19,7 +19,7 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import (
     Checkpoint,
     CheckpointInfo,
-    ancestors,
+    check_depth,
     give_up,
     living,
     new_control,
@@ -54,8 +54,6 @@ does.
 RESTORE_SECONDS = 6.0
 """How long all copies together may take: then the session starts over."""
 DIED_BRANCHING = "the checkpoint died while it was branched"
-MAX_GENERATIONS = 8
-"""Restores on top of restores of living ancestors; beyond, fork itself slows down (60 ms at depth 120)."""
 
 
 class Line:
@@ -237,12 +235,7 @@ class Line:
         `ProtocolError` if the process is lost.
         """
         parent = living(runner.origin)
-        if len(above := ancestors(parent)) >= MAX_GENERATIONS:
-            raise CheckpointError(
-                f"this state lies {len(above)} restores and branches deep, each on a checkpoint that still lives "
-                f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
-                "that lie between"
-            )
+        check_depth(parent)
         try:
             ours, theirs = new_control()
         except OSError as error:

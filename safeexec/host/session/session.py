@@ -29,7 +29,7 @@ from safeexec.errors import (
     WorkspaceError,
 )
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name
+from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_depth, check_name
 from safeexec.host.session.decode import (
     Told,
     build_killed,
@@ -916,11 +916,7 @@ class SessionCore:
         line = self.line
         runner = yield from self._living()
         line.make_room()
-        if line.workspace is not None:
-            try:
-                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
-            except WorkspaceError as error:
-                raise CheckpointError(f"no checkpoint could be made: {error}") from None
+        yield from self._see_files()
         self._go(ASKING)
         try:
             copy = yield from line.freeze(runner)
@@ -931,6 +927,27 @@ class SessionCore:
             raise
         self._go(IDLE)
         return copy
+
+    def _see_files(self) -> Core[None]:
+        """The files as they are now are those of the state."""
+        line = self.line
+        if line.workspace is not None:
+            try:
+                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
+            except WorkspaceError as error:
+                raise CheckpointError(f"no checkpoint could be made: {error}") from None
+
+    def _shared_copy(self) -> Core[Checkpoint]:
+        """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
+        if self.state is IDLE and self.overused is None:
+            history = self.line.history
+            for copy in history.copies_of(history.current):
+                if (yield from copy.parked(monotonic())):
+                    check_depth(copy.parent)
+                    yield from self._see_files()
+                    copy.users += 1
+                    return copy
+        return (yield from self._freeze())
 
     @exclusive
     def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
@@ -983,7 +1000,7 @@ class SessionCore:
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
         self.check_branches(count)
-        copy = yield from self._freeze()
+        copy = yield from self._shared_copy()
         branches: list[SessionCore] = []
         arrived = 0
         try:
