@@ -380,7 +380,8 @@ def check(header: Header, policy: str, digest: str, signed: bool, trust: str, mo
         raise ValueError(f"trust={trust!r}: it is 'signed' or 'kernel-only'")
     if trust == "signed" and not signed:
         raise StateFileError(
-            f"{path} was not signed by this host (or was changed since): unpickling it is running its code. "
+            f"{path} was not signed by this host (or was changed since; where the home is not kept, set "
+            "SAFEEXEC_STATE_KEY): unpickling it is running its code. "
             'If you must, open it with trust="kernel-only", under a policy without a language layer'
         )
     if trust == "signed" and header.digest != digest:
