@@ -10,7 +10,8 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -134,12 +135,28 @@ class Box:
             raise RefusedRequest(404, f"there is no context {(name or '')[:100]!r}", "NotFound")
         return found
 
-    def told(self) -> dict[str, Any]:
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Nobody changes its state meanwhile. Raises `RefusedRequest` where a cell runs, or it is paused."""
+        async with self.changing, AsyncExitStack() as turns:
+            if self.paused:
+                raise RefusedRequest(409, "the sandbox is paused", "Paused")
+            if any(context.turn.locked() for context in self.contexts.values()):
+                raise RefusedRequest(429, "a cell of the sandbox runs", "Busy", RETRY_SECONDS)
+            for context in self.contexts.values():
+                await turns.enter_async_context(context.turn)
+            yield
+
+    def _named(self) -> dict[str, Any]:
         return {
             "sandboxID": self.id,
             "templateID": self.asked.templateID or "safeexec",
             "clientID": "safeexec",
             "envdVersion": ENVD_VERSION,
+        }
+
+    def told(self) -> dict[str, Any]:
+        return self._named() | {
             "envdAccessToken": self.access_token,
             "trafficAccessToken": self.traffic_token,
             "domain": None,
@@ -147,17 +164,13 @@ class Box:
 
     def row(self) -> dict[str, Any]:
         limits = next(iter(self.contexts.values())).session.policy.limits if self.contexts else None
-        return {
-            "sandboxID": self.id,
-            "templateID": self.asked.templateID or "safeexec",
-            "clientID": "safeexec",
+        return self._named() | {
             "startedAt": self.started.isoformat(),
             "endAt": self.end_at.isoformat(),
             "cpuCount": 1,
             "memoryMB": limits.memory_mb if limits is not None else 0,
             "diskSizeMB": limits.workspace_mb if limits is not None else 0,
             "state": self.state,
-            "envdVersion": ENVD_VERSION,
             "metadata": self.asked.metadata,
         }
 
@@ -242,7 +255,7 @@ class Boxes:
 
     async def fork(self, box: Box, count: int, seconds: int) -> list[Box | RefusedRequest]:
         """Copies of a sandbox as it is now; a refusal for each that there is no room for."""
-        async with _AtRest(box):
+        async with box.at_rest():
             return [await self._forked(box, seconds) for _ in range(count)]
 
     async def _forked(self, box: Box, seconds: int) -> Box | RefusedRequest:
@@ -270,7 +283,7 @@ class Boxes:
 
     async def pause(self, box: Box) -> None:
         """Write every context to a file and end its processes. Raises `RefusedRequest`, and `StateFileError`."""
-        async with _AtRest(box):
+        async with box.at_rest():
             saved = {}
             try:
                 for name, context in [*box.contexts.items()]:
@@ -304,7 +317,7 @@ class Boxes:
 
     async def add_context(self, box: Box) -> str:
         """A further session with copies of the sandbox's files. Raises `RefusedRequest`."""
-        async with _AtRest(box):
+        async with box.at_rest():
             context = await self._context(box, None)
             try:
                 if context.session.workspace is not None:
@@ -333,7 +346,7 @@ class Boxes:
     async def take_snapshot(self, box: Box, name: str) -> Snapshot:
         """Keep the default context as a file, for sandboxes to come."""
         self._check_room(box.tenant)
-        async with _AtRest(box):
+        async with box.at_rest():
             saved = await self._save(box.context(None).session)
         snapshot = Snapshot(box.tenant, box.id, [name] if name else [], saved)
         self._snapshots[snapshot.id] = snapshot
@@ -416,30 +429,3 @@ class Boxes:
 def _copy_files(source: AsyncSession, target: AsyncSession) -> None:
     for name in source.list_files():
         target.write_file(name, source.read_file(name))
-
-
-class _AtRest:
-    """A sandbox whose state nobody changes meanwhile. Raises `RefusedRequest` where a cell runs, or it is paused."""
-
-    def __init__(self, box: Box) -> None:
-        self._box = box
-        self._turns: list[asyncio.Lock] = []
-
-    async def __aenter__(self) -> None:
-        await self._box.changing.acquire()
-        try:
-            if self._box.paused:
-                raise RefusedRequest(409, "the sandbox is paused", "Paused")
-            if any(context.turn.locked() for context in self._box.contexts.values()):
-                raise RefusedRequest(429, "a cell of the sandbox runs", "Busy", RETRY_SECONDS)
-            for context in self._box.contexts.values():
-                await context.turn.acquire()
-                self._turns.append(context.turn)
-        except BaseException:
-            await self.__aexit__()
-            raise
-
-    async def __aexit__(self, *_: object) -> None:
-        for turn in self._turns:
-            turn.release()
-        self._box.changing.release()
