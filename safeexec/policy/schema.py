@@ -17,6 +17,7 @@ from safeexec.compiler.names import CONSTRUCTS
 from safeexec.facades import tables
 from safeexec.policy import document, settings
 from safeexec.policy.checks import BUILTINS
+from safeexec.policy.places import shipped_directory
 
 FILE = "schema.json"
 
@@ -107,7 +108,5 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    from safeexec.policy.places import shipped_directory
-
     with open(os.path.join(shipped_directory(), FILE), "w", encoding="utf-8") as written:
         written.write(text())

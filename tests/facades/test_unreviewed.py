@@ -7,6 +7,7 @@ import json
 import pytest
 
 from safeexec import Policy, PolicyError, Sandbox
+from safeexec.host.startup.configuration import preloaded
 
 MINE = Policy.load("data-analysis").replace(danger_allow_modules=["packaging"])
 
@@ -50,7 +51,7 @@ def test_it_is_imported_in_the_child_alone() -> None:
         told = sandbox.run("import sys\nimport packaging\n'there'")
         assert told.value == "there"
         assert "packaging" not in MINE.imports
-        assert "packaging" not in sandbox._core._preload()
+        assert "packaging" not in preloaded(MINE)
 
 
 def test_why_the_card_and_check_say_what_it_costs() -> None:

@@ -59,7 +59,7 @@ def configuration(
         confinement=zygote,
         child=child,
         command=command,
-        preload=_preload(policy),
+        preload=preloaded(policy),
         font_cache=fonts,
         seed=None if determinism is None else determinism.seed,
         clock="real" if determinism is None else determinism.clock,
@@ -91,7 +91,7 @@ def _fonts(policy: Policy) -> str | None:
     return font_cache()
 
 
-def _preload(policy: Policy) -> tuple[str, ...]:
+def preloaded(policy: Policy) -> tuple[str, ...]:
     """What the zygote imports before it forks: all of the standard library that the policy allows, which costs 20
     ms for `calculator` and spares its children every file and every executable mapping; of other libraries the
     usual parts, and those that the policy names (`numpy.random`)."""
