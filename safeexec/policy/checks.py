@@ -9,6 +9,7 @@ from typing import Any
 
 from safeexec.compiler.names import CONSTRUCTS, SITE_BUILTINS
 from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
+from safeexec.policy import requirements
 from safeexec.policy.loader import PolicyFile
 from safeexec.policy.mistakes import Mistake, nearest
 from safeexec.policy.settings import PROTECTIONS
@@ -135,10 +136,6 @@ def _unreviewed(source: PolicyFile) -> Iterable[Mistake]:
 def _requirements(source: PolicyFile) -> Iterable[Mistake]:
     """What is no name of an index. What is taken away again is inherited, and has been judged there."""
     written = [*_written(source.content.get("requirements"), "requirements")]
-    if not written:
-        return
-    from safeexec.policy import requirements
-
     places = [path for path, _ in written if ".remove[" not in path]
     for at, text in requirements.mistakes(line for path, line in written if ".remove[" not in path):
         yield source.mistake(places[at], text)
