@@ -23,6 +23,7 @@ from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     CallToolResult,
@@ -33,7 +34,7 @@ from mcp.types import (
     TextContent,
     ToolAnnotations,
 )
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationError
 from typing_extensions import TypedDict
 
 from safeexec import (
@@ -290,6 +291,29 @@ async def _cancel_when_gone(ctx: Context, step: RunningStep) -> None:
 # The door
 
 
+class StrictTool(Tool):
+    """A tool that refuses arguments it does not have: a misspelt `session_id` would begin a new session."""
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], **options: Any) -> Tool:
+        tool = cls.from_function(function, **options)
+        tool.parameters["additionalProperties"] = False
+        return tool
+
+    async def run(self, arguments: dict[str, Any], context: Context, convert_result: bool = False) -> Any:
+        known = self.parameters["properties"]
+        if unknown := [shorten(printable(name), 60) for name in arguments if name not in known]:
+            raise ToolError(f"{self.name} has no argument {unknown[0]!r}; its arguments are {', '.join(known)}")
+        try:
+            return await super().run(arguments, context, convert_result)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):  # its own text is long, and has links
+                wrong = error.__cause__.errors(include_url=False, include_input=False)
+                told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
+                raise ToolError(f"{self.name}: {told}") from None
+            raise
+
+
 class SharedSession:
     """A session behind a handle. Whoever uses it waits for those who came before."""
 
@@ -313,19 +337,21 @@ class Door:
         self._asked: dict[str, RunningStep] = {}
         """Steps that wait for a request with the answer to their question."""
         self._card = self._sandbox.policy.card(tools=tools)
-        self.server = MCPServer("safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
-        self._offer()
-
-    def _offer(self) -> None:
-        """Tell the server what it has."""
-        description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
-        self.server.add_tool(self.run_python, description=description)
-        self.server.add_tool(self.list_variables, annotations=ToolAnnotations(read_only_hint=True))
-        for tool in (self.checkpoint, self.rollback, self.branch, self.files):
-            self.server.add_tool(tool)
-        self.server.add_tool(self.close_session, "close")
+        self.server = MCPServer(
+            "safeexec", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=self._tools()
+        )
         self.server.resource("safeexec://policy", mime_type="text/plain")(self.policy)
         self.server.resource(FILE_URI, mime_type="application/octet-stream")(self.file)
+
+    def _tools(self) -> list[Tool]:
+        """What the server offers."""
+        description, _ = head_and_tail(RUN + self._card, MAX_DESCRIPTION - 50)
+        return [
+            StrictTool.of(self.run_python, description=description),
+            StrictTool.of(self.list_variables, annotations=ToolAnnotations(read_only_hint=True)),
+            *map(StrictTool.of, (self.checkpoint, self.rollback, self.branch, self.files)),
+            StrictTool.of(self.close_session, name="close"),
+        ]
 
     async def open(self) -> None:
         """Begin to open the sandbox. It may take seconds, and clients give up on a server that does not answer. Raises

@@ -175,6 +175,7 @@ def test_tools_are_declared_with_schemas_and_short_descriptions(server: Server, 
         card = tools["run_python"].description
         assert "price(item: str) -> int" in card and "memory" in card
         assert tools["run_python"].input_schema["required"] == ["code"]
+        assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
 
     run(test, connected(server, mode))
 
@@ -563,6 +564,27 @@ def test_a_question_that_nobody_answers_undoes_the_step(server: Server) -> None:
 
     _, callback = person([])
     run(test, connected(server, elicitation_callback=callback))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("run_python", {"source": "1"}, "run_python has no argument 'source'; its arguments are code, session_id"),
+        ("run_python", {"code": "1", "session": "x"}, "run_python has no argument 'session'; its arguments are"),
+        ("run_python", {"code": "1", "y" * 10_000: 1}, "run_python has no argument 'yyy"),
+        ("run_python", {}, "run_python: code: Field required"),
+        ("run_python", {"code": "1", "timeout": "soon"}, "run_python: timeout: Input should be a valid number"),
+        ("branch", {"n": 100}, "branch: session_id: Field required; n: Input should be less than or equal to 8"),
+        ("files", {"session_id": "x", "op": "delete"}, "files: op: Input should be 'list', 'read' or 'write'"),
+        ("files", {"session_id": "x", "op": "write", "content": {"a": 1}}, "files: content: Input should be a valid"),
+    ],
+)
+def test_wrong_arguments_are_told_in_a_line(server: Server, tool: str, arguments: dict[str, Any], told: str) -> None:
+    async def test(client: Client) -> None:
+        message = await refused(client, tool, **arguments)
+        assert message.startswith(told) and len(message) < 200 and "pydantic" not in message
+
+    run(test, connected(server))
 
 
 # Sessions that come and go
