@@ -17,7 +17,7 @@ from typing import Literal
 from safeexec.agent.snippets import Parser, clean
 from safeexec.untrusted.markup import unescape
 
-BlockKind = Literal["tag", "python", "plain", "other"]
+BlockKind = Literal["tag", "python", "sql", "plain", "other"]
 
 _MAX_CLOSERS = 10  # candidates tried before the first one is taken
 _MAX_RUN = 64  # longer fences are not told apart, which bounds the search for a closer
@@ -77,15 +77,16 @@ class _Opener:
         return "python" if _is_python(self.label) else "other"
 
 
-def read_blocks(text: str, parser: Parser) -> list[Block]:
-    """The blocks of `text` in order. Line ends must be LF."""
-    return _BlockReader(text, parser).read(with_tags=True)
+def read_blocks(text: str, parser: Parser, *, sql: bool = False) -> list[Block]:
+    """The blocks of `text` in order; with `sql`, a fence of SQL is a block to run. Line ends must be LF."""
+    return _BlockReader(text, parser, sql).read(with_tags=True)
 
 
 class _BlockReader:
-    def __init__(self, text: str, parser: Parser) -> None:
+    def __init__(self, text: str, parser: Parser, sql: bool = False) -> None:
         self._text = text
         self._parser = parser
+        self._sql = sql
         self._tag_closers = _index_tag_closers(text)
         self._fence_closers = _index_fence_closers(text)
 
@@ -123,6 +124,8 @@ class _BlockReader:
         content, end = self._close(opener, closers[:1] if kind == "other" else closers)
         if content is None:
             content, end = _cut_run(self._text[opener.content :], opener.run[0]), len(self._text)
+        if self._sql and opener.label == _SQL_LABEL:
+            return Block("sql", _call_of_sql(content), opener.start, end, _SQL_LABEL)
         return Block(kind, clean(content), opener.start, end, opener.label)
 
     def _close(self, opener: _Opener, closers: list[tuple[int, int]]) -> tuple[str | None, int]:

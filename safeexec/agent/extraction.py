@@ -1,11 +1,11 @@
 """Find the program in a model's reply: `extract(reply)` tells code from an answer from neither.
 
     tags       <execute_python>…</execute_python>, <execute_sql>…, <code>…</code>, also HTML-escaped
-    fences     ```python (py, ipython, pycon …), then unlabelled ones that look like code
+    fences     ```python (py, ipython, pycon …), ```sql where there are tables, then unlabelled ones that look like code
     raw code   a reply without any markup that is a program
 
-Tags win over Python fences, those over unlabelled ones; all blocks of the winning kind are joined. `<think>` is
-removed first.
+Tags win over Python fences, those over SQL, that over unlabelled ones; all blocks of the winning kind are joined.
+`<think>` is removed first.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ Kind = Literal["code", "answer", "none"]
 _BARE = "code without markup"
 _CALL = "a tool call or JSON printed as text"
 _BROKEN = "what reads like code, but without markup and not valid Python"
+_WINNING = (("tag", "tag"), ("python", "Python fence"), ("sql", "SQL fence"), ("plain", "unlabelled fence"))
 _INVISIBLE = dict.fromkeys((0x200B, 0x2060, 0xFEFF))
 _OPEN_THINKING = re.compile(r"[ \t]*+<(think|thinking)>", re.IGNORECASE)
 _OPEN_THINKING_LINE = re.compile(r"^[ \t]*+<(think|thinking)>", re.IGNORECASE | re.MULTILINE)
@@ -72,11 +73,13 @@ class Extraction:
         return self.found in (_BARE, _CALL, _BROKEN)
 
 
-def extract(reply: str) -> Extraction:
-    """The program in `reply`, or whether it is an answer to the user or nothing of use. Never raises for any string."""
+def extract(reply: str, *, sql: bool = False) -> Extraction:
+    """The program in `reply`, or whether it is an answer to the user or nothing of use; with `sql` a fence of SQL is
+    part of the program. Never raises for any string.
+    """
     text = without_thinking(reply)
     parser = Parser(len(text))
-    blocks = read_blocks(text, parser)
+    blocks = read_blocks(text, parser, sql=sql)
     code, found = _winning_blocks(blocks, parser)
     if code:
         return Extraction("code", code, text, found, text[blocks[-1].end :].strip())
@@ -124,7 +127,7 @@ def _drop_before_orphan(text: str) -> str:
 
 
 def _winning_blocks(blocks: list[Block], parser: Parser) -> tuple[str, str]:
-    for kind, noun in (("tag", "tag"), ("python", "Python fence"), ("plain", "unlabelled fence")):
+    for kind, noun in _WINNING:
         chosen = [block for block in blocks if block.kind == kind and block.code]
         if kind == "plain":
             chosen = [block for block in chosen if parser.looks_like_code(block.code)]

@@ -293,6 +293,7 @@ class _Work:
         self._task = task
         self._rebuild = rebuild
         self._system = agent.system_of(session)
+        self._has_sql = not agent.native and prompts.has_sql(agent.card_of(session))
         self._defined = self._watched = False
         self._marked = False
         """Whether the model has sent code with tags or fences: then what it sends without them is no code."""
@@ -395,7 +396,7 @@ class _Work:
             return self._end("refused", answer=reply.text.strip() or None)
         if reply.tool_calls:
             return (yield from self._take_calls(reply))
-        found = extract(reply.text)
+        found = self._read(reply.text)
         call = printed_call(found.text) if found.kind == "none" else None
         if call is not None and (code := self._source_of(*call)) is not None:
             return (yield from self._step(code, None))
@@ -420,6 +421,13 @@ class _Work:
         if found.kind == "none":
             return self._unusable(prompts.no_code(found.found, native=self._agent.native))
         return (yield from self._answer(_plain_answer(found.text), "answer"))
+
+    def _read(self, text: str) -> Extraction:
+        """What a reply holds. Where there are tables, a fence of SQL is a step; a query that has run, or for which no
+        step is left, is quoted in an answer.
+        """
+        found = extract(text, sql=self._has_sql and len(self._steps) < self._limits.max_steps)
+        return extract(text) if any(step.source == found.code for step in self._steps) else found
 
     def _take_calls(self, reply: Reply) -> Generator[Wish, Any, AgentResult | None]:
         """Run native calls in order; each gets its tool message. Behind a failure the rest is not run: it was written

@@ -53,7 +53,7 @@ _PICTURES = "You see the pictures that a step shows: look at a plot before you w
 
 def system_prompt(card: str, *, native: bool, images: bool = False, extra: str = "", files: Sequence[str] = ()) -> str:
     """The system prompt around the policy's card."""
-    sql = not native and "\nSQL: " in card
+    sql = not native and has_sql(card)
     parts = [
         _INTRODUCTION,
         _FORM_NATIVE if native else _FORM_TEXT,
@@ -66,6 +66,11 @@ def system_prompt(card: str, *, native: bool, images: bool = False, extra: str =
         f"Files that are there: {', '.join(files)}" if files else "",
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def has_sql(card: str) -> bool:
+    """Whether the policy of a card has tables."""
+    return "\nSQL: " in card
 
 
 def no_code(found: str, *, native: bool) -> str:

@@ -74,6 +74,26 @@ def test_a_model_that_queries() -> None:
     assert "<execute_sql>" in model.requests[0][0].content
 
 
+@pytest.mark.modules("pandas")
+def test_a_fence_of_sql_is_a_step_and_in_the_answer_a_quotation() -> None:
+    query = "```sql\nselect sum(a) as total from df\n```"
+    model = scripted(
+        "```python\nimport pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 3]})\n```",
+        f"Let me look.\n{query}",
+        f"The total is 6. I asked:\n{query}",
+    )
+    result = CodeAgent(model, "data-analysis").run("How much?")
+    assert [step.source for step in result.steps[1:]] == ['sql("""select sum(a) as total from df""")']
+    assert "total\n0      6" in result.steps[1].observation
+    assert (result.answer, result.stop) == (f"The total is 6. I asked:\n{query}", "answer")
+
+
+def test_a_fence_of_sql_is_words_where_there_are_no_tables_or_no_steps(sandbox: Sandbox) -> None:
+    said = "In SQL it is:\n```sql\nselect 1\n```"
+    assert CodeAgent(scripted(said), sandbox).run("How?").answer == said
+    assert CodeAgent(scripted("```python\n1\n```", said), "data-analysis", max_steps=1).run("How?").answer == said
+
+
 def test_no_query_where_there_are_no_tables(sandbox: Sandbox) -> None:
     model = scripted("<execute_sql>select 1</execute_sql>", "No tables.")
     result = CodeAgent(model, sandbox).run("How much?")
