@@ -349,7 +349,7 @@ class Door:
         return [
             StrictTool.of(self.run_python, description=description),
             StrictTool.of(self.list_variables, annotations=ToolAnnotations(read_only_hint=True)),
-            *map(StrictTool.of, (self.checkpoint, self.rollback, self.branch, self.files)),
+            *(StrictTool.of(tool) for tool in (self.checkpoint, self.rollback, self.branch, self.files)),
             StrictTool.of(self.close_session, name="close"),
         ]
 
