@@ -244,9 +244,13 @@ class Guest:
         return b"", len(payload)
 
     def names(self) -> list[str]:
-        """The names that the guest bound, in order."""
+        """The names that the guest bound, in order, without those that no text can show."""
         hidden = self.hidden | _LIBRARIES_LEAVE
-        return [name for name in self.namespace if type(name) is str and name not in hidden and not is_internal(name)]
+        return [
+            name
+            for name in self.namespace
+            if type(name) is str and name not in hidden and not is_internal(name) and name.isprintable()
+        ]
 
     def variables(self) -> list[m.VariableData]:
         namespace = self.namespace

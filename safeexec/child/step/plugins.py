@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.child.language.modules import Modules, ModuleSource, parents
 from safeexec.compiler.rules import rules_of
 from safeexec.facades.build import importer
+from safeexec.facades.replacements.guards import checked_getattr
 from safeexec.protocol import messages as m
 from safeexec.protocol.arguments import decode_arguments
 from safeexec.protocol.values import ByFields, decode, encode
@@ -63,6 +64,8 @@ class LoadedPlugin:
 
     def __init__(self, guest: Guest) -> None:
         self._guest = guest
+        self._getattr = getattr if guest.language.plan.mode == "python" else checked_getattr
+        """Whoever wrote the plugin writes the paths of its exports, and what a host's call finds it is given again."""
         self._exports: list[str] = []
         self._items: Iterator[Any] | None = None
         self._by_fields = False
@@ -170,7 +173,7 @@ class LoadedPlugin:
             raise KeyError(first)
         value = self._guest.namespace[first]
         for name in rest:
-            value = getattr(value, name)
+            value = self._getattr(value, name)
         return value
 
     def invoke(self, request: m.Invoke) -> m.StepDone:
@@ -212,7 +215,7 @@ class LoadedPlugin:
         if request.held not in self._held:
             raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
         value = self._held[request.held]
-        return getattr(value, request.path) if request.path else value
+        return self._getattr(value, request.path) if request.path else value
 
     def proceed(self, request: m.Proceed) -> m.StepDone:
         """The next item of the generator, or its end."""

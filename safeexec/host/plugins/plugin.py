@@ -26,6 +26,7 @@ from safeexec.host.plugins.settings import values as setting_values
 from safeexec.host.plugins.source import Definition, Exports, Manifest, Source, define, objections
 from safeexec.host.queue import Turnstile
 from safeexec.host.sandbox import SandboxCore, record_session
+from safeexec.host.session.decode import may_be_bound
 from safeexec.host.session.session import SessionCore
 from safeexec.host.tools.tool import tools_from
 from safeexec.host.tools.toolbox import Toolbox
@@ -223,6 +224,8 @@ class PluginCore:
             raise PluginError(
                 f"{self.definition.name} does not export {name!r}; it exports {', '.join(self.exports) or 'nothing'}"
             )
+        if held is not None and not may_be_bound(name):
+            raise PluginError(f"{name!r} is not the name of a method")
         if held is not None and name.startswith("_"):
             raise PluginError(f"{name!r} cannot be called from outside: its name begins with an underscore")
         self._hints = self.definition.hints.get(name, {}) if held is None else {}

@@ -49,6 +49,11 @@ def decode_payload(limits: Limits, payload: bytes | bytearray | memoryview, *, a
     return decode(payload, max_depth=limits.value_depth + 2, arrays=arrays)
 
 
+def may_be_bound(name: object) -> bool:
+    """Whether a process can be asked for a variable or an attribute of this name: it lists no others."""
+    return isinstance(name, str) and name.isprintable()
+
+
 def encode_payload(limits: Limits, name: str, value: Any) -> bytes:
     """A value of the host that becomes the variable `name`. Raises ValueError for an invalid name, and TypeError
     for a value that cannot cross.

@@ -36,6 +36,7 @@ from safeexec.host.session.decode import (
     build_result,
     decode_payload,
     encode_payload,
+    may_be_bound,
     restored,
     told_frames,
     told_variables,
@@ -1119,6 +1120,8 @@ class SessionCore:
     @exclusive
     def fetch(self, name: str, *, arrays: bool = False) -> Core[tuple[bool, Any]]:
         """Whether there is such a variable, and its value."""
+        if not may_be_bound(name):
+            return False, None
         runner = yield from self._living()
         self._go(ASKING)
         try:
@@ -1140,6 +1143,8 @@ class SessionCore:
 
     def remove(self, name: str) -> Core[None]:
         """Unbind a variable. Raises KeyError."""
+        if not may_be_bound(name):
+            raise KeyError(f"no variable {name!r}")
         yield from self._change(m.Remove(name))
 
     @exclusive

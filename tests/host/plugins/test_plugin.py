@@ -488,11 +488,38 @@ def test_an_object_that_cannot_cross_stays_and_is_called_there(sandbox: Sandbox)
             counter.call("__init__")
         with pytest.raises(PluginError, match="has no attribute 'nothing'"):
             counter.call("nothing")
+        for name in ("\udc80", 5, None):
+            with pytest.raises(PluginError, match="is not the name of a method"):
+                counter.call(name)  # type: ignore[arg-type]
         plugin.reload()
         with pytest.raises(PluginError, match="gone: the plugin was loaded again"):
             counter.call("add", 1)
     with sandbox.plugin(COUNTER, state="fresh") as plugin:
         assert isinstance(plugin.make(), Opaque)
+
+
+GUARDED = """
+class Found:
+    def of(self): return (one for one in ())
+    def raised(self):
+        try: 1 / 0
+        except ZeroDivisionError as error: return error.__traceback__
+def make(): return Found()
+"""
+
+
+@pytest.mark.parametrize("path", ["make.__globals__.copy", "make.__code__.replace", "make.__builtins__.get"])
+def test_the_path_of_an_export_is_read_under_the_rules(sandbox: Sandbox, path: str) -> None:
+    """A manifest is written by whoever wrote the plugin."""
+    with pytest.raises(PluginError, match=r"attribute '__\w+__' is refused|does not define"):
+        sandbox.plugin(GUARDED, exports=[path])
+
+
+def test_a_method_of_a_handle_is_read_under_the_rules(sandbox: Sandbox) -> None:
+    with sandbox.plugin(GUARDED) as plugin:
+        trace = plugin.make().call("raised")
+        with pytest.raises(PluginError, match="attribute 'tb_frame' is refused"):
+            trace.call("tb_frame")
 
 
 def test_what_nobody_holds_any_more_is_given_up(sandbox: Sandbox) -> None:

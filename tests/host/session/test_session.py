@@ -158,3 +158,17 @@ def test_the_text_of_a_long_value_is_both_ends_of_its_repr(session: Session, sou
     result = session.run(source)
     whole = repr(eval(source))
     assert result.truncated and result.text == whole[:10_000] + " … " + whole[-10_000:]
+
+
+def test_a_name_that_no_text_can_show_is_no_variable(session: Session) -> None:
+    """A program can bind any text in `globals()`, and a host ask for anything: neither ends the process."""
+    session.run("x = 1\nspace = globals()\nspace['\\ud800'] = space['\\x1b[31m'] = 2\nspace['two words'] = 3")
+    before = session.run("x").step
+    assert list(session.namespace) == ["x", "space", "two words"]
+    assert session.get("two words") == 3
+    names: list[object] = ["\udc80", "\ud800", "\x1b[31m", 1, None, b"x"]
+    for name in names:
+        assert session.get(name, "none") == "none" and name not in session.namespace  # type: ignore[arg-type]
+        with pytest.raises(KeyError, match="no variable"):
+            del session.namespace[name]  # type: ignore[arg-type]
+    assert session.run("x").step == before + 1
