@@ -6,7 +6,7 @@ import json
 import os
 import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from time import monotonic
@@ -49,11 +49,11 @@ class HttpWire:
     def alive(self) -> bool:
         return self._lost is None and os.getpid() == self._owner
 
-    def ask(self, method: str, params: dict[str, Any], asked: Asked | None = None) -> Asked:
-        asked = asked or Asked()
+    def ask(self, method: str, params: dict[str, Any], make: Callable[[], Asked] = Asked) -> Asked:
         path, body = self._request(method, params)
         if self._lost is not None:
             raise self._lost
+        asked = make()
         thread = threading.Thread(target=self._call, args=(asked, path, body), name="safeexec-wire", daemon=True)
         thread.start()
         return asked

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
@@ -57,7 +58,7 @@ class Pool:
         number = self._numbers[server]
         if method == "session.close":
             self._count(number, -1)
-        return self._wires[number].ask(method, {**params, "session": own}, _AtServer(self, number))
+        return self._wires[number].ask(method, {**params, "session": own}, partial(_AtServer, self, number))
 
     def _anywhere(self, asked: Asked, method: str, params: dict[str, Any]) -> None:
         """Make the call at the servers in turn, the one with most room first, until one has begun it."""

@@ -144,7 +144,8 @@ def test_a_replaced_name_is_not_the_real_object(plan: MakePlan, name: str) -> No
             continue
         value = getattr(made, item)
         if callable(value) and f"{name}.{item}" not in WRAPPED_BY_A_HOOK:
-            assert value is not getattr(module, item), item
+            ours = value.__module__.startswith("safeexec.")  # also in the module, once another test has guarded it
+            assert ours or value is not getattr(module, item), item
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import safeexec.untrusted
 from safeexec.errors import SandboxError
 from safeexec.untrusted import frames, markup
-from safeexec.untrusted.calls import code_of
+from safeexec.untrusted.calls import code_of, why_no_call
 from safeexec.untrusted.forms import files_of
 from safeexec.untrusted.json_text import loads
 from safeexec.untrusted.latex import plain_latex
@@ -62,6 +62,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "markup.frame": lambda text: markup.frame(text, "20em"),
     "latex.plain_latex": plain_latex,
     "calls.code_of": code_of,
+    "calls.why_no_call": why_no_call,
+    "calls.why_no_call of JSON": lambda text: why_no_call(f'{{"code": {text}}}'),
     "forms.files_of": lambda text: _files(b"--b\r\nContent-Disposition: x; filename=a\r\n\r\n", text, b"\r\n--b--"),
     "forms.files_of of parts": lambda text: _files(b"", text, b"\r\n--b--"),
     "calls.code_of of JSON": lambda text: code_of(f'{{"code": {text}}}'),

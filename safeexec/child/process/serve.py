@@ -283,7 +283,8 @@ class Server:
 
     def _finish(self, done: m.StepDone) -> m.StepDone:
         done.refusals = refusals.take(done.error)
-        done.threads = self.guest.threads is not None and self.guest.threads.ran()
+        threads = self.guest.threads
+        done.threads = threads is not None and threads.started and threads.ran()
         if _thread._count() and self._control is not None:
             done.notes.append(
                 "a guest thread is alive, so this state has no checkpoint (a fork carries one thread only)"

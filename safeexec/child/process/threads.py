@@ -25,12 +25,13 @@ _COPIES = {"start_new_thread": "_start_new_thread", "start_joinable_thread": "_s
 class Threads:
     """How many run, and how many may."""
 
-    __slots__ = ("_lock", "_running", "_started", "limit")
+    __slots__ = ("_lock", "_running", "limit", "started")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._running = 0
-        self._started = False
+        self.started = False
+        """Whether any ran since `ran` was asked last."""
         self._lock = _thread.allocate_lock()
 
     def install(self) -> None:
@@ -73,7 +74,7 @@ class Threads:
                 if self._running >= self.limit:
                     raise self._refusal()
                 self._running += 1
-                self._started = True
+                self.started = True
             try:
                 return start(run, *args, **options)
             except BaseException:
@@ -84,7 +85,7 @@ class Threads:
 
     def ran(self) -> bool:
         """Whether any ran since this was asked last."""
-        ran, self._started = self._started or self._running > 0, False
+        ran, self.started = self.started, self._running > 0
         return ran
 
     def _end(self) -> None:

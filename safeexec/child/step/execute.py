@@ -137,7 +137,8 @@ class Guest:
                 if tail is not None:
                     value = eval(tail, namespace)
             finally:
-                self.input.wait_for_threads()
+                if self.input.stream is not None:
+                    self.input.wait_for_threads()
             done = self._done(value)
         except SystemExit as error:
             done = self._left(error)

@@ -23,7 +23,7 @@ class GuestInput:
     to read.
     """
 
-    __slots__ = ("_builtins", "_empty", "_lent", "_stream", "_threads")
+    __slots__ = ("_builtins", "_empty", "_lent", "_threads", "stream")
 
     def __init__(self, builtins: dict[str, Any], *, restricted: bool) -> None:
         self._builtins = builtins
@@ -31,7 +31,8 @@ class GuestInput:
         self._lent = {name: builtin(value, name) for name, value in offered.items() if name not in builtins}
         self._empty = -1
         """What was behind descriptor 0 before the first input: reading it gives nothing."""
-        self._stream: TextIO | None = None
+        self.stream: TextIO | None = None
+        """What the step that runs reads; None: it has no input."""
         self._threads: set[Any] = set()
         """Those that ran before the step."""
 
@@ -44,7 +45,7 @@ class GuestInput:
             self._empty = os.dup(STDIN)
         os.dup2(fd, STDIN)
         os.close(fd)
-        self._stream = self._open()
+        self.stream = self._open()
         self._threads = set(_running())
         self._builtins.update(self._lent)
         set_has_input(True)
@@ -53,22 +54,19 @@ class GuestInput:
         """A step that has an input is a program: it ends with the last thread that it has started and that is no
         daemon.
         """
-        while self._stream is not None:
-            others = [thread for thread in _running() if thread not in self._threads and not thread.daemon]
-            if not others:
-                break
+        while others := [thread for thread in _running() if thread not in self._threads and not thread.daemon]:
             others[0].join()
 
     def end(self) -> None:
         """The step has ended. What the guest put in place of `sys.stdin` stays its own."""
         sys.argv = list(NO_ARGUMENTS)
-        if self._stream is None:
+        if self.stream is None:
             return
         set_has_input(False)
         os.dup2(self._empty, STDIN)
-        if sys.stdin is self._stream:
+        if sys.stdin is self.stream:
             self._open()
-        self._stream = None
+        self.stream = None
         for name, value in self._lent.items():
             if self._builtins.get(name) is value:
                 del self._builtins[name]

@@ -360,7 +360,12 @@ LEADS_NOWHERE: Final = {
         "[]",
     ),
     "a copy": ({}, "import copy, helper\ncopy.copy(helper)", "cannot pickle 'module' object"),
-    "the main module": ({}, "import importlib\nimportlib.import_module('__main__')", "is refused"),
+    "the builtins of the main module": ({}, "import __main__\nvars(__main__)['__builtins__']", "KeyError"),
+    "the loader of the main module": (
+        {},
+        "import importlib\nm = importlib.import_module('__main__')\n[getattr(m, n) for n in ('__loader__',)]",
+        "is refused",
+    ),
     "a name that makes classes of a library its own": (
         {},
         "__name__ = 'collections'\nimport collections\nfor c in [collections.OrderedDict]: setattr(c, 'x', 1)",
