@@ -63,10 +63,16 @@ class Displays:
         *values: Any,
         include: str | tuple[str, ...] | list[str] = (),
         display_id: str | bool | None = None,
+        clear: bool = False,
     ) -> DisplayHandle | None:
         """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
-        `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place.
+        `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
+        `clear`, the displays of the step so far are taken away.
         """
+        if clear:
+            self._forget_shown()
+            if self.tell is not None:
+                self.tell(DisplayData({}, update=True))
         name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
         self._display(values, include, name, update=False)
         if name is None:
@@ -105,7 +111,11 @@ class Displays:
 
     def reset(self) -> None:
         """Forget what a step that did not end has shown."""
-        self._shown, self._drawn = [], []
+        self._forget_shown()
+        self._drawn = []
+
+    def _forget_shown(self) -> None:
+        self._shown = []
         self._left = MAX_STEP_BYTES
         self._left_out = 0
 

@@ -136,6 +136,8 @@ class Guest:
                     exec(body, namespace)
                 if tail is not None:
                     value = eval(tail, namespace)
+                    if value is not None:
+                        self.language.builtins["_"] = value  # as Python's own prompt does
             finally:
                 if self.input.stream is not None:
                     self.input.wait_for_threads()

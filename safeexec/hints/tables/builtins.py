@@ -100,5 +100,5 @@ BUILTINS: dict[str, Advice] = {
     "copyright": _END,
     "credits": _END,
     "license": _END,
-    "get_ipython": (("", "This is not a notebook: remove magics and `get_ipython()`, and write plain Python."),),
+    "get_ipython": (("", "There is no IPython here: leave out `get_ipython()`, and write plain Python."),),
 }

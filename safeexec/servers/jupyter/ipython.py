@@ -47,7 +47,8 @@ class Cells:
         if cell is None:
             name = words[0].lstrip("%") if words else ""
             if name not in MAGICS:
-                raise ValueError(f"%safeexec is followed by one of: {', '.join(MAGICS)}")
+                sys.stderr.write(f"%safeexec is followed by one of: {', '.join(MAGICS)}\n")
+                return
             cell = f"%{name} {' '.join(words[1:])}"
         elif words:
             self._last = words[-1]

@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from textwrap import indent
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -37,15 +38,52 @@ MAX_BARS = 50
 _BAR_WIDTH = 20
 _QUESTION = re.compile(r"\?{1,2}([\w.]{1,200})|([\w.]{1,200})\?{1,2}")
 _MAGIC = re.compile(r"(%%?|!)[ \t]*(\S*)[ \t]*(.*)")
+_INSTALL = "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy."
+_SHELL = "There is no shell here: write it in Python."
+_SHOW = "Pass the text to HTML, Markdown, Latex or SVG of IPython.display, where the policy has that module."
 _INSTEAD = {
-    "pip": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
-    "conda": "Nothing can be installed from a cell: install it where the kernel runs, and allow it in the policy.",
-    "matplotlib": "",
-    "config": "",
-    "load_ext": "",
-    "autoreload": "",
+    **dict.fromkeys(("pip", "conda", "mamba", "uv"), _INSTALL),
+    **dict.fromkeys(
+        ("bash", "sh", "script", "system", "sx", "cd", "ls", "ll", "pwd", "cat", "cp", "mv", "env"), _SHELL
+    ),
+    **dict.fromkeys(("html", "HTML", "markdown", "latex", "svg", "SVG"), _SHOW),
+    **dict.fromkeys(("javascript", "js"), "A page runs nothing of a cell's: draw with matplotlib."),
+    **dict.fromkeys(("debug", "pdb"), "An error tells its line and a hint: print what you want to see."),
+    **dict.fromkeys(("run", "load"), "Put the file into the workspace, and import it, or copy its text into a cell."),
+    **dict.fromkeys(("prun", "lprun", "memit", "mprun"), "There is no profiler: %timeit tells how long code takes."),
+    "pylab": "Import what you use: import numpy as np, import matplotlib.pyplot as plt.",
+    "reset": "Restart the kernel, or go back with %rollback.",
+    "file": "Write %%writefile NAME.",
+    **dict.fromkeys(
+        ("matplotlib", "config", "load_ext", "reload_ext", "autoreload", "xmode", "colors", "precision"), ""
+    ),
 }
 """Magics of others. An empty text: it is passed over, wherever it stands; there is nothing that it could change."""
+_TIMEIT = re.compile(r"%{1,2}timeit\b((?:[ \t]+-(?:[nr][ \t]*\d{1,9}|[a-z]))*)[ \t]*(.*)", re.DOTALL)
+_LOOP = """\
+def timeit_cell(timeit_number, timeit_repeat):
+    from time import perf_counter as timeit_clock
+    def timeit_run(timeit_count):
+        timeit_begin = timeit_clock()
+        for timeit_each in range(timeit_count):
+{code}
+        return timeit_clock() - timeit_begin
+    if not timeit_number:
+        timeit_number = 1
+        while timeit_run(timeit_number) < 0.2 and timeit_number < 1_000_000_000:
+            timeit_number *= 10
+    taken = [timeit_run(timeit_number) / timeit_number for timeit_each in range(timeit_repeat)]
+    mean = sum(taken) / timeit_repeat
+    spread = (sum((one - mean) ** 2 for one in taken) / timeit_repeat) ** 0.5
+    size, unit = next(((10**-n, name) for n, name in ((0, "s"), (3, "ms"), (6, "us")) if mean >= 10**-n), (1e-9, "ns"))
+    runs = f"mean ± std. dev. of {{timeit_repeat}} runs, {{timeit_number:,}} loops each"
+    print(f"{{mean / size:.3g}} {{unit}} ± {{spread / size:.3g}} {{unit}} per loop ({{runs}})")
+try:
+    timeit_cell({number}, {repeat})
+finally:
+    del timeit_cell
+"""
+"""`%timeit`: the names of its code are those of a function, as in IPython."""
 
 
 class CellFailure(NamedTuple):
@@ -135,6 +173,10 @@ class Notebook:
             if cell.startswith("%%writefile "):
                 self._write_file(cell)
                 return None
+            if cell.startswith("%%capture"):
+                return self._capture(cell)
+            if timed := _TIMEIT.match(cell.strip()):
+                return self._step(_loop(timed[1], timed[2]), False)
             magics, source = split(cell)
             for line in magics:
                 if failed := self._magic(line):
@@ -174,11 +216,16 @@ class Notebook:
             on_display=shown.display,
             on_progress=shown.progress,
         )
+        shown.end()
         self._show_value(result, shown)
         if timed:
             self._say(f"CPU time: {result.usage.cpu_ms:.3g} ms\nWall time: {result.usage.wall_ms:.3g} ms")
         if not result.ok:
             error = result.error
+            if error is not None and error.type == "SyntaxError" and (error.source_line or "").startswith("%"):
+                instead = _INSTEAD.get(_parts(error.source_line)[1])
+                hint = instead or "Magics begin a cell: put it into a cell of its own."
+                return refused("a magic stands behind code", hint)
             name, message = (error.type, error.message) if error is not None else (result.outcome, "")
             return CellFailure(printable(name), printable(message), failure(result))
         for note in result.notes:
@@ -208,7 +255,7 @@ class Notebook:
         if kind == "%" and name in MAGICS:
             MAGICS[name](self, argument)
             return None
-        there_are = f"There are {', '.join(f'%{known}' for known in (*MAGICS, 'time'))}."
+        there_are = f"There are {', '.join(f'%{known}' for known in (*MAGICS, 'time', 'timeit'))}."
         return refused(f"the magic {one_line(kind + name)} is refused", _INSTEAD.get(name) or there_are)
 
     def _explain(self, name: str) -> CellFailure | None:
@@ -222,11 +269,26 @@ class Notebook:
         return None
 
     def _write_file(self, cell: str) -> None:
-        """`%%writefile NAME`: the lines below are a file of the workspace."""
+        """`%%writefile [-a] NAME`: the lines below are a file of the workspace, or go to its end."""
         head, _, text = cell.partition("\n")
+        text += "" if text.endswith("\n") else "\n"
         name = head.removeprefix("%%writefile").strip()
-        self.session.write_file(name, text)
+        if name.startswith("-a "):
+            name = name[3:].strip()
+            kept = self.session.read_file(name) if name in self.session.list_files() else b""
+            self.session.write_file(name, kept + text.encode())
+        else:
+            self.session.write_file(name, text)
         self._say(f"wrote {one_line(name)}")
+
+    def _capture(self, cell: str) -> CellFailure | None:
+        """`%%capture`: the rest of the cell, in its own lines; nothing is shown."""
+        head, _, rest = cell.partition("\n")
+        if head.strip() != "%%capture":
+            return refused(
+                "%%capture takes no name", "Catch what is printed with contextlib.redirect_stdout(io.StringIO())."
+            )
+        return self.run(f"\n{rest}", _Quiet(self.page))
 
     def _say(self, text: str) -> None:
         self.page.stream("stdout", printable(text) + "\n")
@@ -295,6 +357,22 @@ MAGICS: dict[str, Callable[[Notebook, str], None]] = {
 }
 
 
+class _Quiet:
+    """A page of which only the questions are seen."""
+
+    def __init__(self, page: Page) -> None:
+        self.ask = page.ask
+
+    def stream(self, name: str, text: str) -> None:
+        pass
+
+    def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
+        pass
+
+    def value(self, data: Mapping[str, str]) -> None:
+        pass
+
+
 class _StepOutput:
     """What one step has shown so far."""
 
@@ -302,14 +380,35 @@ class _StepOutput:
         self._page = page
         self._ids: set[str | None] = set()
         self._bars: list[_ShownBar] = []
+        self._places: list[str] = []
+        """The ids of displays that the next ones replace when they are taken away: text could be lost if the page were
+        cleared, for it does not come in one row with displays.
+        """
+        self._next: int | None = None
+        """The place of the next display; None before the step takes displays away."""
         self.count = 0
         """Displays of the step's result that have been shown."""
 
     def display(self, display: Display) -> None:
+        if not display:
+            self._ids, self._next, self.count = set(), 0, 0
+            return
         if not (display.update and display.display_id in self._ids):
             self.count += 1
         self._ids.add(display.display_id)
-        self._page.show(of_display(display), display.display_id, display.update)
+        if self._next is None or display.display_id is not None:
+            self._page.show(of_display(display), display.display_id, display.update)
+            return
+        update = self._next < len(self._places)
+        if not update:
+            self._places.append(os.urandom(16).hex())
+        self._page.show(of_display(display), self._places[self._next], update)
+        self._next += 1
+
+    def end(self) -> None:
+        """The step is over: nothing takes the places that are left any more."""
+        for place in self._places[self._next :]:
+            self._page.show({"text/plain": ""}, place, True)
 
     def progress(self, description: str, done: float, total: float | None) -> None:
         """Draw a bar, or move the newest of this total that is less far; its description may have changed."""
@@ -360,6 +459,13 @@ def _parts(line: str) -> tuple[str, str, str]:
     found = _MAGIC.match(line)
     assert found is not None
     return found[1], found[2], found[3].strip()
+
+
+def _loop(options: str, code: str) -> str:
+    """The step that measures `code`, with the options of `%timeit`."""
+    given = {name: int(number) for name, number in re.findall(r"-([nr])[ \t]*(\d+)", options)}
+    body = indent(f"{code}\npass", " " * 12)
+    return _LOOP.format(code=body, number=given.get("n", 0), repeat=max(1, given.get("r", 7)))
 
 
 def _is_time(line: str) -> bool:

@@ -133,8 +133,10 @@ def test_a_name_with_a_question_mark_is_explained(notebook: Notebook) -> None:
 @pytest.mark.parametrize(
     ("cell", "hint"),
     [
-        ("!ls -l", "no shell"), ("%pip install numpy", "Nothing can be installed"), ("%%html\n<b>", "%checkpoint"),
-        ("%run x.py", "%checkpoint"), ("x = 1\n!ls", "no shell"), ("x = 1\n%pip install y", "Nothing can be installed"),
+        ("!ls -l", "no shell"), ("%pip install numpy", "Nothing can be installed"), ("%%html\n<b>", "IPython.display"),
+        ("%nothing", "%checkpoint"), ("%run x.py", "import it"), ("%%bash\nls", "no shell"),
+        ("%%capture kept\n1", "redirect_stdout"), ("x = 1\n%time x", "Magics begin a cell"),
+        ("x = 1\n!ls", "no shell"), ("x = 1\n%pip install y", "Nothing can be installed"),
     ],
 )  # fmt: skip
 def test_what_is_no_python_is_refused_with_a_hint(notebook: Notebook, cell: str, hint: str) -> None:
@@ -154,6 +156,59 @@ def test_code_after_magics_runs_with_its_own_line_numbers(notebook: Notebook) ->
     page, failed = run(notebook, "%%time\n'timed'")
     assert (failed, page.values) == ([], ["'timed'"])
     assert re.fullmatch(r"CPU time: \S+ ms\nWall time: \S+ ms\n", page.streams["stdout"])
+
+
+def test_the_value_of_the_last_cell_has_a_name(notebook: Notebook) -> None:
+    assert "is not defined" in " ".join(run(notebook, "_")[1])
+    run(notebook, "6 * 7")
+    assert run(notebook, "None\n_ + 1")[0].values == ["43"]
+    run(notebook, "x = _")
+    assert (run(notebook, "x, _")[0].values, run(notebook, "%rollback")[1]) == (["(43, 43)"], [])
+    assert run(notebook, "_")[0].values == ["43"]
+    assert "`_`" in run(notebook, "Out[1]")[1][-1]
+
+
+def test_how_long_code_takes(notebook: Notebook) -> None:
+    run(notebook, "numbers = [3, 1, 2]")
+    said = r"\S+ [mun]?s ± \S+ [mun]?s per loop \(mean ± std. dev. of %s runs, %s loops each\)\n"
+    for cell, runs, loops in (
+        ("%timeit -n 10 -r2 sorted(numbers)", "2", "10"),
+        ("%%timeit -r 1\nx = 1\nif x:\n    x += sum(numbers)", "1", "1[0,]*"),
+    ):
+        page, failed = run(notebook, cell)
+        assert not failed and re.fullmatch(said % (runs, loops), page.streams["stdout"])
+    assert "ZeroDivisionError" in " ".join(run(notebook, "%timeit 1 / 0")[1])
+    (rows,) = run(notebook, "%vars")[0].shown
+    assert [line.split()[0] for line in rows[0].splitlines()] == ["name", "numbers"]
+
+
+def test_a_cell_that_shows_nothing(notebook: Notebook) -> None:
+    page, failed = run(notebook, "%%capture\nimport sys\nprint('a')\ndisplay(1)\nprint('b', file=sys.stderr)\nx = 5\nx")
+    assert (failed, page.streams, page.shown, page.values) == ([], {"stdout": "", "stderr": ""}, [], [])
+    assert run(notebook, "x")[0].values == ["5"]
+    assert any("line 3" in line for line in run(notebook, "%%capture\n\n1 / 0")[1])
+
+
+def test_a_file_grows(notebook: Notebook) -> None:
+    files = Notebook("data-analysis")
+    try:
+        run(files, "%%writefile a.txt\none")
+        run(files, "%%writefile -a a.txt\ntwo\n")
+        assert run(files, "open('a.txt').read()")[0].values == [r"'one\ntwo\n'"]
+    finally:
+        files.close()
+
+
+def test_displays_take_the_place_of_those_before(notebook: Notebook) -> None:
+    page, _ = run(notebook, "for i in range(60):\n    display(i, clear=True)\ndisplay('end')\n7")
+    (first, *more, end) = page.shown
+    assert (first[::2], {place for _, place, _ in more}, end[::2]) == (("0", False), {first[1]}, ("'end'", False))
+    assert ([text for text, _, update in more if update], page.values) == ([str(i) for i in range(1, 60)], ["7"])
+    page, _ = run(
+        notebook, "for i in range(2): display(i, clear=True)\ndisplay(2)\ndisplay(3, clear=True)\nprint('kept')"
+    )
+    assert [text for text, _, _ in page.shown] == ["0", "1", "2", "3", ""]
+    assert (page.shown[-1][1], page.streams["stdout"]) == (page.shown[2][1], "kept\n")
 
 
 def test_a_question_reaches_the_page(notebook: Notebook) -> None:

@@ -65,8 +65,10 @@ def display(*objs, include=None, exclude=None, metadata=None, transient=None, di
             **kwargs):
     shown = [_Raw(item) if raw else item for item in objs]
     if display_id is None:
-        _show(*shown, include=include or ())
+        _show(*shown, include=include or (), clear=clear)
         return None
+    if clear:
+        clear_output()
     handle = DisplayHandle(None if display_id is True else display_id)
     for item in shown:
         handle.display(item)
@@ -81,7 +83,7 @@ def update_display(obj, *, display_id, **kwargs):
 
 
 def clear_output(wait=False):
-    pass
+    _show(clear=True)
 
 
 class DisplayObject:
