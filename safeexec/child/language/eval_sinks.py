@@ -46,8 +46,8 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
         _put(module, lambda: {"pollute": _pollute})
     text = _Text(rules, guest_globals, table)
     _put("mpmath.identification", lambda: {"eval": text.evaluate})
-    _put("sympy.parsing.sympy_parser", lambda: {"eval": text.evaluate, "compile": _unparsed})
-    _put("sympy.parsing.ast_parser", lambda: {"eval": text.evaluate, "compile": _unparsed})
+    for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
+        _put(module, lambda: {"eval": text.evaluate, "compile": _unparsed, "exec": text.import_names})
     _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
 
@@ -160,9 +160,36 @@ class _Text:
             if not isinstance(value, ModuleType) or value is guest_globals.get(name):
                 return value
             try:
-                return table["__import__"](value.__name__, {}, {}, ("",), 0)
+                return table["__import__"](value.__name__, {}, {}, ("*",), 0)
             except Exception:
                 return None
+
+        imported: dict[str, dict[str, Any]] = {}
+
+        def import_names(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> None:
+            """Run a library's own import statements: each name is what guest code may import by it, or is not there.
+
+            The library's `numpy.load` reads pickles; what a facade has by that name does not.
+            """
+            if source not in imported:
+                names: dict[str, Any] = {}
+                for statement in ast.parse(source).body:
+                    found: dict[str, Any] = {}
+                    exec(ast.unparse(statement), {}, found)
+                    if isinstance(statement, ast.ImportFrom):
+                        found = given_by(str(statement.module), found)
+                    names.update(found)
+                imported[source] = names
+            (namespace if local is None else local).update(imported[source])
+
+        def given_by(module: str, names: dict[str, Any]) -> dict[str, Any]:
+            try:
+                facade = table["__import__"](module, {}, {}, ("*",), 0)
+            except ImportError:  # part of a package that has the names, too
+                facade = table["__import__"](module.partition(".")[0], {}, {}, ("*",), 0)
+            missing = object()
+            found = {name: getattr(facade, name, missing) for name in names}
+            return {name: value for name, value in found.items() if value is not missing}
 
         def namespace_for(given: dict[str, Any]) -> dict[str, Any]:
             # Without the real builtins, which the guest's own stand in for.
@@ -176,7 +203,7 @@ class _Text:
 
         def run(source: str, namespace: dict[str, Any], local: dict[str, Any] | None = None) -> None:
             if source in self.trusted:
-                exec(source, namespace, local)
+                import_names(source, namespace, local)
             elif local is not None and (found := _IMPORT.fullmatch(source)):
                 local[found[2]] = getattr(table["__import__"](found[1], {}, {}, (found[2],), 0), found[2])
             else:
@@ -190,4 +217,5 @@ class _Text:
 
         self.trusted: frozenset[str] = frozenset()
         self.run = run
+        self.import_names = import_names
         self.evaluate = evaluated

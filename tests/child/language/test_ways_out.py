@@ -680,6 +680,21 @@ DICTS_OF_OTHERS = [
         "        object.__setattr__(self, name, value)\nS(t, 'n')",
     ),
     Way(
+        "a function that the library imported for itself",
+        "np.load(allow_pickle=True) is refused",
+        "import sympy\nopen('a.npy', 'wb').write(b'cposix\\ngetpid\\n(tR.')\n"
+        "class Load(sympy.Function):\n    def _numpycode(self, printer): return 'load'\n"
+        "x = sympy.Symbol('x')\n"
+        "print(sympy.lambdify(x, Load(x), 'numpy')(1)('a.npy', allow_pickle=True))",
+        "data-analysis",
+    ),
+    Way(
+        "text that names a function of the library",
+        "'Symbol' object is not callable",
+        "import sympy\nsympy.sympify('preview')('x', viewer='file', filename='x.png')",
+        "data-analysis",
+    ),
+    Way(
         "sympy: the names of a lambdified function",
         "is not defined",
         "import sympy\nx = sympy.Symbol('x')\n"
