@@ -4,7 +4,8 @@
 choice, ``savefig(backend="module://os")``: a library calls `getattr` or `import_module` with a name that the compiler
 has never seen. In the modules that do so (`sites.READERS`, found from their source) `getattr` is a guarded one: a name
 that is spelled in the module itself is its own affair; any other is judged like that of the program's own `getattr`,
-and so is what comes back.
+and so is what comes back. Of another library's module it finds what the program itself would: ``agg("load")`` is the
+`load` of the facade of numpy.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
+from safeexec.facades.build import facade
 from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
@@ -192,6 +194,7 @@ _dict_of: Final = type.__dict__["__dict__"].__get__
 def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:
     """The `getattr` of a library's module. `known` holds plain names that were read before."""
     spelled: set[str] = set()
+    own = module.partition(".")[0]
 
     def is_spelled(name: str) -> bool:
         if not spelled:
@@ -205,10 +208,22 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
             if _type(name) is str and rules.attribute(name) == REFUSED:
                 raise refusal(rules, "attribute", name, AttributeError)  # a default of the library's would hide why
             return checked_getattr(value, name, *default)
+        if _type(value) is ModuleType and not is_spelled(name):
+            value = as_given(value)
         found = _getattr(value, name, *default)
         if leads_away(found) and not is_spelled(name):
             raise refusal(rules, "attribute", name, AttributeError)
         return found
+
+    def as_given(read: ModuleType) -> Any:
+        """The facade of a module of another library; the module where the program has none."""
+        name = read.__name__
+        if name.partition(".")[0] == own:  # it may be half imported
+            return read
+        try:
+            return facade(name, rules.plan)
+        except ImportError:
+            return read
 
     def is_plain(name: str) -> bool:
         if rules.attribute(name) != PLAIN:

