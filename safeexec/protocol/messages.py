@@ -415,8 +415,8 @@ class Progress(msgspec.Struct, tag="progress", array_like=True):
 
 
 class Shown(msgspec.Struct, tag="shown", array_like=True):
-    """The guest displayed something; the answer of the step will hold it too. An update without data and id: the
-    displays of the step so far are taken away, also from its answer.
+    """The guest displayed something; the answer of the step will hold it too. One without data: the displays of
+    the step so far are taken away, also from its answer.
     """
 
     display: DisplayData

@@ -144,6 +144,10 @@ def test_a_display_that_changes_is_told_as_such(there: Sandbox) -> None:
         assert [(shown.display_id, shown.update) for shown in result.displays] == [
             (shown.display_id, shown.update) for shown in displays_here(source)
         ]
+        seen.clear()
+        result = session.run("display(1)\ndisplay(2, clear=True)", on_display=seen.append)
+        assert [dict(shown) for shown in seen] == [{"text/plain": "1"}, {}, {"text/plain": "2"}]
+        assert [shown["text/plain"] for shown in result.displays] == ["2"]
 
 
 def displays_here(source: str) -> tuple[Display, ...]:

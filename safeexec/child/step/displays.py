@@ -72,7 +72,7 @@ class Displays:
         if clear:
             self._forget_shown()
             if self.tell is not None:
-                self.tell(DisplayData({}, update=True))
+                self.tell(DisplayData({}))
         name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
         self._display(values, include, name, update=False)
         if name is None:

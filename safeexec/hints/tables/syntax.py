@@ -33,7 +33,7 @@ LANGUAGES: tuple[SyntaxRule, ...] = (
         "pip install numpy", "import math"),
     SyntaxRule(r"^[!%]\s*(pip|conda)\b", "Nothing can be installed here: remove the line, and import only the modules that the sandbox has.",
         "!pip install numpy", "import math"),
-    SyntaxRule(r"^%{1,2}[a-z]\w*|^\w+\?{1,2}$", "This is not a notebook: remove lines that begin with `%` or end with `?`, and write plain Python.",
+    SyntaxRule(r"^%{1,2}[a-z]\w*|^\w+\?{1,2}$", "Lines that begin with `%` or end with `?` are no Python: remove them.",
         "%matplotlib inline", "x = 1"),
     SyntaxRule(r"^!\s*\w+", "There is no shell here: remove lines that begin with `!`, and write plain Python.",
         "!ls -l", "x = 1"),

@@ -251,7 +251,7 @@ class Notebook:
         if _is_time(line):
             return None
         if kind == "!":
-            return refused(f"{line.strip()!r} is refused", "There is no shell here: write it in Python.")
+            return refused(f"{line.strip()!r} is refused", _INSTEAD.get(name) or _SHELL)
         if kind == "%" and name in MAGICS:
             MAGICS[name](self, argument)
             return None

@@ -133,7 +133,8 @@ def test_a_name_with_a_question_mark_is_explained(notebook: Notebook) -> None:
 @pytest.mark.parametrize(
     ("cell", "hint"),
     [
-        ("!ls -l", "no shell"), ("%pip install numpy", "Nothing can be installed"), ("%%html\n<b>", "IPython.display"),
+        ("!ls -l", "no shell"), ("!pip install x", "Nothing can be installed"),
+        ("%pip install numpy", "Nothing can be installed"), ("%%html\n<b>", "IPython.display"),
         ("%nothing", "%checkpoint"), ("%run x.py", "import it"), ("%%bash\nls", "no shell"),
         ("%%capture kept\n1", "redirect_stdout"), ("x = 1\n%time x", "Magics begin a cell"),
         ("x = 1\n!ls", "no shell"), ("x = 1\n%pip install y", "Nothing can be installed"),
