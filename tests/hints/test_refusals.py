@@ -132,7 +132,7 @@ SYNTAX = [
     ("Here is the code:\nx = 1", "comments"),
     (">>> x = 1", "prompt"),
     ("!pip install x", "installed"),
-    ("%matplotlib inline", "notebook"),
+    ("%matplotlib inline", "no Python"),
     ("SELECT * FROM sales", "SQL"),
     ("#include <stdio.h>\nint main() { }", "C or C++"),
     ("x = \u201chello\u201d", "straight quotes"),
