@@ -110,7 +110,6 @@ def cold() -> None:
     print("\nnew process: import and first evaluation, ms")
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         empty = _process("pass", environment)
         for name, script in scripts.items():
             if importlib.util.find_spec(name):
