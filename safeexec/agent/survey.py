@@ -20,9 +20,10 @@ _MAX_SURVEYED = 200
 _MAX_TEXT = 200
 _MAX_PARTS = 20
 _OPTIONS = ("sep", "decimal", "thousands", "encoding")
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 SUFFIXES = (
     *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".pq", ".xlsx", ".xls"),
-    *(".db", ".sqlite", ".sqlite3"),
+    *_DATABASES,
 )
 """Files that are looked at."""
 
@@ -224,7 +225,7 @@ class FileSurvey:
         if self.options:
             arguments = [repr(self.name), *(f"{name}={value!r}" for name, value in self.options.items())]
             lines[0] += f", read by pd.read_csv({', '.join(arguments)})"
-        if self.name.lower().endswith((".db", ".sqlite", ".sqlite3")):
+        if self.name.lower().endswith(_DATABASES):
             lines[0] += f", read by sqlite3.connect({self.name!r})"
         lines += [f"  {_printable(part)}" for part in self.parts]
         lines += [f"  {_column(column)}" for column in self.columns[:_MAX_COLUMNS]]

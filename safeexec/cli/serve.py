@@ -11,7 +11,7 @@ from safeexec.errors import SandboxError
 from safeexec.servers import stdio
 from safeexec.servers.access import hosts_for, is_loopback, listen, new_token
 from safeexec.servers.http.grants import Grant, read_tenants
-from safeexec.servers.service import Service
+from safeexec.servers.service import RECORD_MB, Service
 
 NEEDS = "this needs the libraries of a server: pip install 'safeexec[server]'"
 
@@ -32,9 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record-mb",
         type=int,
-        default=10240,
+        default=RECORD_MB,
         metavar="N",
-        help="when the files there take so many MiB, no session is opened and none is recorded on (10240)",
+        help=f"when the files there take so many MiB, no session is opened and none is recorded on ({RECORD_MB})",
     )
     http = parser.add_argument_group("over HTTP (without --stdio)")
     http.add_argument("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: 127.0.0.1)")

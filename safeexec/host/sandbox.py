@@ -475,7 +475,7 @@ class SandboxCore:
         """A session that goes on from a saved state. Raises `StateFileError`, and `RecordingError` where nothing can be
         recorded.
         """
-        return (yield from self._restored(path, trust, timeout, record, {}))
+        return self._restored(path, trust, timeout, record, {})
 
     def _restored(
         self, path: str | os.PathLike[str], trust: str, timeout: float | None, record: Any, tightened: dict[str, Any]

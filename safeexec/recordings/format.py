@@ -17,7 +17,7 @@ A transcript of an agent is lines of the kinds in `TRANSCRIPT`, a task first, wi
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -213,6 +213,8 @@ class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
 class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
 
+    PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release")
+    """Those that are the same there; the arguments are packed."""
     path: str
     arguments: Value
     by_fields: bool = False

@@ -5,10 +5,11 @@ from __future__ import annotations
 from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import DISPLAY, FRAMES, NETWORK
 
-_SHOWN = """
+SHOWN = """
     clear_output display display_html display_latex display_markdown display_png display_svg DisplayHandle
     DisplayObject HTML Image JSON Latex Markdown Math Pretty SVG TextDisplayObject update_display
 """
+"""What `IPython.display` has here."""
 
 TABLES = {
     "IPython": Table(
@@ -22,7 +23,7 @@ TABLES = {
     ),
     "IPython.core": Table(),
     "IPython.core.display": Table(
-        _SHOWN,
+        SHOWN,
         refuse={
             "display_javascript display_jpeg display_json display_pdf display_pretty display_webp GeoJSON Javascript "
             "ProgressBar Video": DISPLAY,
@@ -33,7 +34,7 @@ TABLES = {
         """,
     ),
     "IPython.display": Table(
-        _SHOWN,
+        SHOWN,
         refuse={
             "Audio Code display_javascript display_jpeg display_json display_pdf display_pretty FileLink FileLinks "
             "GeoJSON Javascript ProgressBar publish_display_data Video": DISPLAY,

@@ -385,7 +385,7 @@ class Replay:
         """What was asked of a plugin."""
         try:
             if isinstance(begun, form.Invoked):
-                same = {name: getattr(begun, name) for name in ("path", "by_fields", "held", "hold", "release")}
+                same = {name: getattr(begun, name) for name in begun.PLAIN}
                 return m.Invoke(begun.step, arguments=bytes_of(begun.arguments), **same)
             if isinstance(begun, form.Proceeded):
                 return m.Proceed(begun.step, begun.close)

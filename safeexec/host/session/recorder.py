@@ -436,7 +436,7 @@ def _begun(request: Any, where: dict[str, Any]) -> form.Begun:
     if isinstance(request, m.Proceed):
         return form.Proceeded(close=request.close, **where)
     arguments = forms.packed(request.arguments, forms.call_text(request.arguments))
-    same = {name: getattr(request, name) for name in ("path", "by_fields", "held", "hold", "release")}
+    same = {name: getattr(request, name) for name in form.Invoked.PLAIN}
     return form.Invoked(arguments=arguments, **same, **where)
 
 

@@ -6,12 +6,7 @@ An object has the methods that a notebook asks for its forms; `display` is the o
 from __future__ import annotations
 
 from safeexec.child.language.rewritten import Rewrite
-
-NAMES = """
-    clear_output display display_html display_latex display_markdown display_png display_svg DisplayHandle
-    DisplayObject HTML Image JSON Latex Markdown Math Pretty SVG TextDisplayObject update_display
-"""
-"""What `IPython.display` has here."""
+from safeexec.facades.tables.notebooks import SHOWN
 
 REWRITES = {
     "IPython": Rewrite(
@@ -21,7 +16,7 @@ def get_ipython():
 """,
     ),
     "IPython.core": Rewrite(source="pass"),
-    "IPython.core.display": Rewrite(source=f"from IPython.display import {', '.join(NAMES.split())}"),
+    "IPython.core.display": Rewrite(source=f"from IPython.display import {', '.join(SHOWN.split())}"),
     "IPython.display": Rewrite(
         source="""
 import base64
