@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import string
 import sys
-import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import ModuleType, UnionType
+from types import ModuleType
 from typing import Any
 
-from safeexec.facades.replacements.annotations import get_type_hints
 from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr, readable_state
 
 
@@ -84,54 +82,6 @@ def wraps(
 ) -> Callable[[Any], Any]:
     """`functools.wraps` for names that may be read."""
     return functools.partial(update_wrapper, wrapped=wrapped, assigned=assigned, updated=updated)
-
-
-def singledispatch(func: Callable[..., Any]) -> Callable[..., Any]:
-    """`functools.singledispatch` whose ``register`` does not run annotations that are text."""
-    dispatcher: Any = functools.singledispatch(func)
-    real_register = dispatcher.register
-
-    def register(cls: Any, func: Callable[..., Any] | None = None) -> Any:
-        if func is None and not isinstance(cls, type) and getattr(cls, "__annotations__", None):
-            name, kind = next(iter(get_type_hints(cls).items()))
-            union = typing.get_origin(kind) in (typing.Union, UnionType)
-            if not all(isinstance(part, type) for part in (typing.get_args(kind) if union else (kind,))):
-                what = "not all arguments are classes" if union else "is not a class"
-                raise TypeError(f"Invalid annotation for {name!r}. {kind!r} {what}.")
-            return real_register(kind, cls)
-        return real_register(cls, func)
-
-    dispatcher.register = register
-    return dispatcher  # type: ignore[no-any-return]
-
-
-class singledispatchmethod:
-    """`functools.singledispatchmethod` on the `singledispatch` above."""
-
-    def __init__(self, func: Any) -> None:
-        if not callable(func) and not hasattr(func, "__get__"):
-            raise TypeError(f"{func!r} is not callable or a descriptor")
-        self.dispatcher: Any = singledispatch(func)
-        self.func = func
-
-    def register(self, cls: Any, method: Any = None) -> Any:
-        """Register a new implementation for the class."""
-        return self.dispatcher.register(cls, func=method)
-
-    def __get__(self, obj: Any, cls: Any = None) -> Any:
-        def _method(*args: Any, **kwargs: Any) -> Any:
-            method = self.dispatcher.dispatch(type(args[0]))
-            return method.__get__(obj, cls)(*args, **kwargs)
-
-        method: Any = _method
-        method.__isabstractmethod__ = self.__isabstractmethod__
-        method.register = self.register
-        functools.update_wrapper(method, self.func)
-        return method
-
-    @property
-    def __isabstractmethod__(self) -> bool:
-        return getattr(self.func, "__isabstractmethod__", False)
 
 
 _NOT_IN_FIELDS = frozenset({"__mro__", "__bases__", "__base__"})
@@ -227,8 +177,6 @@ REPLACEMENTS: dict[str, Any] = {
     "operator.methodcaller": methodcaller,
     "functools.update_wrapper": update_wrapper,
     "functools.wraps": wraps,
-    "functools.singledispatch": singledispatch,
-    "functools.singledispatchmethod": singledispatchmethod,
     "string.Formatter": Formatter,
     "ast.iter_fields": iter_fields,
     "copy.Error": Lazy(lambda: copy_module().Error),

@@ -13,15 +13,12 @@ TABLES = {
     ),
     "functools": Table(
         """
-            cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering WRAPPER_ASSIGNMENTS
-            WRAPPER_UPDATES
+            cache cached_property cmp_to_key lru_cache partial partialmethod reduce singledispatch singledispatchmethod
+            total_ordering WRAPPER_ASSIGNMENTS WRAPPER_UPDATES
         """,
-        replaced="singledispatch singledispatchmethod update_wrapper wraps",
+        replaced="update_wrapper wraps",
         internal="GenericAlias get_cache_token namedtuple recursive_repr RLock",
-        note=(
-            "update_wrapper reads and sets attributes whose names its caller chooses; singledispatch.register "
-            "evaluates annotations given as text."
-        ),
+        note="update_wrapper reads and sets attributes whose names its caller chooses.",
     ),
     "operator": Table(
         """
