@@ -40,8 +40,11 @@ def test_variables_come_back_and_what_cannot_is_named(sandbox: Sandbox, tmp_path
         failed = session.save(path)
         assert list(failed) == ["opened"] and "generator" in failed["opened"]
         assert session.run("next(opened)").value == 1
+        # The last value is `_`, as at Python's prompt: what a program holds, and not what belongs to the sandbox.
+        assert session.run("class Item: pass\nitem = Item(); item").check() and list(session.save(path)) == ["opened"]
     assert path.stat().st_mode & 0o777 == 0o600
     with sandbox.restore(path) as session:
+        assert session.run("type(item) is Item").value is True
         assert session.run("y.append(2)\nx, f(1)").value == (
             [1, 2],
             3,
