@@ -2,7 +2,7 @@
 
 A generator of the core yields a `Wait` when it can go no further without I/O, a `CallTool` when guest code calls a
 host function, or a `Work` for what blocks, and is resumed with the answer. `drive` is the blocking face;
-`host.faces.aio` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
+`host.faces.loops` drives the same generators on an event loop. (The shape is psycopg 3's: generators in the core,
 `waiting.py` per face.)
 """
 
@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Generator
+from functools import wraps
 from time import monotonic, sleep
 
 from safeexec.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import Any, Concatenate, ParamSpec, TypeVar
 
+    P = ParamSpec("P")
     R = TypeVar("R")
+    S = TypeVar("S")
 
 READ = select.POLLIN
 WRITE = select.POLLOUT
@@ -109,17 +112,45 @@ class Abandoned(BaseException):
     """Nobody waits for this step any more. (`GeneratorExit` itself would forbid the core to wait for anything.)"""
 
 
-def drive(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> R:
-    """Run a generator of the core to its end, blocking. `call` runs host tools; without it they are called plainly."""
+def call_tool(wanted: CallTool) -> Any:
+    """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
+    if not wanted.in_thread:
+        value = wanted.call()
+        if not hasattr(value, "__await__"):
+            return value
+    from safeexec.host.tools import calls  # with asyncio: for tools that are awaited, or left at a deadline
+
+    if wanted.in_thread:
+        return calls.run_in_thread(wanted.call, wanted.timeout)
+    return calls.await_blocking(value, wanted.timeout, wanted.owner)
+
+
+def drive(core: Core[R]) -> R:
+    """Run a generator of the core to its end, blocking."""
     try:
         wanted = next(core)
         while True:
-            wanted = _go_on(core, wanted, call)
+            wanted = _go_on(core, wanted)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
 
-def stepwise(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> Generator[None, None, R]:
+def blocking(operation: Callable[Concatenate[S, P], Core[R]]) -> Callable[Concatenate[S, P], R]:
+    """The method of a blocking face that drives `operation`. `host.faces.loops.awaited` makes the awaited one of it, so
+    that its signature and docstring stand once.
+    """
+
+    @wraps(operation)
+    def method(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return drive(operation(self, *args, **kwargs))
+
+    # What readers are shown is what callers get: `Result`, and not `Core[Result]`.
+    hints = operation.__annotations__
+    hints["return"] = hints["return"].removeprefix("Core[").removesuffix("]")
+    return method
+
+
+def stepwise(core: Core[R]) -> Generator[None, None, R]:
     """As `drive`, but gives way before each thing that it waits for. Given up before the end, it lets the core stop
     what it does and bring its state in order.
     """
@@ -129,14 +160,14 @@ def stepwise(core: Core[R], call: Callable[[CallTool], Any] | None = None) -> Ge
             try:
                 yield
             except GeneratorExit:
-                _abandon(core, call)
+                _abandon(core)
                 raise
-            wanted = _go_on(core, wanted, call)
+            wanted = _go_on(core, wanted)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
 
 
-def _go_on(core: Core[R], wanted: Wait | CallTool | Work, call: Callable[[CallTool], Any] | None) -> Any:
+def _go_on(core: Core[R], wanted: Wait | CallTool | Work) -> Any:
     """Answer the core, and what it wants next. StopIteration at its end."""
     try:
         if isinstance(wanted, Wait):
@@ -144,17 +175,17 @@ def _go_on(core: Core[R], wanted: Wait | CallTool | Work, call: Callable[[CallTo
         elif isinstance(wanted, Work):
             answer = wanted.call()
         else:
-            answer = call(wanted) if call is not None else wanted.call()
+            answer = call_tool(wanted)
     except BaseException as problem:
         # A tool that failed, or Ctrl-C while waiting: the core decides what becomes of the step.
         return core.throw(problem)
     return core.send(answer)
 
 
-def _abandon(core: Core[Any], call: Callable[[CallTool], Any] | None) -> None:
+def _abandon(core: Core[Any]) -> None:
     try:
         wanted = core.throw(Abandoned())
         while True:
-            wanted = _go_on(core, wanted, call)
+            wanted = _go_on(core, wanted)
     except (Abandoned, StopIteration):
         pass

@@ -17,6 +17,8 @@ from safeexec.remote.http import HttpWire
 from safeexec.remote.pipe import PipeWire
 from safeexec.remote.pool import Pool
 
+NO_PLUGINS = "plugins are not offered over a connection"
+
 
 def connect(
     url: str | Sequence[str] | None = None,
@@ -99,12 +101,7 @@ class RemoteSandbox(blocking.Sandbox):
         return self
 
     def plugin(self, *_: Any, **__: Any) -> NoReturn:
-        _not_offered("plugins")
-
-    def template(self, *_: Any, **__: Any) -> NoReturn:
-        _not_offered("templates")
-
-    templates = drop_template = template
+        raise SandboxError(NO_PLUGINS)
 
 
 class AsyncRemoteSandbox(aio.AsyncSandbox):
@@ -135,20 +132,8 @@ class AsyncRemoteSandbox(aio.AsyncSandbox):
         return self
 
     async def plugin(self, *_: Any, **__: Any) -> NoReturn:
-        _not_offered("plugins")
-
-    async def template(self, *_: Any, **__: Any) -> NoReturn:
-        _not_offered("templates")
-
-    drop_template = template
-
-    def templates(self) -> NoReturn:
-        _not_offered("templates")
+        raise SandboxError(NO_PLUGINS)
 
 
 def _told(core: SandboxCore | None) -> str:
     return "not open" if core is None else f"{core.policy.name!r}, {'open' if core.alive else 'closed'}"
-
-
-def _not_offered(what: str) -> NoReturn:
-    raise SandboxError(f"{what} are not offered over a connection")

@@ -7,33 +7,51 @@ and restores the state; the exception goes on when that is done (1 to 3 ms).
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Unpack, overload
 
-from safeexec.host.faces.blocking import OneStep, SandboxFace, SessionFace, environment
-from safeexec.host.faces.loops import answered, drive, interrupted, running_loop
+from safeexec.host.faces.blocking import OneStep, Sandbox, SandboxFace, Session, SessionFace, environment
+from safeexec.host.faces.loops import answered, awaited, drive, interrupted, running_loop
 from safeexec.host.faces.many import each_of, parts_of, workers_for
 from safeexec.host.startup.launch import Launched
 from safeexec.host.waiting import Core
 
 if TYPE_CHECKING:
-    from safeexec.host.commands import CommandResult
     from safeexec.host.plugins.aio import AsyncPlugin
-    from safeexec.host.plugins.source import Exports, Source
-    from safeexec.host.sandbox import Files, SandboxCore
-    from safeexec.host.session.listeners import OnDisplay, OnProgress
+    from safeexec.host.plugins.plugin import Plugin, PluginCore
+    from safeexec.host.sandbox import SandboxCore
     from safeexec.host.session.options import Program, RunOptions
     from safeexec.host.session.output import OnOutput
-    from safeexec.host.session.standard_input import Given
-    from safeexec.host.session.template import Prepare, TemplateInfo
-    from safeexec.policy.keywords import PluginChanges, SessionChanges
-    from safeexec.policy.settings import Checkpoints
+    from safeexec.host.session.session import SessionCore
+    from safeexec.policy.keywords import SessionChanges
     from safeexec.protocol.confinement import Mechanism
-    from safeexec.recordings.tape import RecordOptions
-    from safeexec.results import Result, ToolCallRecord, Variable
+    from safeexec.results import Result
+
+P = ParamSpec("P")
+
+
+@overload
+def giving(
+    method: Callable[Concatenate[Any, P], Session],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, AsyncSession]]: ...
+
+
+@overload
+def giving(
+    method: Callable[Concatenate[Any, P], list[Session]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, list[AsyncSession]]]: ...
+
+
+@overload
+def giving(
+    method: Callable[Concatenate[Any, P], Plugin],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, AsyncPlugin]]: ...
+
+
+def giving(method: Any) -> Any:
+    """As `awaited`, of a method that gives something with a face: here it gives the one for event loops."""
+    return awaited(method)
 
 
 class AsyncSandbox(SandboxFace):
@@ -44,6 +62,14 @@ class AsyncSandbox(SandboxFace):
 
     The arguments are those of `Sandbox`. Asynchronous tools are awaited on the loop; others run in threads of it.
     """
+
+    def _session(self, core: SessionCore) -> AsyncSession:
+        return AsyncSession(core)
+
+    def _plugin(self, core: PluginCore) -> AsyncPlugin:
+        from safeexec.host.plugins.aio import AsyncPlugin  # 12 ms, for hosts with plugins only
+
+        return AsyncPlugin(core)
 
     async def __aenter__(self) -> AsyncSandbox:
         return await self.open()
@@ -63,10 +89,7 @@ class AsyncSandbox(SandboxFace):
         self._opened = core
         return self
 
-    async def close(self) -> None:
-        """End every process of the sandbox and remove its files. Steps that run are stopped."""
-        if self._opened is not None:
-            await drive(self._opened.close(), undo=False)
+    close = awaited(Sandbox.close, undo=False)
 
     async def reopen(self) -> AsyncSandbox:
         """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
@@ -77,82 +100,13 @@ class AsyncSandbox(SandboxFace):
         """A new session: ``async with sandbox.session() as session``, or ``session = await sandbox.session()``."""
         return Opening(self._core, dict(tightened))
 
-    async def session_for(
-        self, label: str, /, *, restore: str | os.PathLike[str] | None = None, **tightened: Unpack[SessionChanges]
-    ) -> AsyncSession:
-        """The open session of this label, else a new one; as `Sandbox.session_for`."""
-        return AsyncSession(await drive(self._core.session_for(label, restore, dict(tightened))))
-
-    async def template(
-        self,
-        name: str,
-        *,
-        prepare: Prepare = None,
-        files: Files | None = None,
-        timeout: float | None = None,
-        **tightened: Unpack[PluginChanges],
-    ) -> TemplateInfo:
-        """Prepare a state from which sessions begin at the cost of a fork; as `Sandbox.template`. The function may be
-        asynchronous.
-        """
-        changes = dict(tightened)
-        return await drive(self._core.new_template(name, prepare, files, timeout, changes, AsyncSession))
-
-    async def drop_template(self, name: str) -> None:
-        """Give up a template. The sessions that began there go on. Raises `CheckpointError`."""
-        await drive(self._core.drop_template(name))
-
-    async def command(
-        self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
-    ) -> CommandResult:
-        """Run a program that the policy lists on a copy of the directory `cwd`; as `Sandbox.command`."""
-        return await drive(self._core.command(argv, cwd, timeout))
-
-    async def restore(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        trust: Literal["signed", "kernel-only"] = "signed",
-        timeout: float | None = None,
-        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
-    ) -> AsyncSession:
-        """A session that goes on from a state that `AsyncSession.save` or `Session.save` wrote; as
-        `Sandbox.restore`.
-        """
-        return AsyncSession(await drive(self._core.restore(path, trust, timeout, record)))
-
-    async def plugin(
-        self,
-        source: Source,
-        *,
-        exports: Exports | None = None,
-        tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
-        state: Literal["keep", "fresh"] = "keep",
-        timeout: float | None = None,
-        name: str | None = None,
-        settings: Mapping[str, Any] | None = None,
-        api: int | None = None,
-        record: str | os.PathLike[str] | RecordOptions | bool | None = None,
-        **limits: Unpack[PluginChanges],
-    ) -> AsyncPlugin:
-        """Load a plugin; as `Sandbox.plugin`."""
-        from safeexec.host.plugins import aio, plugin  # 12 ms, for hosts with plugins only
-
-        core = plugin.PluginCore(
-            self._core,
-            source,
-            exports=exports,
-            tools=tools,
-            state=state,
-            timeout=timeout,
-            name=name,
-            limits=limits,
-            settings=settings,
-            api=api,
-            record=record,
-        )
-        await drive(core.load())
-        return aio.AsyncPlugin(core)
+    session_for = giving(Sandbox.session_for)
+    template = awaited(Sandbox.template)
+    drop_template = awaited(Sandbox.drop_template)
+    command = awaited(Sandbox.command)
+    restore = giving(Sandbox.restore)
+    plugin = giving(Sandbox.plugin)
+    check = awaited(Sandbox.check)
 
     async def map(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
@@ -206,11 +160,6 @@ class AsyncSandbox(SandboxFace):
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    async def check(self, source: str) -> Result:
-        """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
-        async with self.session(checkpoints="off") as session:
-            return await drive(session._core.check(source))
-
     async def run(self, source: str, **options: Unpack[RunOptions]) -> Result:
         """Run one step in a session of its own. The options are those of `Session.run`."""
         async with self.session(checkpoints="off") as session:
@@ -243,7 +192,9 @@ class Opening:
 
 
 class AsyncSession(SessionFace):
-    """One lineage of guest state, for event loops. One task at a time; a second one is a `SessionBusy`."""
+    """One lineage of guest state, for event loops. One task at a time; a second one is a `SessionBusy`. Cancelling the
+    task that awaits a step stops the step and restores the state.
+    """
 
     async def __aenter__(self) -> AsyncSession:
         return self
@@ -251,39 +202,12 @@ class AsyncSession(SessionFace):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """End the session's processes and remove its files. A step that runs in another task is stopped first."""
-        await drive(self._core.close(), undo=False)
+    close = awaited(Session.close, undo=False)
 
     # Steps
 
-    async def run(
-        self,
-        source: str,
-        *,
-        timeout: float | None = None,
-        atomic: bool = False,
-        stdin: Given | None = None,
-        argv: Sequence[str] | None = None,
-        namespace: Mapping[str, Any] | None = None,
-        wait: float | None = None,
-        on_output: OnOutput | None = None,
-        on_stdout: OnOutput | None = None,
-        on_stderr: OnOutput | None = None,
-        on_display: OnDisplay | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Result:
-        """Run one step, as `Session.run`. Cancelling the task stops the step and restores the state."""
-        told = (on_output, on_stdout, on_stderr, on_display, on_progress)
-        run = partial(
-            self._core.run, source,
-            timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv, namespace=namespace,
-        )  # fmt: skip
-        return await drive(run() if wait is None else self._core.patiently(wait, run))
-
-    async def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
-        """Run one SQL query over the session's frames and files, as `Session.sql`."""
-        return await drive(self._core.sql(query, name, timeout))
+    run = awaited(Session.run)
+    sql = awaited(Session.sql)
 
     def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> AsyncStream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
@@ -303,16 +227,9 @@ class AsyncSession(SessionFace):
 
     # State
 
-    async def get(self, name: str, default: Any = None) -> Any:
-        """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
-        none.
-        """
-        found, value = await drive(self._core.fetch(name, arrays=True), undo=False)
-        return value if found else default
-
-    async def set(self, name: str, value: Any) -> None:
-        """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        await drive(self._core.assign(name, value), undo=False)
+    get = awaited(Session.get, undo=False)
+    set = awaited(Session.set, undo=False)
+    variables = awaited(Session.variables, undo=False)
 
     async def remove(self, name: str) -> None:
         """Unbind a variable. Raises KeyError."""
@@ -322,40 +239,17 @@ class AsyncSession(SessionFace):
         """The names that the session's steps have bound."""
         return await drive(self._core.names(), undo=False)
 
-    async def variables(self) -> list[Variable]:
-        """Every variable with type, shape, size and a short repr."""
-        return await drive(self._core.variables(), undo=False)
-
     # Checkpoints
 
-    async def checkpoint(self, name: str) -> None:
-        """Keep the state as it is now under `name`. Raises `CheckpointError`."""
-        await drive(self._core.checkpoint(name), undo=False)
-
-    async def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
-        """Go back to a named checkpoint, or to before the last step; as `Session.rollback`."""
-        return await drive(self._core.rollback(name), undo=False)
-
-    async def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> list[AsyncSession]:
-        """`n` new sessions that go on from the state as it is now, independent of this one and of each other."""
-        return [AsyncSession(core) for core in await drive(self._core.branch(n, checkpoints))]
+    checkpoint = awaited(Session.checkpoint, undo=False)
+    rollback = awaited(Session.rollback, undo=False)
+    branch = giving(Session.branch)
 
     # Effects of host tools
 
-    async def adopt(self) -> list[str]:
-        """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
-
-        Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
-        """
-        return await drive(self._core.carry_out())
-
-    async def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
-        """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
-        return await drive(self._core.command(argv, cwd, timeout))
-
-    async def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> dict[str, str]:
-        """Write the variables and files to `path`, signed with this host's key; as `Session.save`."""
-        return await drive(self._core.save(path, timeout), undo=False)
+    adopt = awaited(Session.adopt)
+    command = awaited(Session.command)
+    save = awaited(Session.save, undo=False)
 
     @property
     def protection(self) -> Awaitable[tuple[Mechanism, ...]]:

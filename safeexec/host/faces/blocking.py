@@ -11,7 +11,7 @@ from types import TracebackType
 
 from safeexec.errors import SandboxClosed
 from safeexec.host.startup.launch import Launched
-from safeexec.host.waiting import CallTool, drive, stepwise
+from safeexec.host.waiting import blocking, drive, stepwise
 from safeexec.typed import TYPE_CHECKING, Unseen
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
-    from safeexec.host.plugins.plugin import Plugin
+    from safeexec.host.plugins.plugin import Plugin, PluginCore
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
     from safeexec.host.session.checkpoints import CheckpointInfo
@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     from safeexec.recordings.tape import RecordOptions
     from safeexec.recordings.timeline import Timeline
     from safeexec.results import Result, ToolCallRecord, Variable
-
-
-def call_tool(wanted: CallTool) -> Any:
-    """Run a host tool for a blocking caller; an async one gets an event loop of its own."""
-    if not wanted.in_thread:
-        value = wanted.call()
-        if not hasattr(value, "__await__"):
-            return value
-    from safeexec.host.tools import calls  # with asyncio: for tools that are awaited, or left at a deadline
-
-    if wanted.in_thread:
-        return calls.run_in_thread(wanted.call, wanted.timeout)
-    return calls.await_blocking(value, wanted.timeout, wanted.owner)
 
 
 def environment(policy: Policy) -> dict[str, str]:
@@ -164,6 +151,14 @@ class Sandbox(SandboxFace):
     requires.
     """
 
+    def _session(self, core: SessionCore) -> Session:
+        return Session(core)
+
+    def _plugin(self, core: PluginCore) -> Plugin:
+        from safeexec.host.plugins.plugin import Plugin  # 12 ms, for hosts with plugins only
+
+        return Plugin(core)
+
     def __enter__(self) -> Sandbox:
         return self.open()
 
@@ -193,10 +188,11 @@ class Sandbox(SandboxFace):
         drive(core.open(launched))
         return self
 
-    def close(self) -> None:
+    @blocking
+    def close(self) -> Core[None]:
         """End every process of the sandbox and remove its files."""
         if self._opened is not None:
-            drive(self._opened.close())
+            yield from self._opened.close()
 
     def reopen(self) -> Sandbox:
         """Close what is left of it and start anew: after the zygote died, or in a process that was forked."""
@@ -212,18 +208,20 @@ class Sandbox(SandboxFace):
         Where `max_sessions` are open it waits for its turn, `queue_seconds` (also a keyword here) at most:
         `SandboxBusy`.
         """
-        return Session(drive(self._core.new_session(**tightened), call_tool))
+        return self._session(drive(self._core.new_session(**tightened)))
 
+    @blocking
     def session_for(
         self, label: str, /, *, restore: str | os.PathLike[str] | None = None, **tightened: Unpack[SessionChanges]
-    ) -> Session:
+    ) -> Core[Session]:
         """The open session of this label, as an earlier call of this method opened it, else a new one (as `session`).
 
         One for each user: it stays open until it is closed, or until nobody has used it for `idle_seconds`. A new one
         goes on from the state at `restore`, where there is such a file: `StateFileError` as `Sandbox.restore`.
         """
-        return Session(drive(self._core.session_for(label, restore, dict(tightened)), call_tool))
+        return self._session((yield from self._core.session_for(label, restore, dict(tightened))))
 
+    @blocking
     def template(
         self,
         name: str,
@@ -232,35 +230,37 @@ class Sandbox(SandboxFace):
         files: Files | None = None,
         timeout: float | None = None,
         **tightened: Unpack[PluginChanges],
-    ) -> TemplateInfo:
+    ) -> Core[TemplateInfo]:
         """Prepare a state from which sessions begin at the cost of a fork: ``sandbox.session(template=name)``.
 
-        `prepare` is a program, or a function that gets the session and runs steps in it; `files` are put into its
-        workspace first. `timeout` in seconds is that of the program. Keywords tighten the policy for all of its
-        sessions; `limits.branches` says how many may live. It is kept until it is dropped, prepared anew if it dies,
-        and prepared once however many ask for it. The same call again finds it as it is; another definition takes its
-        place. In each session, ``rollback(name)`` goes back to it.
+        `prepare` is a program, or a function that gets the session and runs steps in it (of an `AsyncSandbox` it may be
+        asynchronous); `files` are put into its workspace first. `timeout` in seconds is that of the program. Keywords
+        tighten the policy for all of its sessions; `limits.branches` says how many may live. It is kept until it is
+        dropped, prepared anew if it dies, and prepared once however many ask for it. The same call again finds it as it
+        is; another definition takes its place. In each session, ``rollback(name)`` goes back to it.
 
         Sessions of one template share what forks share (`Session.protection`): one principal per template. Raises
         `StepFailed` where the program fails, and what the function raises.
         """
-        changes = dict(tightened)
-        return drive(self._core.new_template(name, prepare, files, timeout, changes, Session), call_tool)
+        return self._core.new_template(name, prepare, files, timeout, dict(tightened), self._session)
 
-    def drop_template(self, name: str) -> None:
+    @blocking
+    def drop_template(self, name: str) -> Core[None]:
         """Give up a template. The sessions that began there go on. Raises `CheckpointError`."""
-        drive(self._core.drop_template(name))
+        return self._core.drop_template(name)
 
+    @blocking
     def command(
         self, argv: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, timeout: float | None = None
-    ) -> CommandResult:
+    ) -> Core[CommandResult]:
         """Run a program that the policy lists (`danger_allow_commands`) on a copy of the directory `cwd`.
 
         No network, no file outside, no program that is not listed; the policy's limits hold. Changes to the copy are
         thrown away; `Session.command` runs in a session's workspace instead. Raises `PolicyError` for another program.
         """
-        return drive(self._core.command(argv, cwd, timeout), call_tool)
+        return self._core.command(argv, cwd, timeout)
 
+    @blocking
     def restore(
         self,
         path: str | os.PathLike[str],
@@ -268,7 +268,7 @@ class Sandbox(SandboxFace):
         trust: Literal["signed", "kernel-only"] = "signed",
         timeout: float | None = None,
         record: str | os.PathLike[str] | RecordOptions | bool | None = None,
-    ) -> Session:
+    ) -> Core[Session]:
         """A session that goes on from a state that `Session.save` wrote.
 
         A file that this host did not sign, or that was saved under another policy, is code of unknown origin: it needs
@@ -276,8 +276,9 @@ class Sandbox(SandboxFace):
         in seconds; `record` is as for `session`. Raises `StateFileError` for a damaged, foreign or newer file, and for
         one that holds or takes more than the policy's limits allow.
         """
-        return Session(drive(self._core.restore(path, trust, timeout, record)))
+        return self._session((yield from self._core.restore(path, trust, timeout, record)))
 
+    @blocking
     def plugin(
         self,
         source: Source,
@@ -291,7 +292,7 @@ class Sandbox(SandboxFace):
         api: int | None = None,
         record: str | os.PathLike[str] | RecordOptions | bool | None = None,
         **limits: Unpack[PluginChanges],
-    ) -> Plugin:
+    ) -> Core[Plugin]:
         """Load a plugin: a source text, the path of a file or of a directory of modules, or a dict of module names to
         sources.
 
@@ -304,9 +305,9 @@ class Sandbox(SandboxFace):
 
         Raises `PluginError` when it cannot be loaded, or has not the interface that is asked for.
         """
-        from safeexec.host.plugins import plugin  # 12 ms, for hosts with plugins only
+        from safeexec.host.plugins.plugin import PluginCore  # 12 ms, for hosts with plugins only
 
-        core = plugin.PluginCore(
+        core = PluginCore(
             self._core,
             source,
             exports=exports,
@@ -319,8 +320,8 @@ class Sandbox(SandboxFace):
             api=api,
             record=record,
         )
-        drive(core.load(), call_tool)
-        return plugin.Plugin(core, lambda work: drive(work, call_tool))
+        yield from core.load()
+        return self._plugin(core)
 
     def map(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
@@ -343,10 +344,14 @@ class Sandbox(SandboxFace):
 
         return many.as_completed(partial(self.session, checkpoints="off"), programs, many.workers_for(workers), timeout)
 
-    def check(self, source: str) -> Result:
+    @blocking
+    def check(self, source: str) -> Core[Result]:
         """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
-        with self.session(checkpoints="off") as session:
-            return drive(session._core.check(source), call_tool)
+        session = yield from self._core.new_session(checkpoints="off")
+        try:
+            return (yield from session.check(source))
+        finally:
+            yield from session.close()
 
     def run(self, source: str, **options: Unpack[RunOptions]) -> Result:
         """Run one step in a session of its own. The options are those of `Session.run`."""
@@ -365,25 +370,25 @@ class Namespace(MutableMapping[str, "Any"]):
         self._core = session._core
 
     def __getitem__(self, name: str) -> Any:
-        found, value = drive(self._core.fetch(name, arrays=True), call_tool)
+        found, value = drive(self._core.fetch(name, arrays=True))
         if not found:
             raise KeyError(name)
         return value
 
     def __setitem__(self, name: str, value: Any) -> None:
-        drive(self._core.assign(name, value), call_tool)
+        drive(self._core.assign(name, value))
 
     def __delitem__(self, name: str) -> None:
-        drive(self._core.remove(name), call_tool)
+        drive(self._core.remove(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(drive(self._core.names(), call_tool))
+        return iter(drive(self._core.names()))
 
     def __contains__(self, name: object) -> bool:
-        return name in drive(self._core.names(), call_tool)
+        return name in drive(self._core.names())
 
     def __len__(self) -> int:
-        return len(drive(self._core.names(), call_tool))
+        return len(drive(self._core.names()))
 
     def copy(self) -> dict[str, Any]:
         """All variables and their values as a dict of the host's."""
@@ -501,12 +506,14 @@ class Session(SessionFace):
     ) -> None:
         self.close()
 
-    def close(self) -> None:
+    @blocking
+    def close(self) -> Core[None]:
         """End the session's processes and remove its files. Harmless when closed already."""
-        drive(self._core.close())
+        return self._core.close()
 
     # Steps
 
+    @blocking
     def run(
         self,
         source: str,
@@ -522,7 +529,7 @@ class Session(SessionFace):
         on_stderr: OnOutput | None = None,
         on_display: OnDisplay | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Result:
+    ) -> Core[Result]:
         """Run one step.
 
         `timeout` in seconds, at most the policy's `limits.max_wall_seconds` (default: `limits.wall_seconds`). With
@@ -545,14 +552,15 @@ class Session(SessionFace):
             self._core.run, source,
             timeout=timeout, atomic=atomic, told=told, stdin=stdin, argv=argv, namespace=namespace,
         )  # fmt: skip
-        return drive(run() if wait is None else self._core.patiently(wait, run), call_tool)
+        return run() if wait is None else self._core.patiently(wait, run)
 
-    def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Result:
+    @blocking
+    def sql(self, query: str, *, name: str = "result", timeout: float | None = None) -> Core[Result]:
         """Run one SQL query over the session's DataFrames and the CSV and Parquet files of its workspace, as a step.
 
         The result is a DataFrame, bound to the variable `name`. Errors have position and hint like those of any step.
         """
-        return drive(self._core.sql(query, name, timeout), call_tool)
+        return self._core.sql(query, name, timeout)
 
     def stream(self, source: str, *, timeout: float | None = None, atomic: bool = False) -> Stream:
         """Run one step and iterate over its output while it runs; `result` of the stream holds the result at the end.
@@ -577,63 +585,72 @@ class Session(SessionFace):
         """The session's variables as a mapping."""
         return Namespace(self)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    @blocking
+    def get(self, name: str, default: Any = None) -> Core[Any]:
         """The value of a variable: arrays and frames as such where the host has the library. `default` if there is
         none.
         """
-        found, value = drive(self._core.fetch(name, arrays=True), call_tool)
+        found, value = yield from self._core.fetch(name, arrays=True)
         return value if found else default
 
-    def set(self, name: str, value: Any) -> None:
+    @blocking
+    def set(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
-        drive(self._core.assign(name, value), call_tool)
+        return self._core.assign(name, value)
 
-    def variables(self) -> list[Variable]:
+    @blocking
+    def variables(self) -> Core[list[Variable]]:
         """Every variable with type, shape, size and a short repr."""
-        return drive(self._core.variables(), call_tool)
+        return self._core.variables()
 
     # Checkpoints
 
-    def checkpoint(self, name: str) -> None:
+    @blocking
+    def checkpoint(self, name: str) -> Core[None]:
         """Keep the state as it is now under `name`. Raises `CheckpointError`."""
-        drive(self._core.checkpoint(name), call_tool)
+        return self._core.checkpoint(name)
 
-    def rollback(self, name: str | None = None) -> list[ToolCallRecord]:
+    @blocking
+    def rollback(self, name: str | None = None) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last step that is part of the state.
 
         Returns the host-tool calls made since then: they happened, and cannot be undone. What could not be carried over
         is in the notes of the next result. Raises `CheckpointError`.
         """
-        return drive(self._core.rollback(name), call_tool)
+        return self._core.rollback(name)
 
-    def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> list[Session]:
+    @blocking
+    def branch(self, n: int = 1, *, checkpoints: Checkpoints | None = None) -> Core[list[Session]]:
         """`n` new sessions that go on from the state as it is now, independent of this one and of each other.
 
         `checkpoints` is when theirs are made: for many branches of a step or two, ``before-step`` is half the work.
         Each has files of its own; an absolute path that guest code has kept still leads to those of this session.
         """
-        return [Session(core) for core in drive(self._core.branch(n, checkpoints), call_tool)]
+        return [type(self)(core) for core in (yield from self._core.branch(n, checkpoints))]
 
     # Effects of host tools
 
-    def adopt(self) -> list[str]:
+    @blocking
+    def adopt(self) -> Core[list[str]]:
         """This branch is the one that is kept: carry out its deferred calls, those of later steps when they end.
 
         Returns what went wrong, in words. In a session that is no branch: carry out now what a failed step left.
         """
-        return drive(self._core.carry_out(), call_tool)
+        return self._core.carry_out()
 
-    def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> CommandResult:
+    @blocking
+    def command(self, argv: Sequence[str], *, cwd: str = ".", timeout: float | None = None) -> Core[CommandResult]:
         """Run a program that the policy lists in the session's workspace; `cwd` is a directory in it."""
-        return drive(self._core.command(argv, cwd, timeout), call_tool)
+        return self._core.command(argv, cwd, timeout)
 
-    def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> dict[str, str]:
+    @blocking
+    def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> Core[dict[str, str]]:
         """Write the variables and files to `path`, signed with this host's key. The session goes on.
 
         The limits of a step hold while guest code pickles itself, and `cancel`; `timeout` is its limit in seconds.
         Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
         """
-        return drive(self._core.save(path, timeout), call_tool)
+        return self._core.save(path, timeout)
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:
@@ -642,7 +659,7 @@ class Session(SessionFace):
         The process of the session is asked to try what it must not be able to do; a mechanism whose act succeeded is
         not active, whatever was planned.
         """
-        return drive(self._core.protection(), call_tool)
+        return drive(self._core.protection())
 
 
 class OneStep:
@@ -681,7 +698,7 @@ class Stream(OneStep):
 
     def _pieces(self, start: Callable[[OnOutput], Core[Result]]) -> Iterator[str]:
         heard: deque[str] = deque()
-        step = stepwise(start(heard.append), call_tool)
+        step = stepwise(start(heard.append))
         with closing(step):
             try:
                 while True:

@@ -1,4 +1,4 @@
-"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. What `host.faces.aio` needs of either.
+"""Waits on an event loop: asyncio's, or trio's where that is the one that runs. What the awaited faces need of either.
 
 Each wait has an epoll descriptor of its own, so a loop watches one descriptor that nobody else uses: two sessions may
 wait for the same process, and a descriptor that is closed meanwhile disturbs no other waiter.
@@ -11,11 +11,13 @@ import contextlib
 import select
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from safeexec.host.waiting import Abandoned, CallTool, Core, Wait, Work
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -73,6 +75,22 @@ async def drive(core: Core[R], *, undo: bool = True) -> R:
             wanted = core.send(answer)
     except StopIteration as stop:
         return stop.value  # type: ignore[no-any-return]
+
+
+def awaited(
+    method: Callable[Concatenate[Any, P], R], *, undo: bool = True
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """The awaited form of a method that `host.waiting.blocking` made: the same operation, signature and docstring.
+    `undo`: as for `drive`.
+    """
+    operation = method.__wrapped__  # type: ignore[attr-defined]
+
+    @wraps(operation)
+    async def on_loop(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        done: R = await drive(operation(self, *args, **kwargs), undo=undo)
+        return done
+
+    return on_loop
 
 
 def answered(loop: Loop, wanted: Wait | CallTool | Work) -> Coroutine[Any, Any, Any]:

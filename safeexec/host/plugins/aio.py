@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from safeexec.host.faces.loops import drive
+from safeexec.host.faces.loops import awaited, drive
 from safeexec.host.plugins.handle import HeldPlace
-from safeexec.host.plugins.plugin import PluginFace, failed
-from safeexec.host.plugins.source import Source
-from safeexec.results import PluginError, Result
+from safeexec.host.plugins.plugin import Plugin, PluginFace, failed
+from safeexec.results import PluginError
 
 
 class AsyncPlugin(PluginFace):
@@ -33,19 +31,7 @@ class AsyncPlugin(PluginFace):
             raise failed(f"{self.name}.{name}()", result)
         return [item async for item in self._items(name, items)] if items else self._of(result).value
 
-    async def invoke(
-        self,
-        name: str,
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-    ) -> Result:
-        """As `Plugin.invoke`."""
-        result, items = await drive(self._core.invoke(name, args, dict(kwargs or {}), timeout))
-        if items:
-            await drive(self._core.proceed(items, close=True))
-        return self._of(result)
+    invoke = awaited(Plugin.invoke)
 
     async def iterate(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """The items of a generator, one by one."""
@@ -72,10 +58,5 @@ class AsyncPlugin(PluginFace):
             if more:
                 await drive(self._core.proceed(items, close=True))
 
-    async def reload(self, source: Source | None = None) -> None:
-        """As `Plugin.reload`."""
-        await drive(self._core.reload(source))
-
-    async def close(self) -> None:
-        """End the plugin's processes. Harmless when closed already."""
-        await drive(self._core.close(), undo=False)
+    reload = awaited(Plugin.reload)
+    close = awaited(Plugin.close, undo=False)

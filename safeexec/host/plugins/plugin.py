@@ -30,7 +30,7 @@ from safeexec.host.session.decode import may_be_bound
 from safeexec.host.session.session import SessionCore
 from safeexec.host.tools.tool import tools_from
 from safeexec.host.tools.toolbox import Toolbox
-from safeexec.host.waiting import Core
+from safeexec.host.waiting import Core, blocking, drive
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Opaque
 from safeexec.results import PluginError, Result, in_words
@@ -418,10 +418,6 @@ class Plugin(PluginFace):
     Threads may share one: their calls take turns.
     """
 
-    def __init__(self, core: PluginCore, drive: Callable[[Core[Any]], Any]) -> None:
-        super().__init__(core)
-        self._drive = drive
-
     def __enter__(self) -> Plugin:
         return self
 
@@ -440,11 +436,12 @@ class Plugin(PluginFace):
         return self._called(name, args, kwargs, None)
 
     def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
-        result, items = self._drive(self._core.invoke(name, args, kwargs, None, held))
+        result, items = drive(self._core.invoke(name, args, kwargs, None, held))
         if not result.ok:
             raise failed(f"{self.name}.{name}()", result)
         return self._iterate(name, items) if items else self._of(result).value
 
+    @blocking
     def invoke(
         self,
         name: str,
@@ -452,20 +449,21 @@ class Plugin(PluginFace):
         kwargs: Mapping[str, Any] | None = None,
         *,
         timeout: float | None = None,
-    ) -> Result:
+    ) -> Core[Result]:
         """As `call`, but gives the whole `Result` (output, usage, tool calls) and raises nothing for what the plugin
         does.
         """
-        result, items = self._drive(self._core.invoke(name, args, dict(kwargs or {}), timeout))
+        result, items = yield from self._core.invoke(name, args, dict(kwargs or {}), timeout)
         if items:
-            self._drive(self._core.proceed(items, close=True))
+            yield from self._core.proceed(items, close=True)
         return self._of(result)
 
     def _iterate(self, name: str, items: int) -> Iterator[Any]:
         more = True
         try:
             while True:
-                result, more = self._drive(self._core.proceed(items, close=False))
+                result, more = drive(self._core.proceed(items, close=False))
+                assert result is not None
                 if not result.ok:
                     raise failed(f"{self.name}.{name}()", result)
                 if not more:
@@ -473,14 +471,16 @@ class Plugin(PluginFace):
                 yield self._of(result).value
         finally:
             if more:
-                self._drive(self._core.proceed(items, close=True))
+                drive(self._core.proceed(items, close=True))
 
-    def reload(self, source: Source | None = None) -> None:
+    @blocking
+    def reload(self, source: Source | None = None) -> Core[None]:
         """Load again, from the same place or from `source`. On an error (`PluginError`) the old plugin stays in
         service.
         """
-        self._drive(self._core.reload(source))
+        return self._core.reload(source)
 
-    def close(self) -> None:
+    @blocking
+    def close(self) -> Core[None]:
         """End the plugin's processes. Harmless when closed already."""
-        self._drive(self._core.close())
+        return self._core.close()

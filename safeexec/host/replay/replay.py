@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from msgspec.structs import replace as copied
 
 from safeexec.errors import PolicyError, RecordingError, SandboxError, StateFileError, ToolError
-from safeexec.host.faces.blocking import Sandbox, Session, call_tool
+from safeexec.host.faces.blocking import Sandbox, Session
 from safeexec.host.replay.served import Exchange, ServedTools, signature_of
 from safeexec.host.session.recorder import libraries
 from safeexec.host.tools.tool import tools_from
@@ -367,7 +367,7 @@ class Replay:
             return session.sql(begun.query, name=begun.name, timeout=longest)
         if not isinstance(begun, form.Run):
             request = self._request(session, begun)
-            return drive(session._core.perform(lambda step: copied(request, step=step), timeout=longest), call_tool)
+            return drive(session._core.perform(lambda step: copied(request, step=step), timeout=longest))
         source = self._sources.get((begun.session, begun.step), begun.source)
         if self._replaced(begun):
             self._changed = self._changed or f"step {begun.step} was replaced"

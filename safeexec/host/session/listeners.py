@@ -34,8 +34,3 @@ class Listeners(NamedTuple):
 NOBODY = Listeners()
 Callbacks = tuple["OnOutput | None", "OnOutput | None", "OnOutput | None", "OnDisplay | None", "OnProgress | None"]
 """The fields of `Listeners`, in their order."""
-
-
-def listeners_of(given: Callbacks) -> Listeners:
-    """Most steps have none: those cost nothing."""
-    return Listeners(*given) if any(given) else NOBODY

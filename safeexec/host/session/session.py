@@ -44,7 +44,7 @@ from safeexec.host.session.decode import (
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
 from safeexec.host.session.kept import Sources, ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
-from safeexec.host.session.listeners import NOBODY, Listeners, listeners_of
+from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
@@ -576,7 +576,7 @@ class SessionCore:
                 yield from self._changed(assignment)
         self.step += 1
         self._sources.add(self.step, source)
-        listeners = listeners_of(told)
+        listeners = Listeners(*told) if any(told) else NOBODY  # most steps have none: those cost nothing
         text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
         request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
         if stdin is None:
