@@ -11,7 +11,7 @@ import msgspec
 
 from safeexec.facades import tables
 from safeexec.facades.access import UNREVIEWED_COST
-from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNREVIEWED
+from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNLISTED
 from safeexec.policy.checks import unallowable
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
 from safeexec.policy.mistakes import Mistake, nearest
@@ -95,9 +95,9 @@ def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple
         return (f"it stays refused: {NEEDS_WORKSPACE.text}" if closed else ""), False
     if reviewed is None and not tables.submodules(owner):
         return f"no module {owner} has been reviewed", False
-    if verdict.reason == UNREVIEWED.text:
+    if verdict.reason == UNLISTED.text:
         known = {*(reviewed.allowed if reviewed else ()), *tables.submodules(owner)}
-        return f"{owner} has no such name{nearest(leaf, known)}", False
+        return f"the reviewed names of {owner} do not include it{nearest(leaf, known)}", False
     return ("it is refused in any case", True) if taken else (f"it stays refused: {verdict.reason}", False)
 
 

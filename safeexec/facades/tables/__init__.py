@@ -1,7 +1,8 @@
-"""The reviewed data: for every module that guest code may ever import, each public name and the verdict on it.
+"""The reviewed data: for every module that guest code may ever import, its documented names and the verdict on each.
 
 One file per group of modules, loaded when a module of the group is asked for. A module without a table, and a name that
-no table judges, is refused: a new Python or library version brings nothing in by itself.
+no table lists, is refused: a new Python or library version brings nothing in by itself. What a module has imported for
+itself, or leaves out of its ``__all__``, needs no entry.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import MODULE, UNDERSCORE, UNREVIEWED, Reason, Tag
+from safeexec.facades.tables.reasons import MODULE, UNDERSCORE, UNLISTED, UNREVIEWED, Reason, Tag
 
 __all__ = ["Ruling", "Table", "judge", "module_reason", "modules", "refusals", "submodules", "table"]
 
@@ -92,4 +93,4 @@ def _unjudged(module: str, name: str) -> Reason:
     """Why a name that no table lists is refused."""
     if name.startswith("_"):
         return UNDERSCORE
-    return REFUSED_MODULES.get(f"{module}.{name}") or (MODULE if name in _LIBRARY else UNREVIEWED)
+    return REFUSED_MODULES.get(f"{module}.{name}") or (MODULE if name in _LIBRARY else UNLISTED)

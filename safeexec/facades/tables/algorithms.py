@@ -9,7 +9,7 @@ TABLES = {
         """
             accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile
             filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest
-        """,
+        """
     ),
     "functools": Table(
         """
@@ -17,7 +17,6 @@ TABLES = {
             total_ordering WRAPPER_ASSIGNMENTS WRAPPER_UPDATES
         """,
         replaced="update_wrapper wraps",
-        internal="GenericAlias get_cache_token namedtuple recursive_repr RLock",
         note="update_wrapper reads and sets attributes whose names its caller chooses.",
     ),
     "operator": Table(
@@ -29,63 +28,33 @@ TABLES = {
         replaced="attrgetter methodcaller",
         note="attrgetter and methodcaller read attributes by names that the compiler does not see.",
     ),
-    "collections": Table(
-        "ChainMap Counter defaultdict deque namedtuple OrderedDict UserDict UserList UserString",
-    ),
+    "collections": Table("ChainMap Counter defaultdict deque namedtuple OrderedDict UserDict UserList UserString"),
     "collections.abc": Table(
         """
             AsyncGenerator AsyncIterable AsyncIterator Awaitable Buffer ByteString Callable Collection Container
             Coroutine Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping
             MutableSequence MutableSet Reversible Sequence Set Sized ValuesView
-        """,
-        internal="""
-            ABCMeta abstractmethod async_generator bytearray_iterator bytes_iterator coroutine dict_itemiterator
-            dict_items dict_keyiterator dict_keys dict_valueiterator dict_values EllipsisType framelocalsproxy
-            FunctionType generator GenericAlias list_iterator list_reverseiterator longrange_iterator mappingproxy
-            range_iterator set_iterator str_iterator tuple_iterator zip_iterator
-        """,
+        """
     ),
-    "heapq": Table(
-        "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
-    ),
-    "bisect": Table(
-        "bisect bisect_left bisect_right insort insort_left insort_right",
-    ),
-    "array": Table(
-        "array ArrayType typecodes",
-    ),
+    "heapq": Table("heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest"),
+    "bisect": Table("bisect bisect_left bisect_right insort insort_left insort_right"),
+    "array": Table("array ArrayType typecodes"),
     "copy": Table(
         replaced="copy deepcopy Error error replace",
-        internal="dispatch_table",
         note=(
             "copying sets the attributes that __reduce_ex__ names; the copy module is loaded once more with a "
             "checked setattr."
         ),
     ),
-    "graphlib": Table(
-        "CycleError TopologicalSorter",
-        internal="GenericAlias",
-    ),
-    "queue": Table(
-        "Empty Full LifoQueue PriorityQueue Queue ShutDown SimpleQueue",
-        internal="deque heappop heappush time",
-    ),
-    "sched": Table(
-        "scheduler",
-        internal="count Event namedtuple",
-    ),
-    "contextvars": Table(
-        "Context ContextVar copy_context Token",
-    ),
+    "graphlib": Table("CycleError TopologicalSorter"),
+    "queue": Table("Empty Full LifoQueue PriorityQueue Queue ShutDown SimpleQueue"),
+    "sched": Table("scheduler"),
+    "contextvars": Table("Context ContextVar copy_context Token"),
     "weakref": Table(
         """
             CallableProxyType finalize getweakrefcount getweakrefs proxy ProxyType ProxyTypes ref ReferenceType
             WeakKeyDictionary WeakMethod WeakSet WeakValueDictionary
-        """,
-        internal="KeyedRef",
+        """
     ),
-    "reprlib": Table(
-        "aRepr recursive_repr Repr repr",
-        internal="get_ident islice",
-    ),
+    "reprlib": Table("aRepr recursive_repr Repr repr"),
 }

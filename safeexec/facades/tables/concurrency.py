@@ -37,9 +37,8 @@ TABLES = {
         replaced="stack_size",
         refuse={
             "excepthook ExceptHookArgs getprofile gettrace setprofile setprofile_all_threads settrace "
-            "settrace_all_threads": INTERPRETER,
+            "settrace_all_threads": INTERPRETER
         },
-        internal="activeCount currentThread WeakSet",
         note="how many threads there may be is counted where they start (`child.process.threads`).",
     ),
     "concurrent": Table(),
@@ -48,8 +47,6 @@ TABLES = {
             ALL_COMPLETED as_completed BrokenExecutor CancelledError Executor FIRST_COMPLETED FIRST_EXCEPTION Future
             InvalidStateError ThreadPoolExecutor TimeoutError wait
         """,
-        refuse={
-            "ProcessPoolExecutor": PROCESS,
-        },
+        refuse={"ProcessPoolExecutor": PROCESS},
     ),
 }

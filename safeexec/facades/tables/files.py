@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import FILES, INTERNAL, INTERPRETER, MACHINE, PROCESS
+from safeexec.facades.tables.reasons import FILES, INTERPRETER, MACHINE, PROCESS
 
 TABLES = {
     "os": Table(
@@ -20,7 +20,6 @@ TABLES = {
         refuse={
             "chmod chown fchmod fchown fwalk getcwdb getxattr lchown link listxattr mkfifo mknod pathconf "
             "pathconf_names readlink removexattr setxattr statvfs statvfs_result symlink sync": FILES,
-            "PathLike_": INTERNAL,
             "chdir chroot fchdir umask": INTERPRETER,
             "confstr confstr_names ctermid defpath environb get_exec_path getegid getenvb "
             "geteuid getgid getgrouplist getgroups getloadavg getlogin getpgid getpgrp getpid getppid "
@@ -61,10 +60,6 @@ TABLES = {
             "WIFSTOPPED WNOHANG WNOWAIT write writev WSTOPPED WSTOPSIG WTERMSIG WUNTRACED XATTR_CREATE "
             "XATTR_REPLACE XATTR_SIZE_MAX": PROCESS,
         },
-        internal="""
-            GenericAlias Mapping MutableMapping supports_dir_fd supports_effective_ids supports_fd
-            supports_follow_symlinks
-        """,
         note=(
             "everything on descriptors, processes, users and scheduling is refused. environ is a mapping of the "
             "guest's own, empty at first."
@@ -79,26 +74,14 @@ TABLES = {
             exists expanduser getatime getctime getmtime getsize isdevdrive isdir isfile isjunction islink ismount
             lexists realpath samefile
         """,
-        refuse={
-            "expandvars sameopenfile samestat": MACHINE,
-        },
+        refuse={"expandvars sameopenfile samestat": MACHINE},
     ),
     "pathlib": Table(
         "PurePath PurePosixPath PureWindowsPath UnsupportedOperation",
         files="Path PosixPath",
-        refuse={
-            "WindowsPath": FILES,
-        },
-        internal="""
-            attrgetter EBADF ELOOP ENOENT ENOTDIR S_ISBLK S_ISCHR S_ISDIR S_ISFIFO S_ISLNK S_ISREG S_ISSOCK Sequence
-            urlquote_from_bytes
-        """,
+        refuse={"WindowsPath": FILES},
     ),
-    "glob": Table(
-        "escape translate",
-        files="glob iglob",
-        internal="glob0 glob1 has_magic magic_check magic_check_bytes",
-    ),
+    "glob": Table("escape translate", files="glob iglob"),
     "shutil": Table(
         "Error ExecError get_terminal_size ignore_patterns ReadError SameFileError SpecialFileError",
         files="copy copy2 copyfile copyfileobj copymode copystat copytree disk_usage move rmtree",
@@ -108,15 +91,11 @@ TABLES = {
             "unpack_archive unregister_archive_format unregister_unpack_format": FILES,
             "chown which": MACHINE,
         },
-        internal="COPY_BUFSIZE nt RegistryError",
         note="the real rmtree gives os.open and its like to error handlers; the replacement, functions that refuse.",
     ),
     "tempfile": Table(
         files="gettempdir mkdtemp NamedTemporaryFile SpooledTemporaryFile TemporaryDirectory TemporaryFile",
-        refuse={
-            "gettempdirb gettempprefix gettempprefixb mkstemp mktemp tempdir TMP_MAX": FILES,
-        },
-        internal="template",
+        refuse={"gettempdirb gettempprefix gettempprefixb mkstemp mktemp tempdir TMP_MAX": FILES},
     ),
     "tarfile": Table(
         """
@@ -126,16 +105,6 @@ TABLES = {
             ReadError REGTYPE SpecialFileError StreamError SYMTYPE tar_filter TarError TarInfo USTAR_FORMAT
         """,
         files="open is_tarfile TarFile",
-        refuse={
-            "main": INTERNAL,
-        },
-        internal="""
-            BLOCKSIZE bltn_open calc_chksums copyfileobj EmptyHeaderError EOFHeaderError ExFileObject GNU_MAGIC
-            GNU_TYPES GNUTYPE_LONGLINK GNUTYPE_LONGNAME InvalidHeaderError itn LENGTH_LINK LENGTH_NAME LENGTH_PREFIX
-            LinkFallbackError nti nts NUL PAX_FIELDS PAX_NAME_FIELDS PAX_NUMBER_FIELDS POSIX_MAGIC RECORDSIZE
-            REGULAR_TYPES SOLARIS_XHDTYPE stn SubsequentHeaderError SUPPORTED_TYPES symlink_exception
-            TruncatedHeaderError version XGLTYPE XHDTYPE
-        """,
         note="opens the files of the workspace; links and devices are the kernel's to refuse.",
     ),
 }

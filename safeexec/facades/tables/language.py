@@ -9,7 +9,6 @@ TABLES = {
     "dataclasses": Table(
         "Field field fields FrozenInstanceError InitVar is_dataclass KW_ONLY MISSING",
         replaced="asdict astuple dataclass make_dataclass replace",
-        internal="FunctionType GenericAlias recursive_repr",
         note=(
             "the decorator builds source text from field names, the others read the attributes that fields name: "
             "the replacements look at the text and read under the rules."
@@ -30,10 +29,7 @@ TABLES = {
             ReprEnum show_flag_values StrEnum STRICT UNIQUE unique verify
         """,
         replaced="global_enum",
-        refuse={
-            "global_enum_repr global_flag_repr global_str": INTERPRETER,
-        },
-        internal="bin EnumDict MappingProxyType reduce",
+        refuse={"global_enum_repr global_flag_repr global_str": INTERPRETER},
         note="global_enum writes into the module that a class names as its own: here that is the program.",
     ),
     "typing": Table(
@@ -51,13 +47,7 @@ TABLES = {
             TypeVar TypeVarTuple Union Unpack ValuesView
         """,
         replaced="get_type_hints",
-        refuse={
-            "evaluate_forward_ref ForwardRef": EVALUATES,
-        },
-        internal="""
-            ABCMeta abstractmethod CT_co defaultdict EXCLUDED_ATTRIBUTES GenericAlias io KT MethodDescriptorType
-            MethodWrapperType NamedTupleMeta re T T_co T_contra V_co VT VT_co WrapperDescriptorType
-        """,
+        refuse={"evaluate_forward_ref ForwardRef": EVALUATES},
     ),
     "typing_extensions": Table(
         """
@@ -75,10 +65,7 @@ TABLES = {
             TypeAliasType TypedDict TypeForm TypeGuard TypeIs TypeVar TypeVarTuple Union Unpack ValuesView Writer
         """,
         replaced="get_type_hints",
-        refuse={
-            "evaluate_forward_ref ForwardRef get_annotations": EVALUATES,
-        },
-        internal="GenericMeta KT PEP_560 T T_co T_contra VT",
+        refuse={"evaluate_forward_ref ForwardRef get_annotations": EVALUATES},
     ),
     "types": Table(
         """
@@ -89,9 +76,7 @@ TABLES = {
             resolve_bases SimpleNamespace TracebackType UnionType WrapperDescriptorType
         """,
         replaced="coroutine ModuleType",
-        refuse={
-            "CellType CodeType FrameType": FRAMES,
-        },
+        refuse={"CellType CodeType FrameType": FRAMES},
         note=(
             "FunctionType is what type(f) gives: it makes functions of code objects, which nothing gives. ModuleType "
             "answers isinstance and cannot be called. coroutine changes the function that it is given. TracebackType, "
@@ -102,7 +87,7 @@ TABLES = {
         """
             ABC ABCMeta abstractclassmethod abstractmethod abstractproperty abstractstaticmethod get_cache_token
             update_abstractmethods
-        """,
+        """
     ),
     "contextlib": Table(
         """
@@ -110,10 +95,7 @@ TABLES = {
             AsyncExitStack closing ContextDecorator contextmanager ExitStack nullcontext suppress
         """,
         replaced="redirect_stderr redirect_stdout",
-        refuse={
-            "chdir": INTERPRETER,
-        },
-        internal="deque GenericAlias MethodType wraps",
+        refuse={"chdir": INTERPRETER},
         note="the real redirect_stdout sets the attribute of sys that a subclass names.",
     ),
     "inspect": Table(
@@ -138,7 +120,6 @@ TABLES = {
             "getmodule getmodulename": IMPORTS,
             "formatannotationrelativeto TPFLAGS_IS_ABSTRACT walktree": INTERNAL,
         },
-        internal="attrgetter iskeyword make_weakref modulesbyfile namedtuple OrderedDict",
     ),
     "ast": Table(
         """
@@ -157,27 +138,17 @@ TABLES = {
             unparse USub walk While With withitem Yield YieldFrom
         """,
         replaced="iter_fields",
-        refuse={
-            "main": INTERNAL,
-        },
-        internal="auto contextmanager IntEnum nullcontext",
+        refuse={"main": INTERNAL},
         note=(
             "parsing and printing only: compile is not among the builtins. iter_fields reads the attributes that "
             "_fields names."
         ),
     ),
-    "keyword": Table(
-        "iskeyword issoftkeyword kwlist softkwlist",
-    ),
+    "keyword": Table("iskeyword issoftkeyword kwlist softkwlist"),
     "__future__": Table(
         """
             absolute_import all_feature_names annotations barry_as_FLUFL division generator_stop generators
             nested_scopes print_function unicode_literals with_statement
-        """,
-        internal="""
-            CO_FUTURE_ABSOLUTE_IMPORT CO_FUTURE_ANNOTATIONS CO_FUTURE_BARRY_AS_BDFL CO_FUTURE_DIVISION
-            CO_FUTURE_GENERATOR_STOP CO_FUTURE_PRINT_FUNCTION CO_FUTURE_UNICODE_LITERALS CO_FUTURE_WITH_STATEMENT
-            CO_GENERATOR_ALLOWED CO_NESTED
-        """,
+        """
     ),
 }

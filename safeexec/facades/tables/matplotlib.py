@@ -18,7 +18,6 @@ TABLES = {
             "get_cachedir get_configdir get_data_path matplotlib_fname": MACHINE,
             "ExecutableNotFoundError": PROCESS,
         },
-        internal="cycler MutableMapping namedtuple Parameter parse_version Path sanitize_sequence validate_backend",
     ),
     "matplotlib.pyplot": Table(
         """
@@ -47,11 +46,7 @@ TABLES = {
             "ginput subplot_tool waitforbuttonpress": DISPLAY,
             "install_repl_displayhook uninstall_repl_displayhook": INTERPRETER,
         },
-        internal="""
-            AbstractContextManager available_backends backend_registry BackendFilter ColorizingArtist Enum ExitStack
-            FigureBase FigureManagerBase get_current_fig_manager IO new_figure_manager overload requested_backend
-            TickHelper TYPE_CHECKING
-        """,
+        internal="available_backends get_current_fig_manager new_figure_manager requested_backend TYPE_CHECKING",
         aliases={
             "cm": "matplotlib.cm",
             "matplotlib": "matplotlib",
@@ -64,34 +59,15 @@ TABLES = {
         "AbstractMovieWriter Animation ArtistAnimation FuncAnimation PillowWriter TimedAnimation writers",
         refuse={
             "HTMLWriter": FILES,
-            "adjusted_figsize BytesIO DISPLAY_TEMPLATE INCLUDED_FRAMES JS_INCLUDE Path STYLE_INCLUDE "
-            "TemporaryDirectory TextIOWrapper": INTERNAL,
+            "adjusted_figsize DISPLAY_TEMPLATE INCLUDED_FRAMES JS_INCLUDE STYLE_INCLUDE": INTERNAL,
             "FFMpegBase FFMpegFileWriter FFMpegWriter FileMovieWriter ImageMagickBase ImageMagickFileWriter "
             "ImageMagickWriter MovieWriter MovieWriterRegistry subprocess_creation_flags": PROCESS,
         },
     ),
-    "matplotlib.artist": Table(
-        "Artist get getp setp",
-        refuse={
-            "allow_rasterization ArtistInspector Bbox BboxBase cache IdentityTransform kwdoc namedtuple Number "
-            "Parameter Path Real reduce Signature Transform TransformedBbox TransformedPatchPath "
-            "TransformedPath wraps": INTERNAL,
-        },
-    ),
-    "matplotlib.axes._axes": Table(
-        "Axes",
-        internal=("BarContainer ErrorbarContainer Integral Number PieContainer Real SecondaryAxis StemContainer Text"),
-    ),
-    "matplotlib.container": Table(
-        "BarContainer Container ErrorbarContainer PieContainer StemContainer",
-        internal="Artist",
-    ),
-    "matplotlib.axes": Table(
-        "Axes Subplot",
-        refuse={
-            "subplot_class_factory SubplotBase": INTERNAL,
-        },
-    ),
+    "matplotlib.artist": Table("Artist get getp setp", refuse={"allow_rasterization ArtistInspector kwdoc": INTERNAL}),
+    "matplotlib.axes._axes": Table("Axes"),
+    "matplotlib.container": Table("BarContainer Container ErrorbarContainer PieContainer StemContainer"),
+    "matplotlib.axes": Table("Axes Subplot", refuse={"subplot_class_factory SubplotBase": INTERNAL}),
     "matplotlib.cm": Table(
         """
             Accent Accent_r afmhot afmhot_r autumn autumn_r berlin berlin_r binary binary_r bivar_cmaps Blues Blues_r
@@ -117,14 +93,9 @@ TABLES = {
             AsteriskPolygonCollection CircleCollection Collection EllipseCollection EventCollection
             FillBetweenPolyCollection LineCollection PatchCollection PathCollection PolyCollection PolyQuadMesh
             QuadMesh RegularPolyCollection StarPolygonCollection TriMesh
-        """,
-        refuse={
-            "CapStyle JoinStyle Number Real": INTERNAL,
-        },
+        """
     ),
-    "matplotlib.colorbar": Table(
-        "Colorbar ColorbarBase make_axes make_axes_gridspec",
-    ),
+    "matplotlib.colorbar": Table("Colorbar ColorbarBase make_axes make_axes_gridspec"),
     "matplotlib.colors": Table(
         """
             AsinhNorm BASE_COLORS BivarColormap BivarColormapFromImage BoundaryNorm CenteredNorm cnames ColorConverter
@@ -133,8 +104,7 @@ TABLES = {
             LinearSegmentedColormap ListedColormap LogNorm make_norm_from_scale MultiNorm MultivarColormap NoNorm Norm
             Normalize PowerNorm rgb2hex rgb_to_hsv same_color SegmentedBivarColormap SymLogNorm TABLEAU_COLORS to_hex
             to_rgb to_rgba to_rgba_array TwoSlopeNorm XKCD_COLORS
-        """,
-        internal="ABC abstractmethod Mapping PngInfo Real Sequence",
+        """
     ),
     "matplotlib.dates": Table(
         """
@@ -143,55 +113,23 @@ TABLES = {
             MICROSECONDLY MinuteLocator MINUTELY MO MonthLocator MONTHLY num2date num2timedelta relativedelta rrule
             RRuleLocator rrulewrapper SA SecondLocator SECONDLY set_epoch SU TH TU WE WeekdayLocator WEEKLY
             YearLocator YEARLY
-        """,
-        internal="""
-            DAYS_PER_MONTH DAYS_PER_WEEK DAYS_PER_YEAR EPOCH_OFFSET FRIDAY HOURS_PER_DAY MIN_PER_HOUR MINUTES_PER_DAY
-            MONDAY MONTHS_PER_YEAR MUSECONDS_PER_DAY SATURDAY SEC_PER_DAY SEC_PER_HOUR SEC_PER_MIN SEC_PER_WEEK SUNDAY
-            THURSDAY TUESDAY UTC WEDNESDAY WEEKDAYS
-        """,
+        """
     ),
-    "matplotlib.figure": Table(
-        "figaspect Figure FigureBase SubFigure SubplotParams",
-        refuse={
-            "Affine2D allow_rasterization Artist Axes Bbox BboxTransformTo ConstrainedLayoutEngine DrawEvent "
-            "ExitStack FigureCanvasBase GridSpec Integral LayoutEngine MouseButton NonGuiException "
-            "PlaceHolderLayoutEngine Rectangle Text TightLayoutEngine TransformedBbox": INTERNAL,
-        },
-    ),
-    "matplotlib.gridspec": Table(
-        "GridSpec GridSpecBase GridSpecFromSubplotSpec SubplotParams SubplotSpec",
-        refuse={
-            "Bbox Integral": INTERNAL,
-        },
-    ),
-    "matplotlib.legend": Table(
-        "DraggableLegend Legend",
-        refuse={
-            "allow_rasterization AnchoredOffsetbox Artist BarContainer Bbox BboxBase BboxTransformFrom "
-            "BboxTransformTo CircleCollection Collection DraggableOffsetBox DrawingArea ErrorbarContainer "
-            "FancyBboxPatch FontProperties HPacker Line2D LineCollection Patch PatchCollection PathCollection "
-            "PolyCollection Rectangle RegularPolyCollection Shadow silent_list StemContainer StepPatch Text "
-            "TextArea TransformedBbox VPacker": INTERNAL,
-        },
-    ),
+    "matplotlib.figure": Table("figaspect Figure FigureBase SubFigure SubplotParams"),
+    "matplotlib.gridspec": Table("GridSpec GridSpecBase GridSpecFromSubplotSpec SubplotParams SubplotSpec"),
+    "matplotlib.legend": Table("DraggableLegend Legend"),
     "matplotlib.lines": Table(
         """
             AxLine CARETDOWN CARETDOWNBASE CARETLEFT CARETLEFTBASE CARETRIGHT CARETRIGHTBASE CARETUP CARETUPBASE
             drawStyles fillStyles Line2D lineMarkers lineStyles TICKDOWN TICKLEFT TICKRIGHT TICKUP VertexSelector
         """,
-        refuse={
-            "allow_rasterization Artist Bbox BboxTransformTo CapStyle Integral JoinStyle ls_mapper ls_mapper_r "
-            "MarkerStyle Number Path Real segment_hits STEP_LOOKUP_MAP TransformedPath": INTERNAL,
-        },
+        refuse={"ls_mapper ls_mapper_r segment_hits STEP_LOOKUP_MAP": INTERNAL},
     ),
     "matplotlib.markers": Table(
         """
             CARETDOWN CARETDOWNBASE CARETLEFT CARETLEFTBASE CARETRIGHT CARETRIGHTBASE CARETUP CARETUPBASE MarkerStyle
             TICKDOWN TICKLEFT TICKRIGHT TICKUP
-        """,
-        refuse={
-            "Affine2D CapStyle Hashable IdentityTransform JoinStyle Path Sized": INTERNAL,
-        },
+        """
     ),
     "matplotlib.patches": Table(
         """
@@ -199,37 +137,16 @@ TABLES = {
             FancyArrow FancyArrowPatch FancyBboxPatch Patch PathPatch Polygon Rectangle RegularPolygon Shadow
             StepPatch Wedge
         """,
-        refuse={
-            "Affine2D bbox_artist CapStyle draw_bbox get_cos_sin get_intersection get_parallels inside_circle "
-            "JoinStyle make_wedged_bezier2 namedtuple NonIntersectingPathException Number Path Real "
-            "SimpleNamespace split_bezier_intersecting_with_closedpath split_path_inout": INTERNAL,
-        },
+        refuse={"bbox_artist draw_bbox": INTERNAL},
     ),
-    "matplotlib.path": Table(
-        "get_path_collection_extents Path",
-        refuse={
-            "BezierSegment lru_cache simple_linear_interpolation WeakValueDictionary": INTERNAL,
-        },
-    ),
+    "matplotlib.path": Table("get_path_collection_extents Path"),
     "matplotlib.patheffects": Table(
         """
             AbstractPathEffect Normal PathEffectRenderer PathPatchEffect SimpleLineShadow SimplePatchShadow Stroke
             TickedStroke withSimplePatchShadow withStroke withTickedStroke
-        """,
-        refuse={
-            "Path RendererBase": INTERNAL,
-        },
+        """
     ),
-    "matplotlib.style": Table(
-        "available context library use",
-        refuse={
-            "reload_library": FILES,
-        },
-        internal="""
-            Path rc_params_from_file rcParamsDefault read_style_directory update_nested_dict update_user_library
-            USER_LIBRARY_PATHS
-        """,
-    ),
+    "matplotlib.style": Table("available context library use", refuse={"reload_library": FILES}),
     "matplotlib.ticker": Table(
         """
             AsinhLocator AutoLocator AutoMinorLocator EngFormatter FixedFormatter FixedLocator FormatStrFormatter
@@ -237,8 +154,7 @@ TABLES = {
             LogFormatterMathtext LogFormatterSciNotation LogitFormatter LogitLocator LogLocator MaxNLocator
             MultipleLocator NullFormatter NullLocator PercentFormatter ScalarFormatter StrMethodFormatter
             SymmetricalLogLocator TickHelper
-        """,
-        internal="Integral scale_range",
+        """
     ),
     "matplotlib.transforms": Table(
         """
@@ -249,30 +165,21 @@ TABLES = {
             ScaledTranslation Transform TransformedBbox TransformedPatchPath TransformedPath TransformNode
             TransformWrapper
         """,
-        internal="DEBUG Path",
+        internal="DEBUG",
     ),
     "matplotlib.tri": Table(
         """
             CubicTriInterpolator LinearTriInterpolator TrapezoidMapTriFinder TriAnalyzer Triangulation tricontour
             tricontourf TriContourSet TriFinder TriInterpolator tripcolor triplot TriRefiner UniformTriRefiner
-        """,
+        """
     ),
-    "matplotlib.text": Table(
-        "Annotation OffsetFrom Text",
-        refuse={
-            "Affine2D Artist Bbox BboxBase BboxTransformTo FancyArrowPatch FancyBboxPatch fontManager "
-            "FontProperties get_font IdentityTransform Real Rectangle Sequence TextPath TextToPath Transform": INTERNAL,
-        },
-    ),
+    "matplotlib.text": Table("Annotation OffsetFrom Text"),
     "matplotlib.offsetbox": Table(
         """
             AnchoredOffsetbox AnchoredText AnnotationBbox AuxTransformBox BboxImage DrawingArea HPacker OffsetBox
             OffsetImage PackerBase PaddedBox TextArea VPacker
         """,
-        refuse={
-            "Bbox BboxBase DEBUG DraggableAnnotation DraggableBase DraggableOffsetBox FancyArrowPatch "
-            "FancyBboxPatch FontProperties mbbox_artist TransformedBbox": INTERNAL,
-        },
+        refuse={"DEBUG DraggableAnnotation DraggableBase DraggableOffsetBox": INTERNAL},
     ),
     "matplotlib.image": Table(
         """
@@ -280,32 +187,20 @@ TABLES = {
             pil_to_array resample
         """,
         files="imread imsave thumbnail",
-        refuse={
-            "Affine2D Bbox BboxBase BboxTransform BboxTransformTo BESSEL BICUBIC BILINEAR BLACKMAN "
-            "calculate_rms_and_diff CATROM FigureCanvasBase GAUSSIAN HAMMING HANNING HERMITE IdentityTransform "
-            "KAISER LANCZOS MITCHELL NEAREST Path QUADRIC SINC SPLINE16 SPLINE36 TransformedBbox": INTERNAL,
-        },
     ),
-    "matplotlib.table": Table(
-        "Cell CustomCell Table table",
-        refuse={
-            "allow_rasterization Artist Bbox Path Rectangle Text": INTERNAL,
-        },
-    ),
+    "matplotlib.table": Table("Cell CustomCell Table table"),
     "matplotlib.widgets": Table(
         "AxesWidget Button CheckButtons Cursor RadioButtons RangeSlider Slider TextBox Widget",
         refuse={
-            "Affine2D cycler Ellipse EllipseSelector ExitStack Integral Lasso LassoSelector Line2D LockDraw "
-            "MultiCursor Number Polygon PolygonSelector Rectangle RectangleSelector SliderBase SpanSelector "
-            "SubplotTool ToolHandles ToolLineHandles TransformedPatchPath": INTERNAL,
+            "EllipseSelector Lasso LassoSelector LockDraw MultiCursor PolygonSelector RectangleSelector SliderBase "
+            "SpanSelector SubplotTool ToolHandles ToolLineHandles": INTERNAL
         },
     ),
     "matplotlib.mlab": Table(
         """
             angle_spectrum cohere complex_spectrum csd detrend detrend_linear detrend_mean detrend_none GaussianKDE
             magnitude_spectrum phase_spectrum psd specgram window_hanning window_none
-        """,
-        internal="Integral Number",
+        """
     ),
     "matplotlib.font_manager": Table(
         "findfont fontManager FontProperties get_font_names",
@@ -314,31 +209,23 @@ TABLES = {
             "font_scalings FontEntry FontManager FontPath generate_fontconfig_pattern get_font "
             "get_fontext_synonyms Integral is_opentype_cff_font json_dump json_load list_fonts lru_cache "
             "MSFolders MSFontDirectories MSUserFontDirectories OSXFontDirectories parse_fontconfig_pattern Path "
-            "stretch_dict ttfFontProperty weight_dict win32FontDirectory X11FontDirectories": FILES,
+            "stretch_dict ttfFontProperty weight_dict win32FontDirectory X11FontDirectories": FILES
         },
     ),
     "mpl_toolkits": Table(),
-    "mpl_toolkits.mplot3d": Table(
-        "Axes3D",
-    ),
+    "mpl_toolkits.mplot3d": Table("Axes3D"),
     "mpl_toolkits.axes_grid1": Table(
-        "AxesGrid Divider Grid host_axes host_subplot ImageGrid make_axes_locatable SubplotDivider",
+        "AxesGrid Divider Grid host_axes host_subplot ImageGrid make_axes_locatable SubplotDivider"
     ),
-    "mpl_toolkits.mplot3d.axes3d": Table(
-        "Axes3D get_test_data",
-        refuse={
-            "Axes Bbox defaultdict Triangulation": INTERNAL,
-        },
-    ),
+    "mpl_toolkits.mplot3d.axes3d": Table("Axes3D get_test_data"),
     "mpl_toolkits.mplot3d.art3d": Table(
         """
             Line3D Line3DCollection Patch3D Patch3DCollection Path3DCollection PathPatch3D Poly3DCollection Text3D
         """,
         refuse={
-            "Collection Collection3D collection_2d_to_3d contextmanager get_dir_vector juggle_axes "
-            "line_2d_to_3d line_collection_2d_to_3d LineCollection Patch patch_2d_to_3d "
-            "patch_collection_2d_to_3d PatchCollection PathCollection pathpatch_2d_to_3d "
-            "poly_collection_2d_to_3d PolyCollection rcParams rotate_axes text_2d_to_3d": INTERNAL,
+            "Collection3D collection_2d_to_3d get_dir_vector juggle_axes line_2d_to_3d line_collection_2d_to_3d "
+            "patch_2d_to_3d patch_collection_2d_to_3d pathpatch_2d_to_3d poly_collection_2d_to_3d rotate_axes "
+            "text_2d_to_3d": INTERNAL
         },
     ),
 }

@@ -160,9 +160,7 @@ TABLES = {
             write_graph6 write_graphml write_graphml_lxml write_graphml_xml write_latex write_multiline_adjlist
             write_pajek write_sparse6 write_weighted_edgelist
         """,
-        refuse={
-            "config": INTERPRETER,
-        },
+        refuse={"config": INTERPRETER},
         aliases={
             "approximation": "networkx.algorithms.approximation",
             "bipartite": "networkx.algorithms.bipartite",
@@ -183,7 +181,7 @@ TABLES = {
             min_weighted_dominating_set min_weighted_vertex_cover node_connectivity one_exchange ramsey_R2
             randomized_partitioning simulated_annealing_tsp steiner_tree threshold_accepting_tsp
             traveling_salesman_problem treewidth_min_degree treewidth_min_fill_in
-        """,
+        """
     ),
     "networkx.algorithms.bipartite": Table(
         """
@@ -207,14 +205,14 @@ TABLES = {
             kernighan_lin_bisection label_propagation_communities leiden_communities leiden_partitions
             louvain_communities louvain_partitions lukes_partitioning modularity naive_greedy_modularity_communities
             partition_quality spectral_modularity_bipartition
-        """,
+        """
     ),
     "networkx.algorithms.flow": Table(
         """
             boykov_kolmogorov build_flow_dict build_residual_network capacity_scaling cost_of_flow dinitz
             edmonds_karp gomory_hu_tree max_flow_min_cost maximum_flow maximum_flow_value min_cost_flow
             min_cost_flow_cost minimum_cut minimum_cut_value network_simplex preflow_push shortest_augmenting_path
-        """,
+        """
     ),
     "networkx.algorithms.isomorphism": Table(
         """
@@ -224,14 +222,13 @@ TABLES = {
             MultiGraphMatcher numerical_edge_match numerical_multiedge_match numerical_node_match
             rooted_tree_isomorphism TimeRespectingDiGraphMatcher TimeRespectingGraphMatcher tree_isomorphism
             vf2pp_all_isomorphisms vf2pp_is_isomorphic vf2pp_isomorphism
-        """,
+        """
     ),
     "networkx.algorithms.tournament": Table(
         """
             arbitrary_element hamiltonian_path index_satisfying is_reachable is_strongly_connected is_tournament
             random_tournament score_sequence tournament_matrix
-        """,
-        internal="combinations not_implemented_for py_random_state",
+        """
     ),
     "networkx.algorithms.tree": Table(
         """
@@ -241,19 +238,19 @@ TABLES = {
             maximum_spanning_tree minimal_branching minimum_branching minimum_spanning_arborescence
             minimum_spanning_edges minimum_spanning_tree NotATree number_of_spanning_trees partition_spanning_tree
             random_spanning_tree SpanningTreeIterator to_nested_tuple to_prufer_sequence
-        """,
+        """
     ),
     "networkx.readwrite.json_graph": Table(
         """
             adjacency_data adjacency_graph cytoscape_data cytoscape_graph node_link_data node_link_graph tree_data
             tree_graph
-        """,
+        """
     ),
     "networkx.exception": Table(
         """
             AmbiguousSolution ExceededMaxIterations HasACycle NetworkXAlgorithmError NetworkXError NetworkXException
             NetworkXNoCycle NetworkXNoPath NetworkXNotImplemented NetworkXPointlessConcept NetworkXUnbounded
             NetworkXUnfeasible NodeNotFound PowerIterationFailedConvergence
-        """,
+        """
     ),
 }

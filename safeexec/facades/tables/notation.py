@@ -15,7 +15,7 @@ class Table:
     evaluates   allowed names that run text as code; the language layer does not see that code, the kernel holds it
     replaced    allowed names whose object comes from `safeexec.facades.replacements`
     refuse      names that guest code may not use, with the reason; a key may hold several names
-    internal    names outside the module's documented interface: refused
+    internal    names that look documented (listed in ``__all__``, or defined in the module) and are not: refused
     aliases     attributes that are reviewed modules of another name: ``pandas.offsets`` is ``pandas.tseries.offsets``
     note        what a reviewer should know
     """

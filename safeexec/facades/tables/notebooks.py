@@ -18,7 +18,6 @@ TABLES = {
             "embed embed_kernel InteractiveShell start_ipython sys_info version_info": DISPLAY,
             "extract_module_locals": FRAMES,
         },
-        internal="Any",
         note="written by us, as guest code: there is no shell, so get_ipython answers None.",
     ),
     "IPython.core": Table(),
@@ -26,12 +25,8 @@ TABLES = {
         SHOWN,
         refuse={
             "display_javascript display_jpeg display_json display_pdf display_pretty display_webp GeoJSON Javascript "
-            "ProgressBar Video": DISPLAY,
+            "ProgressBar Video": DISPLAY
         },
-        internal="""
-            annotations b2a_base64 dataclass deepcopy Enum hexlify ImageFormat KW_ONLY Path PurePath Self skip_doctest
-            splitext TYPE_CHECKING
-        """,
     ),
     "IPython.display": Table(
         SHOWN,

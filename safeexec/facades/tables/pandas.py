@@ -30,7 +30,6 @@ TABLES = {
             "HDFStore read_hdf read_pickle to_pickle": PICKLE,
             "read_clipboard": PROCESS,
         },
-        internal="annotations",
         aliases={"offsets": "pandas.tseries.offsets"},
     ),
     "pandas.api": Table(),
@@ -44,16 +43,16 @@ TABLES = {
             is_period_dtype is_re is_re_compilable is_scalar is_signed_integer_dtype is_sparse is_string_dtype
             is_timedelta64_dtype is_timedelta64_ns_dtype is_unsigned_integer_dtype pandas_dtype PeriodDtype
             union_categoricals
-        """,
+        """
     ),
     "pandas.api.extensions": Table(
         """
             ExtensionArray ExtensionDtype ExtensionScalarOpsMixin no_default register_dataframe_accessor
             register_extension_dtype register_index_accessor register_series_accessor take
-        """,
+        """
     ),
     "pandas.api.indexers": Table(
-        "BaseIndexer check_array_indexer FixedForwardWindowIndexer VariableOffsetWindowIndexer",
+        "BaseIndexer check_array_indexer FixedForwardWindowIndexer VariableOffsetWindowIndexer"
     ),
     "pandas.errors": Table(
         """
@@ -67,25 +66,22 @@ TABLES = {
             PossibleDataLossError PossiblePrecisionLoss PyperclipException PyperclipWindowsException
             SpecificationError UndefinedVariableError UnsortedIndexError UnsupportedFunctionCall
             ValueLabelTypeMismatch
-        """,
-        internal="annotations",
+        """
     ),
     "pandas.arrays": Table(
         """
             ArrowExtensionArray ArrowStringArray BooleanArray Categorical DatetimeArray FloatingArray IntegerArray
             IntervalArray NumpyExtensionArray PeriodArray SparseArray StringArray TimedeltaArray
-        """,
+        """
     ),
     "pandas.plotting": Table(
         """
             andrews_curves autocorrelation_plot bootstrap_plot boxplot boxplot_frame boxplot_frame_groupby
             deregister_matplotlib_converters hist_frame hist_series lag_plot parallel_coordinates plot_params
             PlotAccessor radviz register_matplotlib_converters scatter_matrix table
-        """,
+        """
     ),
-    "pandas.tseries": Table(
-        "TYPE_CHECKING",
-    ),
+    "pandas.tseries": Table("TYPE_CHECKING"),
     "pandas.tseries.offsets": Table(
         """
             BaseOffset BDay BHalfYearBegin BHalfYearEnd BMonthBegin BMonthEnd BQuarterBegin BQuarterEnd BusinessDay
@@ -93,19 +89,9 @@ TABLES = {
             CustomBusinessDay CustomBusinessHour CustomBusinessMonthBegin CustomBusinessMonthEnd DateOffset Day Easter
             FY5253 FY5253Quarter HalfYearBegin HalfYearEnd Hour LastWeekOfMonth Micro Milli Minute MonthBegin MonthEnd
             Nano QuarterBegin QuarterEnd Second SemiMonthBegin SemiMonthEnd Tick Week WeekOfMonth YearBegin YearEnd
-        """,
-        internal="annotations",
+        """
     ),
-    "pandas.tseries.frequencies": Table(
-        "Day get_period_alias infer_freq is_subperiod is_superperiod to_offset",
-        internal="""
-            ABCIndex ABCSeries annotations ArrowDtype BaseOffset build_field_sarray cache_readonly DatetimeTZDtype
-            find_stack_level get_rule_month get_unit_from_dtype infer_freq_str int_to_weekday is_numeric_dtype
-            maybe_convert_inferred_freq MONTH_ALIASES MONTH_NUMBERS month_position_check OFFSET_TO_PERIOD_FREQSTR
-            Pandas4Warning PeriodDtype periods_per_day set_module Timestamp TYPE_CHECKING tz_convert_from_utc
-            unique_deltas using_infer_freq_offset
-        """,
-    ),
+    "pandas.tseries.frequencies": Table("Day get_period_alias infer_freq is_subperiod is_superperiod to_offset"),
     "pandas.tseries.holiday": Table(
         """
             AbstractHolidayCalendar after_nearest_workday before_nearest_workday DateOffset Day Easter EasterMonday FR
@@ -113,16 +99,8 @@ TABLES = {
             next_monday_or_tuesday next_workday previous_friday previous_workday register SA SU sunday_to_monday TH TU
             USColumbusDay USFederalHolidayCalendar USLaborDay USMartinLutherKingJr USMemorialDay USPresidentsDay
             USThanksgivingDay WE weekend_to_monday
-        """,
-        internal="""
-            annotations BaseOffset concat date_range datetime DatetimeIndex holiday_calendars HolidayCalendarMetaClass
-            Literal overload PerformanceWarning Series timedelta Timestamp TYPE_CHECKING
-        """,
+        """
     ),
-    "pandas.testing": Table(
-        "assert_extension_array_equal assert_frame_equal assert_index_equal assert_series_equal",
-    ),
-    "pandas.util": Table(
-        "hash_array hash_pandas_object",
-    ),
+    "pandas.testing": Table("assert_extension_array_equal assert_frame_equal assert_index_equal assert_series_equal"),
+    "pandas.util": Table("hash_array hash_pandas_object"),
 }

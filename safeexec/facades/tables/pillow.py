@@ -6,10 +6,7 @@ from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import DISPLAY, EVALUATES, INTERNAL, INTERPRETER
 
 TABLES = {
-    "PIL": Table(
-        "UnidentifiedImageError",
-        internal="annotations",
-    ),
+    "PIL": Table("UnidentifiedImageError"),
     "PIL.Image": Table(
         """
             ADAPTIVE AFFINE alpha_composite BICUBIC BILINEAR blend BOX composite DecompressionBombError
@@ -29,36 +26,22 @@ TABLES = {
             "SAVE SAVE_ALL WARN_POSSIBLE_FORMATS": INTERPRETER,
         },
         internal="""
-            annotations cast DecoderInput DeferredError deprecate i32le ImagePointHandler ImageTransformHandler
-            IntEnum IO is_path item MutableMapping o32be o32le Protocol SupportsArrayInterface
-            SupportsArrowArrayInterface SupportsGetData TYPE_CHECKING
+            ImagePointHandler ImageTransformHandler item SupportsArrayInterface SupportsArrowArrayInterface
+            SupportsGetData TYPE_CHECKING
         """,
     ),
     "PIL.ImageChops": Table(
         """
             add add_modulo blend composite constant darker difference duplicate hard_light invert lighter logical_and
             logical_or logical_xor multiply offset overlay screen soft_light subtract subtract_modulo
-        """,
-        internal="annotations",
+        """
     ),
-    "PIL.ImageColor": Table(
-        "colormap getcolor getrgb",
-        internal="annotations lru_cache",
-    ),
-    "PIL.ImageDraw": Table(
-        "Draw floodfill getdraw ImageDraw Outline",
-        internal="annotations cast TYPE_CHECKING",
-    ),
-    "PIL.ImageEnhance": Table(
-        "Brightness Color Contrast Sharpness",
-        internal="annotations",
-    ),
+    "PIL.ImageColor": Table("colormap getcolor getrgb"),
+    "PIL.ImageDraw": Table("Draw floodfill getdraw ImageDraw Outline", internal="TYPE_CHECKING"),
+    "PIL.ImageEnhance": Table("Brightness Color Contrast Sharpness"),
     "PIL.ImageFile": Table(
         "ERRORS ImageFile LOAD_TRUNCATED_IMAGES MAXBLOCK Parser SAFEBLOCK",
-        refuse={
-            "annotations cast DeferredError is_path logger NamedTuple PyCodec PyCodecState PyDecoder PyEncoder "
-            "StubHandler StubImageFile TYPE_CHECKING": INTERNAL,
-        },
+        refuse={"PyCodec PyCodecState PyDecoder PyEncoder StubHandler StubImageFile TYPE_CHECKING": INTERNAL},
     ),
     "PIL.ImageFilter": Table(
         """
@@ -66,7 +49,7 @@ TABLES = {
             FIND_EDGES GaussianBlur Kernel MaxFilter MedianFilter MinFilter ModeFilter MultibandFilter RankFilter
             SHARPEN SMOOTH SMOOTH_MORE UnsharpMask
         """,
-        internal="annotations cast TYPE_CHECKING",
+        internal="TYPE_CHECKING",
     ),
     "PIL.ImageFont": Table(
         """
@@ -74,66 +57,46 @@ TABLES = {
             TransposedFont
         """,
         files="load load_path truetype",
-        internal="annotations BytesIO cast DeferredError IntEnum is_path ModuleType TYPE_CHECKING TypedDict",
+        internal="TYPE_CHECKING",
     ),
     "PIL.ImageMath": Table(
         "lambda_eval",
-        refuse={
-            "unsafe_eval": EVALUATES,
-        },
+        refuse={"unsafe_eval": EVALUATES},
         internal="""
-            annotations imagemath_convert imagemath_equal imagemath_float imagemath_int imagemath_max imagemath_min
+            imagemath_convert imagemath_equal imagemath_float imagemath_int imagemath_max imagemath_min
             imagemath_notequal ops TYPE_CHECKING
         """,
     ),
-    "PIL.ImageMorph": Table(
-        "LUT_SIZE LutBuilder MIRROR_MATRIX MorphOp ROTATION_MATRIX",
-        internal="annotations",
-    ),
+    "PIL.ImageMorph": Table("LUT_SIZE LutBuilder MIRROR_MATRIX MorphOp ROTATION_MATRIX"),
     "PIL.ImageOps": Table(
         """
             autocontrast colorize contain cover crop deform equalize exif_transpose expand fit flip grayscale invert
             mirror pad posterize scale solarize SupportsGetMesh
         """,
-        internal="annotations cast overload Protocol TYPE_CHECKING",
+        internal="TYPE_CHECKING",
     ),
     "PIL.ImagePalette": Table(
         "ImagePalette make_gamma_lut make_linear_lut negative random raw sepia wedge",
         files="load",
-        internal="annotations TYPE_CHECKING",
+        internal="TYPE_CHECKING",
     ),
-    "PIL.ImagePath": Table(
-        "Path",
-        internal="annotations",
-    ),
-    "PIL.ImageSequence": Table(
-        "all_frames",
-        internal="annotations Iterator TYPE_CHECKING",
-    ),
-    "PIL.ImageStat": Table(
-        "Global Stat",
-        internal="annotations cached_property",
-    ),
+    "PIL.ImagePath": Table("Path"),
+    "PIL.ImageSequence": Table("all_frames", internal="Iterator TYPE_CHECKING"),
+    "PIL.ImageStat": Table("Global Stat"),
     "PIL.ImageTransform": Table(
         "AffineTransform ExtentTransform MeshTransform PerspectiveTransform QuadTransform Transform",
-        internal="annotations TYPE_CHECKING",
+        internal="TYPE_CHECKING",
     ),
-    "PIL.ExifTags": Table(
-        "Base GPS GPSTAGS IFD Interop LightSource TAGS",
-        internal="annotations IntEnum",
-    ),
+    "PIL.ExifTags": Table("Base GPS GPSTAGS IFD Interop LightSource TAGS"),
     "PIL.TiffTags": Table(
         """
             ASCII BYTE DOUBLE FLOAT IFD LIBTIFF_CORE LONG LONG8 lookup RATIONAL SHORT SIGNED_BYTE SIGNED_LONG
             SIGNED_RATIONAL SIGNED_SHORT TagInfo TAGS TAGS_V2 TAGS_V2_GROUPS TYPES UNDEFINED
         """,
-        internal="annotations NamedTuple TYPE_CHECKING",
+        internal="TYPE_CHECKING",
     ),
     "PIL.PngImagePlugin": Table(
         "iTXt MAX_TEXT_CHUNK MAX_TEXT_MEMORY PngInfo",
-        refuse={
-            "annotations Blend cast ChunkStream DeferredError Disposal Fraction getchunks i16 i32 IntEnum IO "
-            "is_cid logger NamedTuple o16 o32 o8 PngImageFile PngStream putchunk TYPE_CHECKING": INTERNAL,
-        },
+        refuse={"Blend ChunkStream Disposal getchunks is_cid PngImageFile PngStream putchunk TYPE_CHECKING": INTERNAL},
     ),
 }

@@ -78,8 +78,7 @@ TABLES = {
             is_large_unicode is_list is_list_view is_map is_nested is_null is_primitive is_run_end_encoded
             is_signed_integer is_string is_string_view is_struct is_temporal is_time is_time32 is_time64 is_timestamp
             is_uint16 is_uint32 is_uint64 is_uint8 is_unicode is_union is_unsigned_integer TypesEnum
-        """,
-        internal="IntEnum doc lib",
+        """
     ),
     "pyarrow.compute": Table(
         """
@@ -142,11 +141,6 @@ TABLES = {
             "register_tabular_function register_vector_function": INTERPRETER,
             "call_function call_tabular_function function_registry get_function": IMPORTS,
         },
-        internal="""
-            Function FunctionOptions FunctionRegistry HashAggregateFunction HashAggregateKernel Kernel
-            ScalarAggregateFunction ScalarAggregateKernel ScalarFunction ScalarKernel VectorFunction VectorKernel
-            docscrape inspect namedtuple pa warnings
-        """,
     ),
     "pyarrow.parquet": Table(
         """
@@ -157,7 +151,6 @@ TABLES = {
             ParquetDataset ParquetFile ParquetWriter read_metadata read_pandas read_schema read_table write_metadata
             write_table write_to_dataset
         """,
-        internal="ParquetReader FileDecryptionProperties FileEncryptionProperties core",
     ),
     "pyarrow.csv": Table(
         "ConvertOptions ISO8601 InvalidRow ParseOptions ReadOptions WriteOptions",
@@ -165,9 +158,9 @@ TABLES = {
     ),
     "pyarrow.json": Table("ParseOptions ReadOptions", files="open_json read_json"),
     "pyarrow.feather": Table(
-        "FeatherError",
-        files="read_feather read_table write_feather",
-        internal="Codec FeatherDataset Sequence Table check_chunked_overflow concat_tables ext os schema warnings",
+        "FeatherError", files="read_feather read_table write_feather", internal="FeatherDataset check_chunked_overflow"
     ),
-    "pyarrow.orc": Table(files="ORCFile ORCWriter read_table write_table", internal="Integral Table warnings"),
+    "pyarrow.orc": Table(
+        files="ORCFile ORCWriter read_table write_table",
+    ),
 }

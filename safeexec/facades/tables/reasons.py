@@ -16,6 +16,7 @@ class Reason(NamedTuple):
 
 INTERNAL = Reason("internal", "it belongs to the module's own implementation, not to its documented names")
 UNREVIEWED = Reason("", "it has not been reviewed")
+UNLISTED = Reason("", "it is not among the names of the module that have been reviewed")
 UNDERSCORE = Reason("internal", "names that begin with an underscore are not part of a module's interface")
 MODULE = Reason("internal", "it is another module, which must be imported by its own name")
 NEEDS_WORKSPACE = Reason("files", "it works on files, and this policy has no workspace")

@@ -39,11 +39,7 @@ TABLES = {
     "warnings": Table(
         "deprecated filterwarnings resetwarnings simplefilter warn",
         replaced="catch_warnings",
-        refuse={
-            "formatwarning showwarning warn_explicit": FILES,
-            "filters": INTERPRETER,
-        },
-        internal="defaultaction onceregistry WarningMessage",
+        refuse={"formatwarning showwarning warn_explicit": FILES, "filters": INTERPRETER},
         note=(
             "formatting a warning reads the line of the file it names. catch_warnings keeps the real module as an "
             "attribute."
@@ -56,9 +52,8 @@ TABLES = {
         """,
         refuse={
             "clear_frames extract_stack format_stack print_last print_stack StackSummary TracebackException "
-            "walk_stack walk_tb": FRAMES,
+            "walk_stack walk_tb": FRAMES
         },
-        internal="ANSIColors BUILTIN_EXCEPTION_LIMIT print_list suppress",
         note="text only, and only the frames of guest code.",
     ),
     "logging": Table(
@@ -71,13 +66,7 @@ TABLES = {
             WARN warn WARNING warning
         """,
         files="FileHandler",
-        refuse={
-            "captureWarnings raiseExceptions": INTERPRETER,
-        },
-        internal="""
-            currentframe Filterer GenericAlias logAsyncioTasks logMultiprocessing logProcesses logThreads Manager
-            PercentStyle PlaceHolder RootLogger StrFormatStyle StringTemplateStyle Template
-        """,
+        refuse={"captureWarnings raiseExceptions": INTERPRETER},
         note=("a logging module of its own: its loggers are not those of the libraries, style { walks no attributes."),
     ),
     "argparse": Table(
@@ -87,7 +76,6 @@ TABLES = {
             RawTextHelpFormatter REMAINDER SUPPRESS ZERO_OR_MORE
         """,
         files="FileType",
-        internal="ngettext",
         note="an action reads and sets attributes by name of any object: child.language.library_reads checks each.",
     ),
     "errno": Table(
@@ -103,10 +91,7 @@ TABLES = {
             EOPNOTSUPP EOVERFLOW EOWNERDEAD EPERM EPFNOSUPPORT EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE EREMCHG
             EREMOTE EREMOTEIO ERESTART ERFKILL EROFS errorcode ESHUTDOWN ESOCKTNOSUPPORT ESPIPE ESRCH ESRMNT ESTALE
             ESTRPIPE ETIME ETIMEDOUT ETOOMANYREFS ETXTBSY EUCLEAN EUNATCH EUSERS EWOULDBLOCK EXDEV EXFULL
-        """,
+        """
     ),
-    "http": Table(
-        "HTTPMethod HTTPStatus",
-        internal="EnumType IntEnum StrEnum",
-    ),
+    "http": Table("HTTPMethod HTTPStatus"),
 }

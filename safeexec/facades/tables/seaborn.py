@@ -28,16 +28,12 @@ TABLES = {
         """
             Agg Area Band Bar Bars Boolean Continuous Count Dash Dodge Dot Dots Est Hist Jitter KDE Line Lines Mark
             Move Nominal Norm Path Paths Perc Plot PolyFit Range Scale Shift Stack Stat Temporal Text
-        """,
+        """
     ),
     "seaborn.palettes": Table(
         """
             blend_palette color_palette crayon_palette cubehelix_palette dark_palette desaturate diverging_palette
             hls_palette husl_palette light_palette mpl_palette set_color_codes xkcd_palette
-        """,
-        internal="""
-            crayons cycle get_color_cycle get_colormap MPL_QUAL_PALS QUAL_PALETTE_SIZES QUAL_PALETTES
-            SEABORN_PALETTES xkcd_rgb
-        """,
+        """
     ),
 }

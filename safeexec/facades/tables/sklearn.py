@@ -6,35 +6,15 @@ from safeexec.facades.tables.notation import Table
 from safeexec.facades.tables.reasons import FILES, MACHINE, NETWORK
 
 TABLES = {
-    "sklearn": Table(
-        "clone config_context get_config set_config",
-        refuse={
-            "show_versions": MACHINE,
-        },
-    ),
+    "sklearn": Table("clone config_context get_config set_config", refuse={"show_versions": MACHINE}),
     "sklearn.base": Table(
         """
             BaseEstimator BiclusterMixin ClassifierMixin ClassNamePrefixFeaturesOutMixin clone ClusterMixin
             DensityMixin InconsistentVersionWarning is_classifier is_clusterer is_outlier_detector is_regressor
             MetaEstimatorMixin MultiOutputMixin OneToOneFeatureMixin OutlierMixin RegressorMixin TransformerMixin
-        """,
-        internal="""
-            AttrsDict check_array check_is_fitted ClassifierTags config_context defaultdict estimator_html_repr
-            get_config get_tags is_pandas_na is_scalar_nan ParamsDict RegressorTags ReprHTMLMixin Tags TargetTags
-            TransformerTags validate_parameter_constraints
-        """,
+        """
     ),
-    "sklearn.calibration": Table(
-        "CalibratedClassifierCV calibration_curve CalibrationDisplay",
-        internal="""
-            BaseEstimator check_array check_classification_targets check_consistent_length check_cv check_is_fitted
-            ClassifierMixin clone column_or_1d cross_val_predict delayed expit FrozenEstimator get_namespace
-            get_namespace_and_device get_tags HalfBinomialLoss HalfMultinomialLoss HalfMultinomialLossArrayAPI
-            HasMethods indexable Integral Interval IsotonicRegression label_binarize LabelEncoder LeaveOneOut
-            LinearSVC log MetadataRouter MetaEstimatorMixin MethodMapping minimize minimize_scalar move_to Parallel
-            process_routing Real RegressorMixin signature softmax StrOptions validate_params
-        """,
-    ),
+    "sklearn.calibration": Table("CalibratedClassifierCV calibration_curve CalibrationDisplay", internal="expit"),
     "sklearn.cluster": Table(
         """
             affinity_propagation AffinityPropagation AgglomerativeClustering Birch BisectingKMeans
@@ -42,21 +22,19 @@ TABLES = {
             FeatureAgglomeration get_bin_seeds HDBSCAN k_means KMeans kmeans_plusplus linkage_tree mean_shift
             MeanShift MiniBatchKMeans OPTICS spectral_clustering SpectralBiclustering SpectralClustering
             SpectralCoclustering ward_tree
-        """,
+        """
     ),
     "sklearn.compose": Table(
-        "ColumnTransformer make_column_selector make_column_transformer TransformedTargetRegressor",
+        "ColumnTransformer make_column_selector make_column_transformer TransformedTargetRegressor"
     ),
     "sklearn.covariance": Table(
         """
             EllipticEnvelope empirical_covariance EmpiricalCovariance fast_mcd graphical_lasso GraphicalLasso
             GraphicalLassoCV ledoit_wolf ledoit_wolf_shrinkage LedoitWolf log_likelihood MinCovDet OAS oas
             shrunk_covariance ShrunkCovariance
-        """,
+        """
     ),
-    "sklearn.cross_decomposition": Table(
-        "CCA PLSCanonical PLSRegression PLSSVD",
-    ),
+    "sklearn.cross_decomposition": Table("CCA PLSCanonical PLSRegression PLSSVD"),
     "sklearn.datasets": Table(
         """
             load_breast_cancer load_diabetes load_digits load_iris load_linnerud load_sample_image load_sample_images
@@ -78,115 +56,64 @@ TABLES = {
             dict_learning dict_learning_online DictionaryLearning FactorAnalysis FastICA fastica IncrementalPCA
             KernelPCA LatentDirichletAllocation MiniBatchDictionaryLearning MiniBatchNMF MiniBatchSparsePCA NMF
             non_negative_factorization PCA randomized_svd sparse_encode SparseCoder SparsePCA TruncatedSVD
-        """,
+        """
     ),
-    "sklearn.discriminant_analysis": Table(
-        "LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis",
-        internal="""
-            BaseEstimator check_classification_targets check_is_fitted check_same_namespace ClassifierMixin
-            ClassNamePrefixFeaturesOutMixin device DiscriminantAnalysisPredictionMixin empirical_covariance
-            get_namespace HasMethods Integral Interval ledoit_wolf LinearClassifierMixin Real shrunk_covariance size
-            softmax StandardScaler StrOptions TransformerMixin unique_labels validate_data
-        """,
-    ),
-    "sklearn.dummy": Table(
-        "DummyClassifier DummyRegressor",
-        internal="""
-            BaseEstimator check_array check_consistent_length check_is_fitted check_random_state class_distribution
-            ClassifierMixin Integral Interval MultiOutputMixin Real RegressorMixin StrOptions validate_data
-        """,
-    ),
+    "sklearn.discriminant_analysis": Table("LinearDiscriminantAnalysis QuadraticDiscriminantAnalysis"),
+    "sklearn.dummy": Table("DummyClassifier DummyRegressor"),
     "sklearn.ensemble": Table(
         """
             AdaBoostClassifier AdaBoostRegressor BaggingClassifier BaggingRegressor BaseEnsemble ExtraTreesClassifier
             ExtraTreesRegressor GradientBoostingClassifier GradientBoostingRegressor HistGradientBoostingClassifier
             HistGradientBoostingRegressor IsolationForest RandomForestClassifier RandomForestRegressor
             RandomTreesEmbedding StackingClassifier StackingRegressor VotingClassifier VotingRegressor
-        """,
+        """
     ),
     "sklearn.exceptions": Table(
         """
             ConvergenceWarning DataConversionWarning DataDimensionalityWarning EfficiencyWarning
             EstimatorCheckFailedWarning FitFailedWarning NotFittedError PositiveSpectrumWarning SkipTestWarning
             UndefinedMetricWarning UnsetMetadataPassedError
-        """,
-        internal="InconsistentVersionWarning",
+        """
     ),
     "sklearn.experimental": Table(),
-    "sklearn.experimental.enable_halving_search_cv": Table(internal="HalvingGridSearchCV HalvingRandomSearchCV"),
-    "sklearn.experimental.enable_iterative_imputer": Table(internal="IterativeImputer"),
-    "sklearn.feature_extraction": Table(
-        "DictVectorizer FeatureHasher grid_to_graph img_to_graph",
-    ),
+    "sklearn.experimental.enable_halving_search_cv": Table(),
+    "sklearn.experimental.enable_iterative_imputer": Table(),
+    "sklearn.feature_extraction": Table("DictVectorizer FeatureHasher grid_to_graph img_to_graph"),
     "sklearn.feature_extraction.text": Table(
         """
             CountVectorizer ENGLISH_STOP_WORDS HashingVectorizer strip_accents_ascii strip_accents_unicode strip_tags
             TfidfTransformer TfidfVectorizer
-        """,
-        internal="""
-            BaseEstimator check_array check_is_fitted defaultdict FeatureHasher FLOAT_DTYPES HasMethods Integral
-            Interval itemgetter Mapping normalize NotFittedError OneToOneFeatureMixin partial RealNotInt
-            SCIPY_VERSION_BELOW_1_12 StrOptions TransformerMixin validate_data
-        """,
+        """
     ),
     "sklearn.feature_extraction.image": Table(
-        "extract_patches_2d grid_to_graph img_to_graph PatchExtractor reconstruct_from_patches_2d",
-        internal="""
-            as_strided BaseEstimator check_array check_random_state Hidden Integral Interval Number product Real
-            RealNotInt TransformerMixin validate_data validate_params
-        """,
+        "extract_patches_2d grid_to_graph img_to_graph PatchExtractor reconstruct_from_patches_2d"
     ),
     "sklearn.feature_selection": Table(
         """
             chi2 f_classif f_oneway f_regression GenericUnivariateSelect mutual_info_classif mutual_info_regression
             r_regression RFE RFECV SelectFdr SelectFpr SelectFromModel SelectFwe SelectKBest SelectorMixin
             SelectPercentile SequentialFeatureSelector VarianceThreshold
-        """,
+        """
     ),
-    "sklearn.frozen": Table(
-        "FrozenEstimator",
-    ),
-    "sklearn.gaussian_process": Table(
-        "GaussianProcessClassifier GaussianProcessRegressor",
-    ),
+    "sklearn.frozen": Table("FrozenEstimator"),
+    "sklearn.gaussian_process": Table("GaussianProcessClassifier GaussianProcessRegressor"),
     "sklearn.gaussian_process.kernels": Table(
         """
             CompoundKernel ConstantKernel DotProduct Exponentiation ExpSineSquared Hyperparameter Kernel Matern
             PairwiseKernel Product RationalQuadratic RBF Sum WhiteKernel
         """,
-        internal="""
-            ABCMeta abstractmethod cdist clone ConvergenceWarning gamma GenericKernelMixin KernelOperator kv lru_cache
-            namedtuple NormalizedKernelMixin pairwise_kernels pdist signature squareform StationaryKernelMixin
-        """,
+        internal="gamma GenericKernelMixin KernelOperator kv NormalizedKernelMixin StationaryKernelMixin",
     ),
-    "sklearn.impute": Table(
-        "IterativeImputer KNNImputer MissingIndicator SimpleImputer",
-    ),
+    "sklearn.impute": Table("IterativeImputer KNNImputer MissingIndicator SimpleImputer"),
     "sklearn.inspection": Table(
-        "DecisionBoundaryDisplay partial_dependence PartialDependenceDisplay permutation_importance",
+        "DecisionBoundaryDisplay partial_dependence PartialDependenceDisplay permutation_importance"
     ),
-    "sklearn.isotonic": Table(
-        "check_increasing isotonic_regression IsotonicRegression",
-        internal="""
-            BaseEstimator check_array check_consistent_length check_is_fitted Interval parse_version Real
-            RegressorMixin sp_base_version spearmanr StrOptions TransformerMixin validate_params
-        """,
-    ),
+    "sklearn.isotonic": Table("check_increasing isotonic_regression IsotonicRegression"),
     "sklearn.kernel_approximation": Table(
         "AdditiveChi2Sampler Nystroem PolynomialCountSketch RBFSampler SkewedChi2Sampler",
-        internal="""
-            BaseEstimator check_is_fitted check_random_state ClassNamePrefixFeaturesOutMixin fft
-            get_namespace_and_device ifft Integral Interval KERNEL_PARAMS PAIRWISE_KERNEL_FUNCTIONS pairwise_kernels
-            Real safe_sparse_dot StrOptions TransformerMixin validate_data
-        """,
+        internal="KERNEL_PARAMS PAIRWISE_KERNEL_FUNCTIONS",
     ),
-    "sklearn.kernel_ridge": Table(
-        "KernelRidge",
-        internal="""
-            BaseEstimator check_is_fitted Interval MultiOutputMixin PAIRWISE_KERNEL_FUNCTIONS pairwise_kernels Real
-            RegressorMixin StrOptions validate_data
-        """,
-    ),
+    "sklearn.kernel_ridge": Table("KernelRidge", internal="PAIRWISE_KERNEL_FUNCTIONS"),
     "sklearn.linear_model": Table(
         """
             ARDRegression BayesianRidge ElasticNet ElasticNetCV enet_path GammaRegressor HuberRegressor Lars lars_path
@@ -196,13 +123,13 @@ TABLES = {
             PassiveAggressiveClassifier PassiveAggressiveRegressor Perceptron PoissonRegressor QuantileRegressor
             RANSACRegressor Ridge ridge_regression RidgeClassifier RidgeClassifierCV RidgeCV SGDClassifier
             SGDOneClassSVM SGDRegressor TheilSenRegressor TweedieRegressor
-        """,
+        """
     ),
     "sklearn.manifold": Table(
         """
             ClassicalMDS Isomap locally_linear_embedding LocallyLinearEmbedding MDS smacof spectral_embedding
             SpectralEmbedding trustworthiness TSNE
-        """,
+        """
     ),
     "sklearn.metrics": Table(
         """
@@ -224,7 +151,7 @@ TABLES = {
             rand_score recall_score roc_auc_score roc_curve RocCurveDisplay root_mean_squared_error
             root_mean_squared_log_error silhouette_samples silhouette_score top_k_accuracy_score v_measure_score
             zero_one_loss
-        """,
+        """
     ),
     "sklearn.metrics.pairwise": Table(
         """
@@ -235,13 +162,7 @@ TABLES = {
             pairwise_distances pairwise_distances_argmin pairwise_distances_argmin_min pairwise_distances_chunked
             PAIRWISE_KERNEL_FUNCTIONS pairwise_kernels polynomial_kernel rbf_kernel sigmoid_kernel
         """,
-        internal="""
-            ArgKmin check_array check_non_negative config_context csr_array DataConversionWarning delayed
-            effective_n_jobs gen_batches gen_even_slices get_chunk_n_rows get_namespace get_namespace_and_device
-            Hidden Integral Interval is_scalar_nan issparse KERNEL_PARAMS MissingValues normalize Options
-            PAIRWISE_BOOLEAN_FUNCTIONS Parallel parse_version partial Real row_norms safe_sparse_dot sp_base_version
-            StrOptions validate_params
-        """,
+        internal="KERNEL_PARAMS PAIRWISE_BOOLEAN_FUNCTIONS",
     ),
     "sklearn.metrics.cluster": Table(
         """
@@ -249,11 +170,9 @@ TABLES = {
             contingency_matrix davies_bouldin_score entropy expected_mutual_information fowlkes_mallows_score
             homogeneity_completeness_v_measure homogeneity_score mutual_info_score normalized_mutual_info_score
             pair_confusion_matrix rand_score silhouette_samples silhouette_score v_measure_score
-        """,
+        """
     ),
-    "sklearn.mixture": Table(
-        "BayesianGaussianMixture GaussianMixture",
-    ),
+    "sklearn.mixture": Table("BayesianGaussianMixture GaussianMixture"),
     "sklearn.model_selection": Table(
         """
             BaseCrossValidator BaseShuffleSplit check_cv cross_val_predict cross_val_score cross_validate
@@ -263,54 +182,21 @@ TABLES = {
             RandomizedSearchCV RepeatedKFold RepeatedStratifiedKFold ShuffleSplit StratifiedGroupKFold StratifiedKFold
             StratifiedShuffleSplit TimeSeriesSplit train_test_split TunedThresholdClassifierCV validation_curve
             ValidationCurveDisplay
-        """,
+        """
     ),
-    "sklearn.multiclass": Table(
-        "OneVsOneClassifier OneVsRestClassifier OutputCodeClassifier",
-        internal="""
-            available_if BaseEstimator check_classification_targets check_is_fitted check_random_state ClassifierMixin
-            clone delayed get_tags HasMethods Integral Interval is_classifier is_regressor LabelBinarizer
-            MetadataRouter MetaEstimatorMixin MethodMapping MultiOutputMixin pairwise_distances_argmin Parallel
-            process_routing Real validate_data
-        """,
-    ),
-    "sklearn.multioutput": Table(
-        "ClassifierChain MultiOutputClassifier MultiOutputRegressor RegressorChain",
-        internal="""
-            ABCMeta abstractmethod available_if BaseEstimator check_classification_targets check_is_fitted
-            check_random_state ClassifierMixin clone cross_val_predict delayed get_tags has_fit_parameter HasMethods
-            Integral is_classifier MetadataRouter MetaEstimatorMixin MethodMapping Parallel process_routing
-            RegressorMixin StrOptions validate_data
-        """,
-    ),
-    "sklearn.naive_bayes": Table(
-        "BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB",
-        internal="""
-            ABCMeta abstractmethod BaseEstimator binarize check_is_fitted check_non_negative ClassifierMixin
-            get_namespace get_namespace_and_device Integral Interval label_binarize LabelBinarizer move_to Real
-            safe_sparse_dot size validate_data
-        """,
-    ),
+    "sklearn.multiclass": Table("OneVsOneClassifier OneVsRestClassifier OutputCodeClassifier"),
+    "sklearn.multioutput": Table("ClassifierChain MultiOutputClassifier MultiOutputRegressor RegressorChain"),
+    "sklearn.naive_bayes": Table("BernoulliNB CategoricalNB ComplementNB GaussianNB MultinomialNB"),
     "sklearn.neighbors": Table(
         """
             BallTree KDTree KernelDensity kneighbors_graph KNeighborsClassifier KNeighborsRegressor
             KNeighborsTransformer LocalOutlierFactor NearestCentroid NearestNeighbors NeighborhoodComponentsAnalysis
             radius_neighbors_graph RadiusNeighborsClassifier RadiusNeighborsRegressor RadiusNeighborsTransformer
             sort_graph_by_row_values VALID_METRICS VALID_METRICS_SPARSE
-        """,
+        """
     ),
-    "sklearn.neural_network": Table(
-        "BernoulliRBM MLPClassifier MLPRegressor",
-    ),
-    "sklearn.pipeline": Table(
-        "FeatureUnion make_pipeline make_union Pipeline",
-        internal="""
-            available_if Bunch CallbackSupportMixin chain check_is_fitted check_memory clone copy Counter deepcopy
-            defaultdict delayed FunctionTransformer get_namespace get_namespace_and_device get_routing_for_object
-            get_tags HasMethods Hidden islice MetadataRouter MethodMapping NotFittedError Parallel process_routing
-            TransformerMixin
-        """,
-    ),
+    "sklearn.neural_network": Table("BernoulliRBM MLPClassifier MLPRegressor"),
+    "sklearn.pipeline": Table("FeatureUnion make_pipeline make_union Pipeline"),
     "sklearn.preprocessing": Table(
         """
             add_dummy_feature binarize Binarizer FunctionTransformer KBinsDiscretizer KernelCenterer label_binarize
@@ -318,27 +204,16 @@ TABLES = {
             normalize Normalizer OneHotEncoder OrdinalEncoder PolynomialFeatures power_transform PowerTransformer
             quantile_transform QuantileTransformer robust_scale RobustScaler scale SplineTransformer StandardScaler
             TargetEncoder
-        """,
+        """
     ),
-    "sklearn.random_projection": Table(
-        "GaussianRandomProjection johnson_lindenstrauss_min_dim SparseRandomProjection",
-        internal="""
-            ABCMeta abstractmethod BaseEstimator BaseRandomProjection check_array check_is_fitted check_random_state
-            ClassNamePrefixFeaturesOutMixin DataDimensionalityWarning Integral Interval Real safe_sparse_dot
-            sample_without_replacement StrOptions TransformerMixin validate_data validate_params
-        """,
-    ),
-    "sklearn.semi_supervised": Table(
-        "LabelPropagation LabelSpreading SelfTrainingClassifier",
-    ),
-    "sklearn.svm": Table(
-        "l1_min_c LinearSVC LinearSVR NuSVC NuSVR OneClassSVM SVC SVR",
-    ),
+    "sklearn.random_projection": Table("GaussianRandomProjection johnson_lindenstrauss_min_dim SparseRandomProjection"),
+    "sklearn.semi_supervised": Table("LabelPropagation LabelSpreading SelfTrainingClassifier"),
+    "sklearn.svm": Table("l1_min_c LinearSVC LinearSVR NuSVC NuSVR OneClassSVM SVC SVR"),
     "sklearn.tree": Table(
         """
             BaseDecisionTree DecisionTreeClassifier DecisionTreeRegressor export_graphviz export_text
             ExtraTreeClassifier ExtraTreeRegressor plot_tree
-        """,
+        """
     ),
     "sklearn.utils": Table(
         """
@@ -352,15 +227,9 @@ TABLES = {
             TransformerTags
         """,
     ),
-    "sklearn.utils.class_weight": Table(
-        "compute_class_weight compute_sample_weight",
-        internal="get_namespace_and_device move_to size StrOptions validate_params",
-    ),
+    "sklearn.utils.class_weight": Table("compute_class_weight compute_sample_weight"),
     "sklearn.utils.multiclass": Table(
-        "check_classification_targets class_distribution is_multilabel type_of_target unique_labels",
-        internal="""
-            attach_unique cached_unique chain check_array get_namespace issparse Sequence VisibleDeprecationWarning
-        """,
+        "check_classification_targets class_distribution is_multilabel type_of_target unique_labels"
     ),
     "sklearn.utils.validation": Table(
         """
@@ -368,25 +237,14 @@ TABLES = {
             check_random_state check_scalar check_symmetric check_X_y column_or_1d has_fit_parameter indexable
             validate_data
         """,
-        internal="""
-            check_memory ComplexWarning cy_isfinite DataConversionWarning FiniteStatus FLOAT_DTYPES get_namespace
-            get_namespace_and_device get_tags is_pandas_df_or_series isclass move_to NotFittedError Parameter
-            PositiveSpectrumWarning reduce Sequence signature wraps
-        """,
+        internal="check_memory FLOAT_DTYPES",
     ),
     "sklearn.utils.extmath": Table(
         """
             cartesian density fast_logdet randomized_range_finder randomized_svd row_norms safe_sparse_dot softmax
             squared_norm stable_cumsum svd_flip weighted_mode
         """,
-        internal="""
-            check_array check_random_state csr_row_norms deprecated device get_namespace get_namespace_and_device
-            Integral Interval make_nonnegative nullcontext partial safe_sqr sparse_matmul_to_dense StrOptions
-            validate_params
-        """,
+        internal="make_nonnegative safe_sqr",
     ),
-    "sklearn.utils.random": Table(
-        "sample_without_replacement",
-        internal="check_random_state",
-    ),
+    "sklearn.utils.random": Table("sample_without_replacement"),
 }

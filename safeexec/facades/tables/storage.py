@@ -14,10 +14,7 @@ TABLES = {
             register_adapter register_converter Row sqlite_version sqlite_version_info threadsafety Time TimeFromTicks
             Timestamp TimestampFromTicks version version_info Warning
         """,
-        refuse={
-            "enable_callback_tracebacks enable_shared_cache": INTERPRETER,
-            "PrepareProtocol": INTERNAL,
-        },
+        refuse={"enable_callback_tracebacks enable_shared_cache": INTERPRETER, "PrepareProtocol": INTERNAL},
         internal="""
             SQLITE_ABORT SQLITE_ABORT_ROLLBACK SQLITE_ALTER_TABLE SQLITE_ANALYZE SQLITE_ATTACH SQLITE_AUTH
             SQLITE_AUTH_USER SQLITE_BUSY SQLITE_BUSY_RECOVERY SQLITE_BUSY_SNAPSHOT SQLITE_BUSY_TIMEOUT SQLITE_CANTOPEN

@@ -112,7 +112,6 @@ TABLES = {
             "doctest test": LIBRARY_TESTS,
             "preview print_gtk": PROCESS,
         },
-        internal="lazy_function SYMPY_DEBUG",
     ),
     "sympy.abc": Table(
         """
@@ -121,37 +120,25 @@ TABLES = {
             W w X x xi Y y Z z zeta
         """,
         evaluates="S",
-        refuse={
-            "annotations Any symbols": INTERNAL,
-        },
     ),
-    "sympy.algebras": Table(
-        "Quaternion",
-    ),
+    "sympy.algebras": Table("Quaternion"),
     "sympy.assumptions": Table(
         """
             AppliedBinaryRelation AppliedPredicate ask assuming AssumptionsContext BinaryRelation global_assumptions
             Predicate Q refine register_handler remove_handler
-        """,
+        """
     ),
     "sympy.calculus": Table(
         """
             AccumBounds apply_finite_diff differentiate_finite euler_equations finite_diff_weights is_convex
             is_decreasing is_increasing is_monotonic is_strictly_decreasing is_strictly_increasing maximum minimum
             not_empty_in periodicity singularities stationary_points
-        """,
+        """
     ),
     "sympy.calculus.util": Table(
         """
             continuous_domain function_range is_convex lcim maximum minimum not_empty_in periodicity stationary_points
-        """,
-        refuse={
-            "Abs AccumBounds AccumulationBounds acos acosh acot acoth acsc acsch asec asech asin asinh atan "
-            "atanh Complement ConditionSet cos cosh cot coth csc csch degree diff Dummy equal_valued exp "
-            "expand_mul filldedent FiniteSet frac Function hessian im ImageSet Intersection Interval iterable "
-            "lcm_list log Mod NumberKind Piecewise Pow re Relational S sec sech sin singularities sinh Symbol "
-            "tan tanh TrigonometricFunction Union": INTERNAL,
-        },
+        """
     ),
     "sympy.combinatorics": Table(
         """
@@ -159,11 +146,9 @@ TABLES = {
             DihedralGroup DirectProduct dodecahedron free_group GrayCode icosahedron IntegerPartition octahedron
             Partition Permutation PermutationGroup PolycyclicGroup Polyhedron Prufer RGS_enum RGS_rank RGS_unrank
             RubikGroup Subset symmetric SymmetricGroup SymmetricPermutationGroup tetrahedron
-        """,
+        """
     ),
-    "sympy.concrete": Table(
-        "Product product Sum summation",
-    ),
+    "sympy.concrete": Table("Product product Sum summation"),
     "sympy.core": Table(
         """
             Add AlgebraicNumber arity assumptions Atom AtomicExpr Basic BooleanKind bottom_up cacheit Catalan
@@ -189,7 +174,7 @@ TABLES = {
             encipher_rot13 encipher_rsa encipher_shift encipher_substitution encipher_vigenere encode_morse
             gm_private_key gm_public_key kid_rsa_private_key kid_rsa_public_key lfsr_autocorrelation
             lfsr_connection_polynomial lfsr_sequence padded_key rsa_private_key rsa_public_key
-        """,
+        """
     ),
     "sympy.diffgeom": Table(
         """
@@ -197,13 +182,13 @@ TABLES = {
             CoordSystem CovarDerivativeOp covariant_order Differential intcurve_diffequ intcurve_series LieDerivative
             Manifold metric_to_Christoffel_1st metric_to_Christoffel_2nd metric_to_Ricci_components
             metric_to_Riemann_components Patch Point TensorProduct twoform_to_matrix vectors_in_basis WedgeProduct
-        """,
+        """
     ),
     "sympy.discrete": Table(
         """
             convolution covering_product fft fwht ifft ifwht intersecting_product intt inverse_mobius_transform
             mobius_transform ntt
-        """,
+        """
     ),
     "sympy.functions": Table(
         """
@@ -222,7 +207,7 @@ TABLES = {
             reduced_totient Rem rf riemann_xi RisingFactorial root sec sech Shi Si sign sin sinc SingularityFunction
             sinh sqrt stieltjes subfactorial tan tanh totient transpose tribonacci trigamma udivisor_sigma
             unbranched_argument unpolarify uppergamma yn Ynm Ynm_c zeta Znm
-        """,
+        """
     ),
     "sympy.functions.combinatorial": Table(),
     "sympy.functions.elementary": Table(),
@@ -232,7 +217,7 @@ TABLES = {
             are_similar centroid Circle closest_points convex_hull Curve deg Ellipse farthest_points GeometryError
             idiff intersection Line Line2D Line3D Parabola Plane Point Point2D Point3D Polygon rad Ray Ray2D Ray3D
             RegularPolygon Segment Segment2D Segment3D Triangle
-        """,
+        """
     ),
     "sympy.integrals": Table(
         """
@@ -242,7 +227,7 @@ TABLES = {
             InverseFourierTransform InverseHankelTransform InverseLaplaceTransform InverseMellinTransform
             InverseSineTransform laplace_correspondence laplace_initial_conds laplace_transform LaplaceTransform
             line_integrate mellin_transform MellinTransform sine_transform SineTransform singularityintegrate
-        """,
+        """
     ),
     "sympy.integrals.transforms": Table(
         """
@@ -252,21 +237,13 @@ TABLES = {
             InverseCosineTransform InverseFourierTransform InverseHankelTransform InverseMellinTransform
             InverseSineTransform mellin_transform MellinTransform MellinTransformStripError sine_transform
             SineCosineTypeTransform SineTransform
-        """,
-        refuse={
-            "Abs Add And AppliedUndef arg besselj ceiling conjuncts cos cosh cot coth count_ops CRootOf debug "
-            "default_sort_key disjuncts Dummy exp exp_polar expand expand_mul factor factorial Function gamma "
-            "Heaviside igcd ilcm Integral integrate inverse_laplace_transform InverseLaplaceTransform iterable "
-            "laplace_correspondence laplace_initial_conds laplace_transform LaplaceTransform Max meijerg Min "
-            "Mul Or pi piecewise_fold Poly postorder_traversal re reduce repeat rf roots S sin sinh sqrt tan "
-            "tanh to_cnf wraps": INTERNAL,
-        },
+        """
     ),
     "sympy.logic": Table(
         """
             And bool_map Equivalent false gateinputcount Implies ITE Nand Nor Not Or POSform satisfiable
             simplify_logic SOPform to_cnf to_dnf to_nnf true Xor
-        """,
+        """
     ),
     "sympy.logic.boolalg": Table(
         """
@@ -276,12 +253,7 @@ TABLES = {
             is_cnf is_dnf is_literal is_nnf ITE Nand Nor Not Or POSform simplify_logic simplify_univariate SOPform
             term_to_integer to_anf to_cnf to_dnf to_int_repr to_nnf true truth_table Xnor Xor
         """,
-        refuse={
-            "Add annotations Any Application Basic BooleanGates BooleanKind cacheit chain combinations "
-            "defaultdict Derivative filldedent ibin integer_to_term Iterable LatticeOp Mapping Number "
-            "NumberKind ordered overload permutations product S sift Singleton sympify sympify_method_args "
-            "sympify_return Tuple TYPE_CHECKING": INTERNAL,
-        },
+        refuse={"BooleanGates TYPE_CHECKING": INTERNAL},
     ),
     "sympy.matrices": Table(
         """
@@ -294,7 +266,7 @@ TABLES = {
             MutableDenseMatrix MutableMatrix MutableSparseMatrix NonSquareMatrixError OneMatrix ones per Permanent
             PermutationMatrix randMatrix rot_axis1 rot_axis2 rot_axis3 rot_ccw_axis1 rot_ccw_axis2 rot_ccw_axis3
             rot_givens ShapeError SparseMatrix symarray Trace trace Transpose wronskian ZeroMatrix zeros
-        """,
+        """
     ),
     "sympy.ntheory": Table(
         """
@@ -309,7 +281,7 @@ TABLES = {
             primeomega primepi primerange primitive_root primorial proper_divisor_count proper_divisors qs qs_factor
             quadratic_congruence quadratic_residues randprime reduced_totient Sieve sieve sqrt_mod sqrt_mod_iter
             totient
-        """,
+        """
     ),
     "sympy.ntheory.factor_": Table(
         """
@@ -321,21 +293,12 @@ TABLES = {
             udivisor_sigma udivisors
         """,
         refuse={
-            "annotations as_int bisect_left bit_scan1 complete_msg defaultdict deprecated Dict digits ecm_msg "
-            "factor_msg fermat_msg filldedent flatten gcd Integer iroot is_mersenne_prime isprime isqrt "
-            "MERSENNE_PRIME_EXPONENTS Mul MutableMapping nextprime num_digits OrderedDict pm1_msg Pow "
-            "primerange Rational remove rho_msg S sieve sqrtrem SYMPY_INTS trial_int_msg trial_msg": INTERNAL,
+            "complete_msg ecm_msg factor_msg fermat_msg MERSENNE_PRIME_EXPONENTS pm1_msg rho_msg SYMPY_INTS "
+            "trial_int_msg trial_msg": INTERNAL
         },
     ),
-    "sympy.ntheory.modular": Table(
-        "crt crt1 crt2 solve_congruence symmetric_residue",
-        refuse={
-            "as_int gcd gcdext gf_crt gf_crt1 gf_crt2 isprime prod ZZ": INTERNAL,
-        },
-    ),
-    "sympy.parsing": Table(
-        evaluates="parse_expr",
-    ),
+    "sympy.ntheory.modular": Table("crt crt1 crt2 solve_congruence symmetric_residue"),
+    "sympy.parsing": Table(evaluates="parse_expr"),
     "sympy.parsing.sympy_parser": Table(
         """
             AppliedFunction auto_number auto_symbol convert_equals_signs convert_xor evaluateFalse
@@ -344,11 +307,7 @@ TABLES = {
             repeated_decimals split_symbols split_symbols_custom standard_transformations T
         """,
         evaluates="eval_expr parse_expr stringify_expr",
-        refuse={
-            "annotations Any AssumptionKeys Basic Callable DICT ENDMARKER ERRORTOKEN func_name Function "
-            "generate_tokens iskeyword Max Min NAME NEWLINE null NUMBER OP reduce STRING StringIO Symbol TOKEN "
-            "TokenError TRANS transformations untokenize": INTERNAL,
-        },
+        refuse={"ENDMARKER ERRORTOKEN iskeyword NAME NEWLINE null NUMBER OP STRING transformations": INTERNAL},
     ),
     "sympy.parsing.latex": Table(
         """
@@ -356,13 +315,11 @@ TABLES = {
             TransformToSymPyExpr
         """,
         refuse={
-            "BEGIN_AMS_MAT BEGIN_ARR BEGIN_DELIM_REPR doctest_depends_on END_AMS_MAT END_ARR END_DELIM_REPR "
-            "IGNORE_L IGNORE_R import_module MATRIX_DELIMS MATRIX_DELIMS_INV NO_LEFT rcompile": INTERNAL,
+            "BEGIN_AMS_MAT BEGIN_ARR BEGIN_DELIM_REPR END_AMS_MAT END_ARR END_DELIM_REPR IGNORE_L IGNORE_R "
+            "MATRIX_DELIMS MATRIX_DELIMS_INV NO_LEFT": INTERNAL
         },
     ),
-    "sympy.physics": Table(
-        "mdft mgamma minkowski_tensor msigma",
-    ),
+    "sympy.physics": Table("mdft mgamma minkowski_tensor msigma"),
     "sympy.physics.units": Table(
         """
             A acceleration acceleration_due_to_gravity action amount amount_of_substance ampere amperes amu amus
@@ -397,7 +354,6 @@ TABLES = {
             von_klitzing_constant W watt watts Wb wb weber webers yard yards yd year years yocto yotta Z0 zepto zetta
         """,
         evaluates="S",
-        internal="find_unit",
     ),
     "sympy.physics.mechanics": Table(
         """
@@ -411,7 +367,7 @@ TABLES = {
             scalar_potential_difference SphericalJoint SymbolicSystem System time_derivative Torque TorqueActuator
             Vector vlatex vpprint vprint vsprint vsstrrepr WeldJoint WrappingCylinder WrappingGeometryBase
             WrappingPathway WrappingSphere
-        """,
+        """
     ),
     "sympy.physics.quantum": Table(
         """
@@ -421,13 +377,13 @@ TABLES = {
             OrthogonalState OuterProduct qapply rep_expectation rep_innerproduct represent State StateBase
             tensor_product_simp TensorPowerHilbertSpace TensorProduct TensorProductHilbertSpace TimeDepBra TimeDepKet
             TimeDepState UnitaryOperator Wavefunction
-        """,
+        """
     ),
     "sympy.plotting": Table(
         """
             plot plot3d plot3d_parametric_line plot3d_parametric_surface plot_backends plot_contour plot_implicit
             plot_parametric PlotGrid PygletPlot textplot
-        """,
+        """
     ),
     "sympy.polys": Table(
         """
@@ -451,7 +407,7 @@ TABLES = {
             sfield sqf sqf_list sqf_norm sqf_part sring sturm subresultants swinnerton_dyer_poly symmetric_poly
             symmetrize terms_gcd to_number_field together total_degree trunc UnificationFailed
             UnivariatePolynomialError vfield viete vring xfield xring ZZ ZZ_gmpy ZZ_I ZZ_python
-        """,
+        """
     ),
     "sympy.polys.polytools": Table(
         """
@@ -461,17 +417,7 @@ TABLES = {
             parallel_poly_from_expr pdiv pexquo Poly poly poly_from_expr pquo prem primitive PurePoly quo real_roots
             reduced refine_root rem resultant sqf sqf_list sqf_norm sqf_part sturm subresultants terms_gcd
             total_degree trunc
-        """,
-        internal="""
-            Add annotations ANP Basic basic_from_dict BooleanAtom bottom_up CoercionFailed ComputationFailed
-            construct_domain Counter defaultdict Derivative DMF DMP DomainElement DomainError Dummy
-            dup_isolate_real_roots_list equal_valued Equality evalf ExactQuotientFailed Expr factor_nc factor_terms
-            Factors fastlog FF filldedent GeneratorsError GeneratorsNeeded group I ilcm Integer iterable matrix_fglm
-            Monomial monomial_key Mul mul MultivariatePolynomialError named_poly NoConvergence OperationNotSupported
-            Optional ordered PolificationFailed PolynomialError preorder_traversal public pure_complex QQ
-            quad_to_mpmath reduce Relational S sift Symbol sympify sympy_deprecation_warning to_rational_coeffs
-            together Tuple UnificationFailed wraps ZZ
-        """,
+        """
     ),
     "sympy.printing": Table(
         """
@@ -480,25 +426,20 @@ TABLES = {
             print_ccode print_fcode print_glsl print_jscode print_latex print_maple_code print_mathml print_python
             print_rcode print_tree pycode python rcode rust_code smtlib_code srepr sstr sstrrepr StrPrinter TableForm
         """,
-        refuse={
-            "pager_print": DISPLAY,
-            "preview print_gtk": PROCESS,
-        },
+        refuse={"pager_print": DISPLAY, "preview print_gtk": PROCESS},
     ),
     "sympy.series": Table(
         """
             approximants difference_delta EmptySequence fourier_series fps gruntz Limit limit limit_seq O Order
             residue SeqAdd SeqFormula SeqMul SeqPer sequence series
-        """,
-        internal="S",
+        """
     ),
     "sympy.sets": Table(
         """
             Complement ComplexRegion ConditionSet Contains DisjointUnion EmptySet FiniteSet ImageSet imageset Integers
             Intersection Interval Naturals Naturals0 OmegaPower ord0 Ordinal PowerSet ProductSet Range Rationals Reals
             Set SymmetricDifference Union UniversalSet
-        """,
-        internal="Complexes S",
+        """
     ),
     "sympy.simplify": Table(
         """
@@ -517,39 +458,19 @@ TABLES = {
             reduce_inequalities rsolve rsolve_hyper rsolve_poly rsolve_ratio solve solve_linear solve_linear_system
             solve_linear_system_LU solve_poly_inequality solve_poly_system solve_rational_inequalities
             solve_triangulated solve_undetermined_coeffs solve_univariate_inequality solveset substitution
-        """,
-        internal="S",
+        """
     ),
     "sympy.solvers.solveset": Table(
         """
             domain_check invert_complex invert_real linear_coeffs linear_eq_to_matrix linsolve NonlinearError
             nonlinsolve solve_decomposition solveset solveset_complex solveset_real solvify substitution
-        """,
-        refuse={
-            "Abs acos acosh acot acoth acsc acsch Add And AppliedUndef arg asec asech asin asinh atan atanh "
-            "Basic BooleanTrue checksol CoercionFailed Complement ConditionSet Contains continuous_domain cos "
-            "cosh cot coth csc csch default_sort_key degree denoms discrete_log divisors Dummy Eq exp "
-            "expand_complex expand_log expand_trig Expr factor filldedent FiniteSet fraction function_range gcd "
-            "GeneratorType groebner has_dups HyperbolicFunction I im ImageSet imageset integer_log Intersection "
-            "Interval invert is_sequence iterable Lambda lcm log logcombine Matrix MatrixBase Mod Mul Ne nfloat "
-            "nsimplify nthroot_mod Number number_gcd number_lcm numbered_symbols oo ordered periodicity pi "
-            "Piecewise piecewise_fold Poly poly PolynomialError PolyNonlinearError Pow powdenest "
-            "preorder_traversal ProductSet Rational re real_root recast_to_symbols Relational RootOf roots S "
-            "sec sech Set simplify sin sinh solve_lin_sys solve_poly_system Symbol sympify sympy_eqs_to_ring "
-            "tan tanh together totient TrigonometricFunction trigsimp Tuple Union unrad UnsolvableFactorError "
-            "Wild zeros": INTERNAL,
-        },
+        """
     ),
     "sympy.solvers.inequalities": Table(
         """
             reduce_abs_inequalities reduce_abs_inequality reduce_inequalities reduce_rational_inequalities
             solve_poly_inequalities solve_poly_inequality solve_rational_inequalities solve_univariate_inequality
-        """,
-        refuse={
-            "Abs And continuous_domain Dummy Eq expand_mul factor_terms filldedent FiniteSet function_range Ge "
-            "Intersection Interval iterable Lt parallel_poly_from_expr periodicity Poly PolynomialError "
-            "Relational S sift solveset solvify Symbol sympify Union": INTERNAL,
-        },
+        """
     ),
     "sympy.stats": Table(
         """
@@ -574,14 +495,14 @@ TABLES = {
             sampling_density ShiftedGompertz Skellam skewness smoment std StochasticProcess StochasticStateSpaceOf
             StudentT TransitionMatrixOf Trapezoidal Triangular Uniform UniformSum Variance variance VarianceMatrix
             VonMises Wald Weibull where WienerProcess WignerSemicircle Wishart YuleSimon Zeta
-        """,
+        """
     ),
     "sympy.tensor": Table(
         """
             Array DenseNDimArray derive_by_array get_contraction_structure get_indices Idx ImmutableDenseNDimArray
             ImmutableSparseNDimArray Indexed IndexedBase MutableDenseNDimArray MutableSparseNDimArray NDimArray
             permutedims shape SparseNDimArray tensorcontraction tensordiagonal tensorproduct
-        """,
+        """
     ),
     "sympy.utilities": Table(
         """
@@ -590,9 +511,7 @@ TABLES = {
             variations xthreaded
         """,
         evaluates="lambdify",
-        refuse={
-            "public": INTERPRETER,
-        },
+        refuse={"public": INTERPRETER},
     ),
     "sympy.utilities.iterables": Table(
         """
@@ -605,24 +524,17 @@ TABLES = {
             rotations roundrobin runs sequence_partitions sequence_partitions_empty sift signed_permutations
             strongly_connected_components subsets take topological_sort unflatten uniq variations
         """,
-        refuse={
-            "interactive_traversal": DISPLAY,
-            "as_int cartes chain combinations combinations_with_replacement Counter cycle defaultdict "
-            "deprecated groupby gt islice list_visitor multiset_partitions_taocp MultisetPartitionTraverser "
-            "OrderedDict permutations product": INTERNAL,
-        },
+        refuse={"interactive_traversal": DISPLAY},
     ),
     "sympy.utilities.lambdify": Table(
         "implemented_function lambdastr",
         evaluates="lambdify",
         refuse={
-            "annotations Any CMATH CMATH_DEFAULT CMATH_TRANSLATIONS CUPY CUPY_DEFAULT CUPY_TRANSLATIONS "
-            "doctest_depends_on filldedent flatten import_module is_sequence iterable JAX JAX_DEFAULT "
-            "JAX_TRANSLATIONS MATH MATH_DEFAULT MATH_TRANSLATIONS MODULES MPMATH MPMATH_DEFAULT "
-            "MPMATH_TRANSLATIONS NotIterable NUMEXPR NUMEXPR_DEFAULT NUMEXPR_TRANSLATIONS NUMPY NUMPY_DEFAULT "
-            "NUMPY_TRANSLATIONS SCIPY SCIPY_DEFAULT SCIPY_TRANSLATIONS SYMPY SYMPY_DEFAULT "
-            "sympy_deprecation_warning TENSORFLOW TENSORFLOW_DEFAULT TENSORFLOW_TRANSLATIONS TORCH "
-            "TORCH_DEFAULT TORCH_TRANSLATIONS": INTERNAL,
+            "CMATH CMATH_DEFAULT CMATH_TRANSLATIONS CUPY CUPY_DEFAULT CUPY_TRANSLATIONS JAX JAX_DEFAULT "
+            "JAX_TRANSLATIONS MATH MATH_DEFAULT MATH_TRANSLATIONS MODULES MPMATH MPMATH_DEFAULT MPMATH_TRANSLATIONS "
+            "NUMEXPR NUMEXPR_DEFAULT NUMEXPR_TRANSLATIONS NUMPY NUMPY_DEFAULT NUMPY_TRANSLATIONS SCIPY SCIPY_DEFAULT "
+            "SCIPY_TRANSLATIONS SYMPY SYMPY_DEFAULT TENSORFLOW TENSORFLOW_DEFAULT TENSORFLOW_TRANSLATIONS TORCH "
+            "TORCH_DEFAULT TORCH_TRANSLATIONS": INTERNAL
         },
     ),
     "sympy.vector": Table(
@@ -633,7 +545,7 @@ TABLES = {
             parametric_region_list ParametricIntegral ParametricRegion Point QuaternionOrienter scalar_potential
             scalar_potential_difference SpaceOrienter Vector vector_integrate VectorAdd VectorKind VectorMul
             VectorZero
-        """,
+        """
     ),
     "mpmath": Table(
         """
@@ -664,9 +576,7 @@ TABLES = {
             timing trianglew twinprime unit_triangle unitroots unitvector webere whitm whitw workdps workprec zeros
             zeta zetazero
         """,
-        refuse={
-            "doctests runtests": LIBRARY_TESTS,
-        },
+        refuse={"doctests runtests": LIBRARY_TESTS},
         internal="monitor",
     ),
 }

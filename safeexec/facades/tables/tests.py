@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import FILES, IMPORTS, INTERNAL, INTERPRETER
+from safeexec.facades.tables.reasons import FILES, IMPORTS, INTERPRETER
 
 _TOKENS = """
     AMPER AMPEREQUAL ASYNC AT ATEQUAL AWAIT CIRCUMFLEX CIRCUMFLEXEQUAL COLON COLONEQUAL COMMA COMMENT DEDENT DOT
@@ -29,7 +29,6 @@ TABLES = {
             "DocFileCase DocFileSuite DocFileTest testfile testsource": FILES,
             "DocTestCase DocTestSuite set_unittest_reportflags SkipDocTestCase": IMPORTS,
         },
-        internal="ANSIColors can_colorize IncrementalNewlineDecoder master namedtuple StringIO",
     ),
     "unittest": Table(
         """
@@ -38,20 +37,12 @@ TABLES = {
             registerResult removeHandler removeResult skip skipIf SkipTest skipUnless TestCase TestLoader TestProgram
             TestResult TestSuite TextTestResult TextTestRunner
         """,
-        refuse={
-            "load_tests": INTERNAL,
-        },
         note="what it reads, imports and writes it does as the program itself could.",
     ),
     "unittest.mock": Table(
         """
             ANY AsyncMock call create_autospec DEFAULT FILTER_DIR MagicMock Mock mock_open NonCallableMagicMock
             NonCallableMock patch PropertyMock seal sentinel ThreadingMock
-        """,
-        internal="""
-            AsyncMagicMixin AsyncMockMixin Base CallableMixin CodeType file_spec FunctionTypes inplace InvalidSpecError
-            iscoroutinefunction magic_methods MagicMixin MagicProxy MethodType ModuleType numerics open_spec partial
-            RLock right safe_repr ThreadingMixin wraps
         """,
         note="patch takes objects, and names of the program itself; no dotted name of a library.",
     ),
@@ -61,14 +52,6 @@ TABLES = {
             {_TOKENS} detect_encoding generate_tokens StopTokenizing TokenError TokenInfo tokenize untokenize
             Untokenizer
         """,
-        refuse={
-            "open": FILES,
-        },
-        internal="""
-            any Binnumber blank_re BOM_UTF8 collections Comment ContStr cookie_re Decnumber Double Double3 endpats
-            Expfloat Exponent Floatnumber functools Funny group Hexnumber Ignore Imagnumber Intnumber lookup main
-            maybe Name Number Octnumber PlainToken Pointfloat PseudoExtras PseudoToken re Single Single3 single_quoted
-            Special String StringPrefix sys tabsize TextIOWrapper Token Triple triple_quoted Whitespace
-        """,
+        refuse={"open": FILES},
     ),
 }

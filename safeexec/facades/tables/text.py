@@ -19,25 +19,20 @@ TABLES = {
             A ASCII compile DEBUG DOTALL error escape findall finditer fullmatch I IGNORECASE L LOCALE M Match match
             MULTILINE NOFLAG Pattern PatternError purge RegexFlag S Scanner search split sub subn U UNICODE VERBOSE X
         """,
-        refuse={
-            "T TEMPLATE template": DEPRECATED,
-        },
+        refuse={"T TEMPLATE template": DEPRECATED},
     ),
-    "textwrap": Table(
-        "dedent fill indent shorten TextWrapper wrap",
-    ),
+    "textwrap": Table("dedent fill indent shorten TextWrapper wrap"),
     "difflib": Table(
         """
             context_diff diff_bytes Differ get_close_matches HtmlDiff IS_CHARACTER_JUNK IS_LINE_JUNK Match ndiff
             restore SequenceMatcher unified_diff
-        """,
-        internal="GenericAlias",
+        """
     ),
     "unicodedata": Table(
         """
             bidirectional category combining decimal decomposition digit east_asian_width is_normalized lookup
             mirrored name normalize numeric UCD ucd_3_2_0 unidata_version
-        """,
+        """
     ),
     "stringprep": Table(
         """
@@ -45,32 +40,17 @@ TABLES = {
             in_table_c11_c12 in_table_c12 in_table_c21 in_table_c21_c22 in_table_c22 in_table_c3 in_table_c4
             in_table_c5 in_table_c6 in_table_c7 in_table_c8 in_table_c9 in_table_d1 in_table_d2 map_table_b2
             map_table_b3 unicodedata
-        """,
+        """
     ),
-    "pprint": Table(
-        "isreadable isrecursive pformat pp pprint PrettyPrinter saferepr",
-    ),
-    "fnmatch": Table(
-        "filter fnmatch fnmatchcase translate",
-    ),
+    "pprint": Table("isreadable isrecursive pformat pp pprint PrettyPrinter saferepr"),
+    "fnmatch": Table("filter fnmatch fnmatchcase translate"),
     "shlex": Table(
         "join quote shlex split",
-        internal="deque StringIO",
         note="runs as guest code: a lexer that is told to read a file has the open that the program has, or none.",
     ),
-    "html": Table(
-        "escape unescape",
-    ),
-    "html.parser": Table(
-        "HTMLParser",
-        internal="""
-            attrfind_tolerant charref commentclose endendtag endtagfind entityref incomplete interesting_normal
-            locatestarttagend_tolerant piclose starttagopen tagfind_tolerant unescape
-        """,
-    ),
-    "html.entities": Table(
-        "codepoint2name entitydefs html5 name2codepoint",
-    ),
+    "html": Table("escape unescape"),
+    "html.parser": Table("HTMLParser"),
+    "html.entities": Table("codepoint2name entitydefs html5 name2codepoint"),
     "codecs": Table(
         """
             backslashreplace_errors BOM BOM32_BE BOM32_LE BOM64_BE BOM64_LE BOM_BE BOM_LE BOM_UTF16 BOM_UTF16_BE
@@ -81,18 +61,6 @@ TABLES = {
             xmlcharrefreplace_errors
         """,
         files="open",
-        refuse={
-            "EncodedFile": FILES,
-            "register register_error unregister": INTERPRETER,
-        },
-        internal="""
-            ascii_decode ascii_encode BufferedIncrementalDecoder BufferedIncrementalEncoder charmap_build
-            charmap_decode charmap_encode escape_decode escape_encode latin_1_decode latin_1_encode make_encoding_map
-            make_identity_dict raw_unicode_escape_decode raw_unicode_escape_encode readbuffer_encode
-            unicode_escape_decode unicode_escape_encode utf_16_be_decode utf_16_be_encode utf_16_decode utf_16_encode
-            utf_16_ex_decode utf_16_le_decode utf_16_le_encode utf_32_be_decode utf_32_be_encode utf_32_decode
-            utf_32_encode utf_32_ex_decode utf_32_le_decode utf_32_le_encode utf_7_decode utf_7_encode utf_8_decode
-            utf_8_encode
-        """,
+        refuse={"EncodedFile": FILES, "register register_error unregister": INTERPRETER},
     ),
 }

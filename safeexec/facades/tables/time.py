@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import FILES, INTERNAL, INTERPRETER, PROCESS
+from safeexec.facades.tables.reasons import FILES, INTERPRETER, PROCESS
 
 TABLES = {
-    "datetime": Table(
-        "date datetime MAXYEAR MINYEAR time timedelta timezone tzinfo UTC",
-        internal="datetime_CAPI",
-    ),
+    "datetime": Table("date datetime MAXYEAR MINYEAR time timedelta timezone tzinfo UTC"),
     "time": Table(
         """
             altzone asctime CLOCK_BOOTTIME clock_getres clock_gettime clock_gettime_ns CLOCK_MONOTONIC
@@ -18,10 +15,7 @@ TABLES = {
             process_time process_time_ns sleep strftime strptime struct_time thread_time thread_time_ns time time_ns
             timezone tzname
         """,
-        refuse={
-            "clock_settime clock_settime_ns tzset": INTERPRETER,
-            "pthread_getcpuclockid": PROCESS,
-        },
+        refuse={"clock_settime clock_settime_ns tzset": INTERPRETER, "pthread_getcpuclockid": PROCESS},
     ),
     "calendar": Table(
         """
@@ -30,21 +24,12 @@ TABLES = {
             month_abbr month_name monthcalendar monthrange NOVEMBER OCTOBER prcal prmonth SATURDAY SEPTEMBER
             setfirstweekday SUNDAY TextCalendar THURSDAY timegm TUESDAY WEDNESDAY weekday weekheader
         """,
-        refuse={
-            "main": INTERNAL,
-            "different_locale LocaleHTMLCalendar LocaleTextCalendar": INTERPRETER,
-        },
-        internal="c EPOCH error February format formatstring global_enum IntEnum January mdays prweek repeat week",
+        refuse={"different_locale LocaleHTMLCalendar LocaleTextCalendar": INTERPRETER},
     ),
     "zoneinfo": Table(
-        "available_timezones InvalidTZPathWarning ZoneInfo ZoneInfoNotFoundError",
-        refuse={
-            "reset_tzpath TZPATH": FILES,
-        },
+        "available_timezones InvalidTZPathWarning ZoneInfo ZoneInfoNotFoundError", refuse={"reset_tzpath TZPATH": FILES}
     ),
     "timeit": Table(
-        "default_timer repeat timeit Timer",
-        internal="default_number default_repeat dummy_src_name main reindent template",
-        note="it runs as guest code does: text is compiled under the same rules.",
+        "default_timer repeat timeit Timer", note="it runs as guest code does: text is compiled under the same rules."
     ),
 }
