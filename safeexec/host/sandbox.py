@@ -49,6 +49,7 @@ from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.library import NO_LIBRARY
 from safeexec.host.watch.rest import IdleSessions
+from safeexec.linux import probe
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
@@ -153,6 +154,7 @@ class SandboxCore:
             self.layers = BranchLayers(self._child, self._zygote.proc)
             self._check_protection()
         except BaseException:
+            probe.give_up()
             yield from self.close()
             raise
         watch(self)

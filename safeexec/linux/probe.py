@@ -23,7 +23,7 @@ from safeexec.linux.libc import raw_syscall
 from safeexec.syscalls import NAMING_BASE, allow, refuse
 from safeexec.syscalls.numbers import MACHINES, machine, numbers
 
-__all__ = ["Probe", "ProbeAnswer", "begin", "probe", "run_probe"]
+__all__ = ["Probe", "ProbeAnswer", "begin", "give_up", "probe", "run_probe"]
 
 TIMEOUT_SECONDS = 20.0
 """How long all of it may take. A probe that is given up costs the machine's protection, and a busy machine is slow."""
@@ -73,14 +73,22 @@ def begin() -> None:
         _begun.append(_Trial())
 
 
+def give_up() -> None:
+    """Nobody waits any more for what `begin` has begun."""
+    with contextlib.suppress(IndexError):
+        _begun.pop().end()
+
+
 def probe() -> Probe:
     """The answers for this process, found once."""
     if not _cache:
         trial = None
         with contextlib.suppress(IndexError):  # another thread was first
             trial = _begun.pop()
-        if trial is None or trial.owner != os.getpid():
-            trial = _Trial()
+        if trial is not None and trial.owner != os.getpid():
+            trial.end()
+            trial = None
+        trial = trial or _Trial()
         _cache.append(trial.result())
     return _cache[0]
 
@@ -109,14 +117,20 @@ class _Trial:
     def result(self) -> Probe:
         """Its answers, once; it has ended then."""
         answers = _parse(_read_all(self._read_end, time.monotonic() + TIMEOUT_SECONDS))
+        self.end()
+        abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
+        fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
+        return Probe(**fields, landlock_abi=abi)
+
+    def end(self) -> None:
+        """Close the pipe, and end the fork if it is this process's own."""
         os.close(self._read_end)
+        if self.owner != os.getpid():
+            return
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
-        abi = landlock.abi() if answers.get("landlock", _NOT_TRIED).works else 0
-        fields = {name: answers.get(name, _NOT_TRIED) for name in Probe._fields if name != "landlock_abi"}
-        return Probe(**fields, landlock_abi=abi)
 
 
 def _read_all(descriptor: int, deadline: float) -> bytes:

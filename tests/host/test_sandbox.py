@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 from time import monotonic
@@ -86,6 +88,26 @@ def test_close_twice_is_harmless_and_run_after_it_is_not(profile: str) -> None:
     sandbox.close()
     with pytest.raises(SandboxClosed, match="closed"):
         sandbox.run("1")
+
+
+def test_a_first_open_that_fails_leaves_neither_process_nor_descriptor() -> None:
+    """In a new process: only a first open asks what the machine can do."""
+    program = """
+import os
+from safeexec import PolicyError, Sandbox
+
+before = len(os.listdir("/proc/self/fd"))
+try:
+    Sandbox("no such profile").open()
+except PolicyError:
+    print(len(os.listdir("/proc/self/fd")) - before)
+try:
+    print(os.waitpid(-1, os.WNOHANG))
+except ChildProcessError:
+    print("no child")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n") == ["0", "no child", ""]
 
 
 def test_a_sandbox_that_was_never_opened_says_so() -> None:

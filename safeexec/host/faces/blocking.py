@@ -175,10 +175,7 @@ class Sandbox(SandboxFace):
         # The process boots while this one imports the rest of the host's side, reads the policy and makes its plans.
         launched = Launched({})
         try:
-            from safeexec.linux import probe  # tries meanwhile what this machine can do
-
-            probe.begin()
-            core = self._opened = self._opened or self._new_core()
+            core = self._opened = self._prepared()
             if variables := environment(core.policy):
                 launched.discard()
                 launched = Launched(variables)
@@ -187,6 +184,17 @@ class Sandbox(SandboxFace):
             raise
         drive(core.open(launched))
         return self
+
+    def _prepared(self) -> SandboxCore:
+        """The core, made while another process tries what this machine can do."""
+        from safeexec.linux import probe  # a first open alone
+
+        probe.begin()
+        try:
+            return self._opened or self._new_core()
+        except BaseException:
+            probe.give_up()
+            raise
 
     @blocking
     def close(self) -> Core[None]:
