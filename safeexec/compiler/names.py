@@ -97,7 +97,7 @@ _DATA = (
     "__dataclass_fields__ __dataclass_params__ __members__ __objclass__ __text_signature__ __signature__ "
     "__cause__ __context__ __suppress_context__ __notes__ __traceback__ __version__ __author__ __all__ __date__ "
     "__license__ __email__ __copyright__ __status__ __maintainer__ __credits__ __supertype__ __unpacked__ "
-    "__file__ __unittest_skip__ __unittest_skip_why__ __unittest_expecting_failure__ "
+    "__file__ __stdout__ __stderr__ __unittest_skip__ __unittest_skip_why__ __unittest_expecting_failure__ "
     "__itemsize__ __basicsize__ __flags__ __debug__ __test__ __order__ __classdict__ __classcell__"
 )
 PLAIN_DUNDERS: Final = frozenset(f"{_METHODS} {_DATA}".split())

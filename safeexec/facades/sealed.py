@@ -177,6 +177,7 @@ def sealed(
         return sorted(item for item in (*slots, *(properties or ())) if item[:2] != "__")
 
     body = {"__slots__": tuple(slots), "__module__": "builtins", "__getattr__": __getattr__, "__dir__": __dir__}
+    body["__hash__"] = object.__hash__  # not the None that comes with an `operator.__eq__`
     made: Facade = object.__new__(type("module", (Facade,), {**body, **(properties or {})}))
     for attribute, value in held.items():
         if attribute in slots:

@@ -499,6 +499,8 @@ REPLACEMENTS: dict[str, Any] = {
     "sys.implementation": SimpleNamespace(**copy.copy(vars(sys.implementation))),
     "sys.setrecursionlimit": setrecursionlimit,
     "sys.warnoptions": [],
+    "sys.__stdout__": _STAND_INS["stdout"],
+    "sys.__stderr__": _STAND_INS["stderr"],
     "threading.stack_size": stack_size,
     **{f"traceback.{item.__name__}": item for item in _TRACEBACK},
 }

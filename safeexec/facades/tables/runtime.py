@@ -14,7 +14,7 @@ TABLES = {
             hash_info hexversion int_info intern is_finalizing maxsize maxunicode platform set_int_max_str_digits
             stdlib_module_names thread_info version version_info
         """,
-        replaced="argv implementation setrecursionlimit stderr stdout warnoptions",
+        replaced="argv implementation setrecursionlimit stderr stdout warnoptions __stderr__ __stdout__",
         refuse={
             "stdin": DISPLAY,
             "meta_path modules path path_hooks path_importer_cache": IMPORTS,
