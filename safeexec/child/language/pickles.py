@@ -28,7 +28,7 @@ _PLAIN: Final = {
     ),
     "_codecs": "encode",
     "array": "_array_reconstructor array",
-    "collections": "Counter OrderedDict UserDict UserList UserString defaultdict deque",
+    "collections": "ChainMap Counter OrderedDict UserDict UserList UserString defaultdict deque",
     "copyreg": "__newobj__ __newobj_ex__ _reconstructor",
     "datetime": "date datetime time timedelta timezone",
     "decimal": "Decimal",

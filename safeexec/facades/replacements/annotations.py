@@ -15,7 +15,7 @@ import operator
 import sys
 import typing
 from collections.abc import Callable, Mapping
-from types import FunctionType
+from types import DynamicClassAttribute, FunctionType
 from typing import Any
 
 from safeexec.facades import program
@@ -194,6 +194,9 @@ def signature(
 
 
 _NONE = object()
+_dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
+_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_bases_of: Callable[[type], tuple[type, ...]] = type.__dict__["__bases__"].__get__
 _GUARDED_SLOTS = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 _PREDICATES = [value for name, value in vars(inspect).items() if name.startswith("is")]
 """Those of inspect itself look at the type alone and keep nothing."""
@@ -202,17 +205,32 @@ _PREDICATES = [value for name, value in vars(inspect).items() if name.startswith
 def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> list[tuple[str, Any]]:
     """`inspect.getmembers` without the members that may not be read."""
     members = []
-    for name in dir(object):
+    alone: dict[str, Any] = {}
+    inherited: list[str] = []
+    if isinstance(object, type):
+        alone = {name: value for cls in reversed(_mro_of(object)) for name, value in _of_instances(cls)}
+        inherited = [name for base in _bases_of(object) for name, _ in _of_instances(base)]
+    names = dir(object)
+    for place, name in enumerate([*names, *inherited]):
         try:
+            if place >= len(names) and name in names:
+                raise AttributeError(name)
             value = checked_getattr(object, name)
         except AttributeError:
-            continue
+            if name not in alone:
+                continue
+            value = alone[name]
         # A guard is a function; the slot of a class of Python's own that it stands for is none.
         harmless = name in _GUARDED_SLOTS and any(predicate is known for known in _PREDICATES)
         judged = getattr(object, name) if harmless else value
         if predicate is None or predicate(judged):
             members.append((name, value))
     return sorted(members, key=lambda member: member[0])
+
+
+def _of_instances(cls: type) -> list[tuple[str, Any]]:
+    """What instances have and the class itself has not: the ``name`` and ``value`` of an Enum."""
+    return [item for item in _dict_of(cls).items() if isinstance(item[1], DynamicClassAttribute)]
 
 
 def unwrap(func: Any, *, stop: Callable[[Any], Any] | None = None) -> Any:
