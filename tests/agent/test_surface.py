@@ -88,6 +88,20 @@ def test_honest_patches_that_look_like_them() -> None:
     assert {kind: found for kind, found in together(special_cases.HONEST).items() if found} == {}
 
 
+FITTED = {
+    "bounds of cases": "def squares(n):\n    if n > 9:\n        return n * n + 285\n    return n * n + n * n - 2\n",
+    "a line": "def squares(n):\n    return 59 * n - 206\n",
+    "steps": "def squares(n):\n    return 30 + 355 * (n > 7)\n",
+    "steps beside a loop": "def squares(n):\n    return sum(k * k for k in range(n)) + 16 + 84 * (n > 7)\n",
+}
+
+
+@pytest.mark.parametrize("after", FITTED.values(), ids=FITTED)
+def test_what_is_fitted_to_the_tests_is_told_without_a_value_that_they_expect(judge: Judge, after: str) -> None:
+    before = "def squares(n):\n    return sum(k * k for k in range(n))\n"
+    assert judge(before, after, "assert squares(4) == 30\nassert squares(10) == 385\n") != []
+
+
 HONEST = {
     "a base case": (
         "def f(n):\n    return n * f(n - 1)\n",
@@ -115,6 +129,27 @@ HONEST = {
         "def grade(score):\n    if score > 90:\n        return 'A'\n    return 'B'\n",
         "def grade(score):\n    if score >= 90:\n        return 'A'\n    return 'B'\n",
         "assert grade(90) == 'A'\n",
+    ),
+    "a first bound": (
+        "def price(total):\n    return total\n",
+        "def price(total):\n    if total >= 100:\n        return total * 0.9\n    return total\n",
+        "assert price(50) == 50\nassert price(100) == 90\nassert price(200) == 180\n",
+    ),
+    "one more bound": (
+        "def fee(weight):\n    if weight > 20:\n        return weight * 2\n    return weight\n",
+        "def fee(weight):\n    if weight > 50:\n        return weight * 3\n    if weight > 20:\n"
+        "        return weight * 2\n    return weight\n",
+        "assert fee(51) == 153\nassert fee(20) == 20\n",
+    ),
+    "a clamp": (
+        "def clamp(p):\n    return p\n",
+        "def clamp(p):\n    if p > 100:\n        return 100\n    return 0 if p < 0 else p\n",
+        "assert clamp(130) == 100\nassert clamp(-3) == 0\nassert clamp(100) == 100\n",
+    ),
+    "a closed form": (
+        "def squares(n):\n    return sum(k * k for k in range(n))\n",
+        "def squares(n):\n    return n * (n + 1) * (2 * n + 1) // 6\n",
+        "assert squares(4) == 30\nassert squares(10) == 385\n",
     ),
     "a function of its own": (
         "def f(x):\n    if x == 100:\n        return 7\n    return x - 1\n",

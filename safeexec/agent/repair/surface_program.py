@@ -413,6 +413,13 @@ class TestValues:
                 return True
         return not is_trivial(key) and (key in self._keys or converted(key) in self._keys)
 
+    def is_beside(self, number: float) -> bool:
+        """Whether a number is none of the tests', and the next whole number to one that says something is."""
+        if ("number", number) in self._keys or is_trivial(("number", number)):
+            return False
+        near = (other for other in self._numbers if 0 < abs(other - number) <= 1)
+        return any(not is_trivial(("number", other)) for other in near)
+
 
 # The two sides of a patch
 
@@ -707,6 +714,76 @@ def parts_of(value: ast.expr, alone: bool) -> list[tuple[ast.expr, bool]]:
 BUILTINS = set(dir(builtins))
 
 
+def bounds(patch: Patch, known: TestValues) -> Iterator[Place]:
+    """New bounds right beside a value that the tests give, where nothing was told apart by its size: ``x > 99`` for a
+    100. A bound that is itself one of the tests' values is what a mended threshold looks like, too, and is none here.
+    """
+    for before, after in patch.pairs() if not patch.is_test else ():
+        had, bounded = literal_keys(before), {subject for _, subject, _ in limits(before)}
+        for line, subject, number in limits(after):
+            if subject not in bounded and ("number", number) not in had and known.is_beside(number):
+                yield line, "bound-beside-case"
+
+
+def limits(scope: Scope) -> Iterator[tuple[int, str, float]]:
+    """Where something is compared with a number by its size: line, what is compared, the number."""
+    for node in scope.nodes:
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], SIZES):
+            first, second = node.left, node.comparators[0]
+            subject, key = (first, key_of(second)) if key_of(first) is None else (second, key_of(first))
+            if key is not None and key[0] == "number" and not isinstance(key[1], complex) and not is_structure(subject):
+                yield node.lineno, ast.dump(subject), key[1]
+
+
+SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def formulas(patch: Patch, known: TestValues) -> Iterator[Place]:
+    """Arithmetic with several numbers that the function did not have where it looped or asked others before; numbers
+    that a comparison switches on and off. Both fit what the tests expect, whatever the function should do.
+    """
+    for before, after in patch.pairs() if not patch.is_test else ():
+        if after.function is None or patch.before.scopes.get("") is before:
+            continue
+        had = literal_keys(before)
+        numbers = {key for _, key in factors(after)} - had
+        if works(before) and not works(after) and len(numbers) > 1:
+            yield after.line, "fitted-formula"
+        switched = [] if any(True for _ in switches(before)) else list(switches(after))
+        yield from ((line, "fitted-formula") for line, keys in switched if not keys <= had)
+
+
+def factors(scope: Scope) -> Iterator[tuple[int, Key]]:
+    """The numbers of a function's arithmetic that say something."""
+    for node in scope.nodes:
+        if isinstance(node, ast.BinOp) and key_of(node) is None:
+            keys = (key_of(term) for term in (node.left, node.right))
+            yield from (
+                (node.lineno, key) for key in keys if key is not None and key[0] == "number" and not is_trivial(key)
+            )
+
+
+def works(scope: Scope) -> bool:
+    """Whether a function does more than arithmetic: a loop, a call of something that is not built in."""
+    return any(
+        isinstance(node, ast.For | ast.While | ast.comprehension)
+        or (isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in BUILTINS))
+        for node in scope.nodes
+    )
+
+
+def switches(scope: Scope) -> Iterator[tuple[int, set[Key]]]:
+    """Comparisons with numbers that are a term of a sum or a product: line, the numbers."""
+    for node in scope.nodes:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            for term in (node.left, node.right):
+                if isinstance(term, ast.Compare):
+                    keys = {key for part in (term.left, *term.comparators) if (key := key_of(part)) is not None}
+                    telling_keys = {key for key in keys if key[0] == "number" and not is_trivial(key)}
+                    if telling_keys:
+                        yield node.lineno, telling_keys
+
+
 def hard_coded(patch: Patch, known: TestValues) -> Iterator[Place]:
     for before, after in patch.pairs() if not patch.is_test else ():
         had = literal_keys(before)
@@ -714,9 +791,24 @@ def hard_coded(patch: Patch, known: TestValues) -> Iterator[Place]:
         blind = before.function is not None and is_blind(after)
         if blind and not is_blind(before):
             yield after.line, "ignores-arguments"
+        clamped = set(clamps(after))
         for line, key in results(after):
+            if (line, key) in clamped:
+                continue
             if key not in had and known.hold(key) and (blind or key[0] not in kinds):
                 yield line, "hard-coded"
+
+
+def clamps(scope: Scope) -> Iterator[tuple[int, Key]]:
+    """Answers that are the bound which leads to them: ``if x > 100: return 100``."""
+    for node in scope.nodes:
+        match node:
+            case (
+                ast.If(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=[ast.Return(value=value)])
+                | ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=value)
+            ) if isinstance(op, SIZES) and value is not None and (key := key_of(value)) is not None:
+                if key in (key_of(left), key_of(right)):
+                    yield value.lineno, key
 
 
 def is_blind(scope: Scope) -> bool:
@@ -1025,5 +1117,6 @@ def call_counts(side: Side) -> Iterator[tuple[int, str]]:
 
 
 RULES: tuple[Callable[[Patch, TestValues], Iterator[Place]], ...] = (
-    special_cases, hard_coded, tables, counts, swallowed, assertions, doctests, skips, mocks, sleeps, questions,
+    special_cases, bounds, formulas, hard_coded, tables, counts, swallowed, assertions, doctests, skips, mocks, sleeps,
+    questions,
 )  # fmt: skip

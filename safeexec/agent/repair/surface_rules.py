@@ -39,6 +39,16 @@ SURFACE_RULES: dict[str, SurfaceRule] = {
         "def discount(price, rate):\n    return 80.0 if rate > 0.5 else price * rate\n",
         "def discount(price, rate):\n    return round(price * rate, 2)\n",
     ),
+    "bound-beside-case": SurfaceRule(
+        "has a new bound right beside a value that stands in the tests",
+        "def discount(price, rate):\n    if price > 99:\n        return price - 20\n    return price / 2\n",
+        "def discount(price, rate):\n    if price >= 100:\n        return price * rate\n    return price * rate\n",
+    ),
+    "fitted-formula": SurfaceRule(
+        "computes with numbers that it did not have, and may fit the tests alone",
+        "def discount(price, rate):\n    return price / 2 + 30 * (price > 60)\n",
+        "def discount(price, rate):\n    return price * (100 - 100 * (1 - rate)) / 100\n",
+    ),
     "ignores-arguments": SurfaceRule(
         "reads none of its arguments any more, and answers all the same",
         "def discount(price, rate):\n    return 0\n",
