@@ -46,6 +46,7 @@ class Rules:
         "refused_members",
         "shadowed",
         "star_imports",
+        "step_flags",
         "watched",
     )
 
@@ -68,6 +69,9 @@ class Rules:
         self.shadowed: Callable[[str], str | None] | None = None
         """The hint for a library's module whose name a file of the program has, too."""
         self.star_imports = "star-import" not in plan.refused_constructs
+        awaits = plan.mode == "python" or "asyncio" in plan.imports
+        self.step_flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if awaits else 0
+        """Flags of `compile` for a step: it may await at its top level where programs have an event loop."""
         self.refused = frozenset(name for name in plan.refused_attributes if "." not in name)
         self.watched = _watched(plan)
         """``module.name`` that this policy takes away from a module it allows."""

@@ -1,7 +1,7 @@
 """Compile one step: parse it, check it against the policy, split off the last expression.
 
 The value of a step is the value of its last expression statement, as in a notebook: `tail` is that expression's code,
-`body` the code of everything before it.
+`body` the code of everything before it. Each may be that of a coroutine, see `CompiledStep`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ TOO_DEEP: Final = "the source is nested too deeply to be compiled"
 
 
 class CompiledStep:
-    """The code of one step: run `body` if there is one, then evaluate `tail` if there is one."""
+    """The code of one step: run `body` if there is one, then evaluate `tail` if there is one. Where the top level
+    awaits, what `eval` makes of it is a coroutine (`inspect.CO_COROUTINE`).
+    """
 
     __slots__ = ("body", "tail")
 
@@ -97,7 +99,7 @@ def _check_text(source: str, source_bytes: int | None) -> None:
 
 def _compile(source: str, rules: Rules, filename: str, known_names: Container[str]) -> CompiledStep:
     restricted = rules.plan.mode == "restricted"
-    step = None if restricted and _has_telltale(source) else _compile_text(source, filename)
+    step = None if restricted and _has_telltale(source) else _compile_text(source, filename, rules.step_flags)
     if step is not None and (not restricted or _is_clean(step, rules)):
         return step
     # The tree is young garbage without cycles; a collection in the middle would only traverse it.
@@ -107,7 +109,7 @@ def _compile(source: str, rules: Rules, filename: str, known_names: Container[st
         tree = ast.parse(source, filename)
         last = _split_tail(tree, source)
         rewritten = restricted and _check(source, rules, known_names, *((tree,) if last is None else (tree, last)))
-        return _compile_tree(tree, last, filename) if step is None or rewritten else step
+        return _compile_tree(tree, last, filename, rules.step_flags) if step is None or rewritten else step
     finally:
         if collecting:
             gc.enable()
@@ -127,12 +129,12 @@ def _is_clean(step: CompiledStep, rules: Rules) -> bool:
     return (step.body is None or is_clean(step.body, rules)) and (step.tail is None or is_clean(step.tail, rules))
 
 
-def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str) -> CompiledStep:
-    body = _code(tree, filename, "exec") if tree.body else None
-    return CompiledStep(body, _code(last, filename, "eval") if last is not None else None)
+def _compile_tree(tree: ast.Module, last: ast.Expression | None, filename: str, flags: int) -> CompiledStep:
+    body = _code(tree, filename, "exec", flags) if tree.body else None
+    return CompiledStep(body, _code(last, filename, "eval", flags) if last is not None else None)
 
 
-def _compile_text(source: str, filename: str) -> CompiledStep | None:
+def _compile_text(source: str, filename: str, flags: int) -> CompiledStep | None:
     """Compile without a syntax tree, which takes as long again, if the text itself shows where the last statement is.
 
     That is so when the text before the last line that is not indented, and the text from there on, are complete
@@ -145,11 +147,11 @@ def _compile_text(source: str, filename: str) -> CompiledStep | None:
     lines_above = "\n" * head.count("\n")
     try:
         if _NO_EXPRESSION.match(last) is None:
-            tail = _code(lines_above + last, filename, "eval")
-            return CompiledStep(_code(head, filename, "exec") if head else None, tail)
+            tail = _code(lines_above + last, filename, "eval", flags)
+            return CompiledStep(_code(head, filename, "exec", flags) if head else None, tail)
         if head:
-            _code(last, filename, "exec")
-        return CompiledStep(_code(source, filename, "exec"), None)
+            _code(last, filename, "exec", flags)
+        return CompiledStep(_code(source, filename, "exec", flags), None)
     except (SyntaxError, ValueError):
         return None  # a mistake, or not so simple after all: the parser of the whole text will tell
 

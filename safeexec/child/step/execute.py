@@ -13,6 +13,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from safeexec.child.language.native import builtin
+from safeexec.child.step.awaiting import StepLoop
 from safeexec.child.step.changes import variables
 from safeexec.child.step.progress import ProgressBars
 from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
@@ -46,6 +47,8 @@ KEPT_SOURCE_BYTES = 4 << 20
 """Sources of past steps that are kept for tracebacks."""
 
 
+CO_COROUTINE = 0x80
+"""Of `inspect`, which is not imported for it: code that awaits at its top level."""
 _LIBRARIES_LEAVE = frozenset(("__warningregistry__", "__annotations__", "__conditional_annotations__"))
 """Names that Python itself puts into a namespace."""
 
@@ -68,6 +71,7 @@ class Guest:
         self.displays = displays
         self.tracker = tracker
         self.progress = ProgressBars(lambda description, done, total: None)
+        self.loop = StepLoop(restricted=language.plan.mode == "restricted")
         self.threads: Threads | None = None
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()
@@ -132,10 +136,16 @@ class Guest:
         value: Any = None
         try:
             try:
-                if body is not None:
+                if body is not None and body.co_flags & CO_COROUTINE:
+                    self.loop.run(eval(body, namespace))
+                elif body is not None and (tail is None or not tail.co_flags & CO_COROUTINE):
                     exec(body, namespace)
+                elif body is not None:  # its tasks are to be made on the loop that the tail awaits them on
+                    self.loop.run(_on_the_loop(body, namespace))
                 if tail is not None:
                     value = eval(tail, namespace)
+                    if tail.co_flags & CO_COROUTINE:
+                        value = self.loop.run(value)
                     if value is not None:
                         self.language.builtins["_"] = value  # as Python's own prompt does
             finally:
@@ -327,6 +337,10 @@ class Guest:
             self._source_bytes -= len(self.sources.pop(oldest))
             linecache.cache.pop(oldest, None)
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+
+
+async def _on_the_loop(code: CodeType, namespace: dict[str, Any]) -> None:
+    exec(code, namespace)
 
 
 _EXIT_CODE: Callable[[SystemExit], Any] = SystemExit.__dict__["code"].__get__

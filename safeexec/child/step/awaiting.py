@@ -1,0 +1,47 @@
+"""Steps that await at their top level, as cells of a notebook do.
+
+They share one event loop, which stands still between steps: a task that is not done goes on with the next step that
+awaits, and a queue or a lock can be used in several. At rest it has neither a descriptor nor a thread, which no copy of
+the process could have for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+
+class StepLoop:
+    """The event loop of a session's steps, made when a first one awaits."""
+
+    def __init__(self, *, restricted: bool) -> None:
+        self._restricted = restricted
+        self._loop: Any = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a step's coroutine to its end; it raises what that raises, and RuntimeError where a loop runs."""
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            loop = self._loop = self._make()
+        else:
+            loop._make_self_pipe()
+        try:
+            return loop.run_until_complete(coroutine)
+        finally:
+            if not loop.is_closed():
+                if (executor := loop._default_executor) is not None:
+                    loop._default_executor = None
+                    executor.shutdown()
+                loop._close_self_pipe()
+
+    def _make(self) -> Any:
+        import asyncio  # for steps that await, as below
+        import selectors
+
+        # No epoll: its descriptor would be one object for all copies of the process.
+        selector = selectors.PollSelector()
+        if self._restricted:
+            from safeexec.facades.replacements.loops import GuestLoop
+
+            return GuestLoop(selector)
+        return asyncio.SelectorEventLoop(selector)
