@@ -581,8 +581,12 @@ class SandboxCore:
         assert self._zygote is not None
         number = next(self._numbers)
         channel, theirs = Channel.pair()
-        with theirs, self._lock:
-            self._zygote.spawn(request(number), (theirs.fileno(), *output))
+        try:
+            with theirs, self._lock:
+                self._zygote.spawn(request(number), (theirs.fileno(), *output))
+        except BaseException:
+            channel.close()
+            raise
         return number, channel
 
     def problem(self, number: int) -> str:

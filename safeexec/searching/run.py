@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from safeexec.errors import CheckpointError, SandboxError, SessionClosed
-from safeexec.results import in_words
 from safeexec.searching import jobs
 from safeexec.searching.plan import Budget, Method, Plan, TriedProgram
 from safeexec.searching.states import State, key_of
@@ -154,7 +153,7 @@ class Search:
             self._ended(error)
         self._clock()
         best = self.tree.best
-        if best is None and (first := next(filter(None, map(_why_not, self.tree.nodes[1:])), "")):
+        if best is None and (first := next((node.why_not for node in self.tree.nodes[1:] if node.why_not), "")):
             self.message += f"; no program led to a score, the first because {first}"
         if best is not None and self.why != LOST:
             try:
@@ -361,13 +360,6 @@ class Search:
 
 def _closing(session: Any) -> jobs.Job:
     yield session.close
-
-
-def _why_not(node: SearchNode) -> str:
-    """Why a program that was tried led to no score."""
-    if node.problem or node.result is None or node.result.ok:
-        return node.problem
-    return f"it failed: {node.result.outcome if node.result.error is None else in_words(node.result.error)}"
 
 
 def _value(task: SearchTask) -> Any:

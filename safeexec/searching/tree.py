@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from safeexec.results import Result
+from safeexec.results import Result, in_words
+from safeexec.text import one_line
 
 ROOT, UNTRIED, OPEN, FAILED, UNSCORED, MERGED = "root", "untried", "open", "failed", "unscored", "merged"
 """What a node is: where the search began; a program that has not run yet; a state with a score; a program that failed,
@@ -55,8 +56,16 @@ class SearchNode:
         """The programs that lead from the root here, in order."""
         return [node.source for node in self.path]
 
+    @property
+    def why_not(self) -> str:
+        """Why the program led to no score: `problem`, or how it failed."""
+        if self.problem or self.result is None or self.result.ok:
+            return self.problem
+        return f"it failed: {self.result.outcome if self.result.error is None else in_words(self.result.error)}"
+
     def __repr__(self) -> str:
-        return f"<SearchNode {self.id}: {self.status}, score {self.score}, depth {self.depth}>"
+        came = one_line(self.why_not.removeprefix("it failed: "), 80) or f"score {self.score}"
+        return f"<SearchNode {self.id}: {one_line(self.source, 80)!r}: {self.status}, {came}, depth {self.depth}>"
 
     def to_dict(self) -> dict[str, Any]:
         """What `json.dumps` takes."""
@@ -119,7 +128,8 @@ class SearchTree:
         }
 
     def __repr__(self) -> str:
-        return f"<SearchTree: {len(self.nodes) - 1} programs, best {self.best!r}>"
+        tried = sum(node.status != UNTRIED for node in self.nodes[1:])
+        return f"<SearchTree: {tried} of {len(self.nodes) - 1} programs tried, best {self.best!r}>"
 
 
 def rank(node: SearchNode) -> tuple[float, int, tuple[int, ...]]:

@@ -265,5 +265,8 @@ def test_arguments_that_make_no_sense() -> None:
 def test_nodes_tell_of_themselves() -> None:
     tree = SearchTree()
     (node,) = tree.add(tree.root, ["x = 1", "x = 1"])
-    assert isinstance(node, SearchNode) and repr(node) == "<SearchNode 1: untried, score None, depth 1>"
-    assert tree.add(tree.root, ["x = 1"]) == [] and repr(tree) == "<SearchTree: 1 programs, best None>"
+    assert isinstance(node, SearchNode) and repr(node) == "<SearchNode 1: 'x = 1': untried, score None, depth 1>"
+    assert tree.add(tree.root, ["x = 1"]) == []
+    assert repr(tree) == "<SearchTree: 0 of 1 programs tried, best None>"
+    node.status, node.problem = UNSCORED, "the score is\nnan"
+    assert repr(node) == "<SearchNode 1: 'x = 1': unscored, the score is\\nnan, depth 1>"
