@@ -84,6 +84,8 @@ class RunPage(Struct, kw_only=True):
     """See `chains_of`."""
     left: str = "undone"
     """What is said of nodes that are `undone`."""
+    kept: str = "kept"
+    """And of all others."""
 
 
 def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:

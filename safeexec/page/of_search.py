@@ -72,7 +72,8 @@ def of_search(tree: dict[str, Any]) -> RunPage:
     ]
     chains = chains_of([node.parent for node in nodes])
     title = f"A search over {len(nodes) - 1} programs"
-    return RunPage(title=title, facts=facts, nodes=nodes, chains=chains, left="not on the way to the best")
+    way = "on the way to the best"
+    return RunPage(title=title, facts=facts, nodes=nodes, chains=chains, left=f"not {way}", kept=way)
 
 
 def _node(tried: NodeTold, parent: int) -> Node:

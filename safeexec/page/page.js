@@ -16,6 +16,7 @@ const GROUPS = {
   steps: (node) => node.kind === "step" || node.kind === "query",
   "checkpoints and ways back": (node) => ["checkpoint", "rollback", "branch"].includes(node.kind),
   "tool calls": (node) => (node.calls || []).length > 0,
+  [page.kept]: (node) => !node.undone,
   [page.left]: (node) => Boolean(node.undone),
 };
 
@@ -362,6 +363,7 @@ function round(number) {
   return Math.abs(number) >= 100 ? Math.round(number) : Number(number.toPrecision(3));
 }
 
+const gone = nodes.filter((node) => node.undone).length;
 const outcomes = new Map();
 nodes.forEach((node) => node.outcome && outcomes.set(node.outcome, (outcomes.get(node.outcome) || 0) + 1));
 document.body.append(
@@ -369,7 +371,7 @@ document.body.append(
     "header",
     {},
     make("h1", {}, page.title),
-    make("div", { class: "facts" }, ...page.facts.map(([name, text]) => make("span", {}, `${name}: ${text}`)), ...[...outcomes].map(([outcome, times]) => make("span", { class: badness({ outcome }) }, `${times} ${outcome}`))),
+    make("div", { class: "facts" }, ...page.facts.map(([name, text]) => make("span", {}, `${name}: ${text}`)), ...[...outcomes].map(([outcome, times]) => make("span", { class: badness({ outcome }) }, `${times} ${outcome}`)), gone > 0 && make("span", {}, `○ ${gone} ${page.left}`)),
     make("div", { class: "tools" }, search, group, compare, count),
   ),
   main,

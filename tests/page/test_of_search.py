@@ -37,6 +37,7 @@ def test_a_search_is_shown_with_its_scores(tmp_path: Path) -> None:
     assert (failed.outcome, failed.undone) == ("error", True)
     assert failed.error is not None
     assert best.score == 6.0
+    assert (page.kept, page.left) == ("on the way to the best", "not on the way to the best")
 
 
 NODE = {"id": 0, "parent": None, "source": "", "status": "root"}
