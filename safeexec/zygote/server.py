@@ -9,6 +9,8 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
@@ -29,7 +31,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote import preload
 from safeexec.zygote.confine import enter
 from safeexec.zygote.image import Image
-from safeexec.zygote.preload import COMMON, LATE, import_modules, warm
+from safeexec.zygote.preload import COMMON, LATE, build_facades, import_modules, warm
 
 if TYPE_CHECKING:
     from safeexec.child.process.serve import Server
@@ -60,6 +62,7 @@ class Zygote:
         seed: int | None,
         image: Image | None,
         packages: str | None,
+        preloaded: Sequence[str],
     ) -> None:
         self.link = link
         self.server = server
@@ -68,20 +71,23 @@ class Zygote:
         self.seed = seed
         self.image = image
         self.packages = packages
+        self.preloaded = preloaded
         self._forked = 0
 
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
-        late, warmed = list(LATE), False
+        late: list[Callable[[], object]] = [partial(import_modules, (name,)) for name in LATE]
+        late.append(partial(build_facades, self.server, self.preloaded))
+        warmed = False
         while True:
             self._fill_image()
             without_pause = self._forked >= BUSY
             while late:
-                if not self.link.quiet(IDLE_SECONDS if len(late) < len(LATE) else FIRST_IDLE_SECONDS):
+                if not self.link.quiet(IDLE_SECONDS if len(late) <= len(LATE) else FIRST_IDLE_SECONDS):
                     if not without_pause:
                         break
                     without_pause = False
-                import_modules((late.pop(0),))
+                late.pop(0)()
                 self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
             if not warmed and not late and (self.image is None or self.image.complete):
                 warmed = True
@@ -200,5 +206,5 @@ def prepare(link: Link, configure: m.Configure) -> tuple[Zygote, list[Mechanism]
     if not configure.limits.processes:
         refuse_programs()
     preload.finish(server)
-    zygote = Zygote(link, server, lockdown, command, configure.seed, image, configure.packages)
+    zygote = Zygote(link, server, lockdown, command, configure.seed, image, configure.packages, configure.preload)
     return zygote, [*mechanisms, *lockdown.mechanisms]
