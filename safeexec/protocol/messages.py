@@ -16,6 +16,7 @@ import msgspec
 
 from safeexec.protocol.confinement import ChildConfinement, Mechanism, ZygoteConfinement
 from safeexec.protocol.plan import LanguagePlan, LimitsPlan
+from safeexec.protocol.printed import EVERYWHERE
 
 MANY = 100_000
 """Parts of one kind in a message of a child: names, refusals, variables. A child leaves out what is beyond."""
@@ -416,10 +417,12 @@ class Progress(msgspec.Struct, tag="progress", array_like=True):
 
 class Shown(msgspec.Struct, tag="shown", array_like=True):
     """The guest displayed something; the answer of the step will hold it too. One without data: the displays of
-    the step so far are taken away, also from its answer.
+    the step so far are taken away, also from its answer; with `update` only when something else is shown.
     """
 
     display: DisplayData
+    printed: tuple[int, int, int] = EVERYWHERE
+    """How far the step had printed by then: where the two areas of standard output and standard error ended."""
 
 
 class Fetched(msgspec.Struct, tag="fetched", array_like=True):

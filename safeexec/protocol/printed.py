@@ -20,6 +20,8 @@ RAW_BYTES = 256 << 10
 FILE_BYTES = PYTHON_BYTES + RAW_BYTES
 EMPTY_BYTES = 64
 """So many NULs at its start tell that nothing was printed into the first area."""
+EVERYWHERE = (1 << 60, 1 << 60, 1 << 60)
+"""Behind every end: of the two areas of standard output, and of the file of standard error."""
 _MARK = b"\0\x01([0-9a-f]{8})\x02"
 
 

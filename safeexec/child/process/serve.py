@@ -252,7 +252,7 @@ class Server:
     def _shown(self, display: m.DisplayData) -> None:
         """The guest displayed something: told by the thread whose the socket is."""
         if _thread.get_ident() == self._thread and not self.tools.waiting:
-            self.link.send(m.Shown(display))
+            self.link.send(m.Shown(display, self.guest.streams.position()))
 
     def _invoke(self, request: m.Invoke) -> m.StepDone:
         return self._with_tools(self.plugin.invoke, request)

@@ -63,16 +63,17 @@ class Displays:
         *values: Any,
         include: str | tuple[str, ...] | list[str] = (),
         display_id: str | bool | None = None,
-        clear: bool = False,
+        clear: bool | str = False,
     ) -> DisplayHandle | None:
         """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
         `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
-        `clear`, the displays of the step so far are taken away.
+        `clear`, the displays of the step so far are taken away; a page takes them away with what was printed, and for
+        `clear="wait"` only when something else is shown.
         """
         if clear:
             self._forget_shown()
             if self.tell is not None:
-                self.tell(DisplayData({}))
+                self.tell(DisplayData({}, update=clear == "wait"))
         name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
         self._display(values, include, name, update=False)
         if name is None:

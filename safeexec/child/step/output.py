@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from safeexec.linux.libc import libc, syscall
-from safeexec.protocol.printed import EMPTY_BYTES, FILE_BYTES, PYTHON_BYTES, RAW_BYTES, mark
+from safeexec.protocol.printed import EMPTY_BYTES, EVERYWHERE, FILE_BYTES, PYTHON_BYTES, RAW_BYTES, mark
 
 _MAP_FIXED = 0x10
 _LINE_BUFFERED = 1  # _IOLBF of <stdio.h>
@@ -88,6 +88,15 @@ class Log:
         if not self._map[0] and not self._map[:EMPTY_BYTES].strip(b"\0"):
             text = mark(0) + self._map[: self._map.tell()]
             self._map[: len(text)] = text
+
+    def position(self) -> tuple[int, int]:
+        """Where each of the two areas ends by now. Raises OSError where descriptor 1 is no file."""
+        end = os.lseek(1, 0, os.SEEK_CUR)
+        if self._file is None:
+            return 0, end
+        if self.memory[self.watched]:
+            self.notice()
+        return self._map.tell(), max(end - PYTHON_BYTES, 0)
 
     def direct(self) -> None:
         """From now on every text is a system call on descriptor 1."""
@@ -239,6 +248,16 @@ class Streams:
             self._open()
         if sys.stdout is not self.stdout or sys.stderr is not self.stderr:
             self.install()
+
+    def position(self) -> tuple[int, int, int]:
+        """How far the step has printed: where both areas of standard output and standard error end by now."""
+        try:
+            self.stdout.flush()
+            self.stderr.flush()
+            _flush_c(_c_stdout)
+            return *self._log.position(), os.lseek(2, 0, os.SEEK_CUR)
+        except (OSError, ValueError):  # closed by the guest, or led elsewhere
+            return EVERYWHERE
 
     def end(self) -> None:
         """After a step: everything it printed is in the files."""

@@ -19,6 +19,8 @@ RESET_BYTES = 1 << 20
 OnOutput = Callable[[str], object]
 Extent = tuple[int, int]
 """Offset and size of a piece of a file."""
+Position = tuple[int, int]
+"""Where a stream ends at a moment: in the first area of its file, and in the second, which is all of a plain file."""
 _CHUNK = 16 << 10
 _EMPTY = bytes(EMPTY_BYTES)
 _HOLE = re.compile(rb"\0(?!\x01[0-9a-f]{8}\x02)")
@@ -98,9 +100,13 @@ class OutputFile:
             at += length
         return b"".join(pieces)
 
-    def fresh(self, cap: int) -> str:
+    def position(self) -> Position:
+        """Where it ends now."""
+        return 0, self._end()
+
+    def fresh(self, cap: int, until: Position) -> str:
         """Whole lines that came since the last call; the part of a line at the end waits for its newline."""
-        size = self._end()
+        size = min(self._end(), until[1])
         if size <= self._streamed:
             return ""
         data = os.pread(self.fd, min(size - self._streamed, cap), self._streamed)
@@ -108,9 +114,9 @@ class OutputFile:
         self._streamed += end
         return _decode(data[:end])
 
-    def rest(self, cap: int) -> str:
+    def rest(self, cap: int, until: Position) -> str:
         """What `fresh` has not given out yet, an unfinished line included."""
-        size = self._end()
+        size = min(self._end(), until[1])
         if size <= self._streamed:
             return ""
         data = os.pread(self.fd, min(size - self._streamed, cap), self._streamed)
@@ -166,11 +172,12 @@ class PrintedFile(OutputFile):
         """Bytes in the second area."""
         return max(os.lseek(self.fd, 0, os.SEEK_CUR) - PYTHON_BYTES, 0)
 
-    def _python_text(self, start: int) -> bytes:
+    def _python_text(self, start: int, end: int = PYTHON_BYTES) -> bytes:
         """What is in the first area from `start` on."""
         pieces = []
-        while start < PYTHON_BYTES:
-            size = min(_CHUNK, PYTHON_BYTES - start)
+        end = min(end, PYTHON_BYTES)
+        while start < end:
+            size = min(_CHUNK, end - start)
             piece = os.pread(self.fd, size, start)
             text = piece.rstrip(b"\0")
             if not text:
@@ -188,14 +195,17 @@ class PrintedFile(OutputFile):
             return []
         return extents(self._python_text(0), self._raw())
 
-    def fresh(self, cap: int) -> str:
-        data = self._partial + self._new(self._written(self._python_text(self._start)), cap)
+    def position(self) -> Position:
+        return self._start + len(self._python_text(self._start)), self._raw()
+
+    def fresh(self, cap: int, until: Position) -> str:
+        data = self._partial + self._new(self._written(self._python_text(self._start, until[0])), cap, until[1])
         end = data.rfind(b"\n") + 1
         self._partial = data[end:]
         return _decode(data[:end])
 
-    def rest(self, cap: int) -> str:
-        data, self._partial = self._partial + self._new(self._python_text(self._start), cap), b""
+    def rest(self, cap: int, until: Position) -> str:
+        data, self._partial = self._partial + self._new(self._python_text(self._start, until[0]), cap, until[1]), b""
         return _decode(data)
 
     def _written(self, python: bytes) -> bytes:
@@ -208,9 +218,11 @@ class PrintedFile(OutputFile):
         self._hole = self._start + hole.start()
         return python[: hole.start()]
 
-    def _new(self, python: bytes, cap: int) -> bytes:
-        """What came since the last call: `_start` is how far the first area was read, `_streamed` the second."""
-        raw = self._raw()
+    def _new(self, python: bytes, cap: int, most: int) -> bytes:
+        """What came since the last call, of the second area the first `most` bytes at most: `_start` is how far the
+        first area was read, `_streamed` the second.
+        """
+        raw = min(self._raw(), most)
         if not python and raw <= self._streamed:
             return b""
         pieces, at, left = [], 0, cap

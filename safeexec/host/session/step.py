@@ -21,6 +21,7 @@ from safeexec.host.watch.supervisor import Place, Watch
 from safeexec.host.watch.verdict import Verdict
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
+from safeexec.protocol.printed import EVERYWHERE
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -177,7 +178,10 @@ class Step:
                     return self._fate[None]
                 raise
             if streams:
-                self._stream()
+                if isinstance(message, m.Shown):
+                    self.stream_rest(message.printed)
+                else:
+                    self._stream()
             if isinstance(message, m.StepDone):
                 if message.step != self.number:
                     raise ProtocolError(f"the end of step {message.step} was told while step {self.number} ran")
@@ -236,8 +240,12 @@ class Step:
         yield from self._runner.channel.send(reply)
 
     def _stream(self) -> None:
-        for file, ears in self._streams:
-            if text := file.fresh(STREAM_BYTES):
+        """Tell the lines that have come, unless a display has come too: what was printed before it is told with it."""
+        ends = [file.position() for file, _ in self._streams]
+        if not self._runner.channel.heard():
+            return
+        for (file, ears), end in zip(self._streams, ends, strict=True):
+            if text := file.fresh(STREAM_BYTES, end):
                 for hear in ears:
                     self._tell(hear, text)
 
@@ -253,12 +261,13 @@ class Step:
         """The verdict on a step that is past its deadline while a listener runs. From the accountant's thread."""
         return self.watch.late() if self.listening else None
 
-    def stream_rest(self) -> None:
-        """Give out the last piece of output, an unfinished line included."""
+    def stream_rest(self, printed: tuple[int, int, int] = EVERYWHERE) -> None:
+        """Tell what was printed by then, an unfinished line included."""
         for file, ears in self._streams:
-            if text := file.rest(STREAM_BYTES):
+            until = printed[:2] if file is self._line.out else (0, printed[2])
+            if text := file.rest(STREAM_BYTES, until):
                 for hear in ears:
-                    hear(text)
+                    self._tell(hear, text)
 
     def where(self) -> Core[Place]:
         """Where its code is; before it is killed, and not before the state before it is safe."""

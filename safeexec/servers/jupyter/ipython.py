@@ -30,6 +30,11 @@ class Outputs:
 
     value = show
 
+    def clear(self, wait: bool) -> None:
+        from IPython.display import clear_output
+
+        clear_output(wait=wait)
+
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         return input(prompt)
 

@@ -170,6 +170,9 @@ class SafeexecKernel(Kernel):
         count = self.execution_count
         self._publish("execute_result", {"data": data, "metadata": {}, "execution_count": count})
 
+    def clear(self, wait: bool) -> None:
+        self._publish("clear_output", {"wait": wait})
+
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         """`Kernel.raw_input`, but for an end: that one waits for the answer, or a signal, and nothing else."""
         if not self._allow_stdin:

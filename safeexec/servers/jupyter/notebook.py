@@ -106,6 +106,9 @@ class Page(Protocol):
     def value(self, data: Mapping[str, str]) -> None:
         """What a cell amounts to."""
 
+    def clear(self, wait: bool) -> None:
+        """Take away all that the cell has shown; with `wait` only when something else is shown."""
+
     def ask(self, prompt: str, given_up: Callable[[], bool]) -> str:
         """A line of the person's. Raises EOFError where there is nobody, or when it is given up."""
 
@@ -216,7 +219,6 @@ class Notebook:
             on_display=shown.display,
             on_progress=shown.progress,
         )
-        shown.end()
         self._show_value(result, shown)
         if timed:
             self._say(f"CPU time: {result.usage.cpu_ms:.3g} ms\nWall time: {result.usage.wall_ms:.3g} ms")
@@ -372,6 +374,9 @@ class _Quiet:
     def value(self, data: Mapping[str, str]) -> None:
         pass
 
+    def clear(self, wait: bool) -> None:
+        pass
+
 
 class _StepOutput:
     """What one step has shown so far."""
@@ -380,35 +385,18 @@ class _StepOutput:
         self._page = page
         self._ids: set[str | None] = set()
         self._bars: list[_ShownBar] = []
-        self._places: list[str] = []
-        """The ids of displays that the next ones replace when they are taken away: text could be lost if the page were
-        cleared, for it does not come in one row with displays.
-        """
-        self._next: int | None = None
-        """The place of the next display; None before the step takes displays away."""
         self.count = 0
         """Displays of the step's result that have been shown."""
 
     def display(self, display: Display) -> None:
         if not display:
-            self._ids, self._next, self.count = set(), 0, 0
+            self._ids, self._bars, self.count = set(), [], 0
+            self._page.clear(display.update)
             return
         if not (display.update and display.display_id in self._ids):
             self.count += 1
         self._ids.add(display.display_id)
-        if self._next is None or display.display_id is not None:
-            self._page.show(of_display(display), display.display_id, display.update)
-            return
-        update = self._next < len(self._places)
-        if not update:
-            self._places.append(os.urandom(16).hex())
-        self._page.show(of_display(display), self._places[self._next], update)
-        self._next += 1
-
-    def end(self) -> None:
-        """The step is over: nothing takes the places that are left any more."""
-        for place in self._places[self._next :]:
-            self._page.show({"text/plain": ""}, place, True)
+        self._page.show(of_display(display), display.display_id, display.update)
 
     def progress(self, description: str, done: float, total: float | None) -> None:
         """Draw a bar, or move the newest of this total that is less far; its description may have changed."""

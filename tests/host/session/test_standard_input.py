@@ -390,6 +390,26 @@ def test_output_is_told_by_stream_and_displays_as_they_come(open_session: Open) 
     assert told["display"] == result.displays[0].text
 
 
+def test_displays_are_told_between_what_was_printed_before_and_after(open_session: Open) -> None:
+    heard: list[str] = []
+    source = (
+        "import os, sys\nfor i in range(200):\n    print('a', i, end='' if i % 3 else '\\n')\n"
+        "    if i % 5 == 0: os.write(1, b'raw\\n')\n    if i % 7 == 0: print('error', file=sys.stderr)\n"
+        "    display(i, clear=i % 50 == 9)\n    print('b')"
+    )
+    expected = "".join(
+        f"a {i}{'' if i % 3 else chr(10)}{'' if i % 5 else 'raw' + chr(10)}{'' if i % 7 else 'error' + chr(10)}"
+        f"{'[cleared]' if i % 50 == 9 else ''}[{i}]b\n"
+        for i in range(200)
+    )
+    open_session("confined-python").run(
+        source,
+        on_output=heard.append,
+        on_display=lambda display: heard.append(f"[{display.text}]" if display else "[cleared]"),
+    )
+    assert "".join(heard) == expected
+
+
 def test_the_value_of_a_step_is_no_display_that_is_told(open_session: Open) -> None:
     heard: list[str | None] = []
     source = "class Shown:\n    def _repr_html_(self): return '<b>'\ndisplay('a')\nShown()"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from time import monotonic
 
 import pytest
@@ -21,13 +22,19 @@ class Recorded:
         self.shown: list[tuple[str, str | None, bool]] = []
         self.values: list[str] = []
         self.asked: list[str] = []
+        self.order: list[str] = []
         self.answer: Callable[[Callable[[], bool]], str] = lambda given_up: "an answer"
 
     def stream(self, name: str, text: str) -> None:
         self.streams[name] += text
+        self.order.append(text)
 
     def show(self, data: Mapping[str, str], display_id: str | None = None, update: bool = False) -> None:
         self.shown.append((data["text/plain"], display_id, update))
+        self.order.append(data["text/plain"])
+
+    def clear(self, wait: bool) -> None:
+        self.order.append("clear at the next" if wait else "clear")
 
     def value(self, data: Mapping[str, str]) -> None:
         self.values.append(data["text/plain"])
@@ -200,16 +207,14 @@ def test_a_file_grows(notebook: Notebook) -> None:
         files.close()
 
 
-def test_displays_take_the_place_of_those_before(notebook: Notebook) -> None:
-    page, _ = run(notebook, "for i in range(60):\n    display(i, clear=True)\ndisplay('end')\n7")
-    (first, *more, end) = page.shown
-    assert (first[::2], {place for _, place, _ in more}, end[::2]) == (("0", False), {first[1]}, ("'end'", False))
-    assert ([text for text, _, update in more if update], page.values) == ([str(i) for i in range(1, 60)], ["7"])
-    page, _ = run(
-        notebook, "for i in range(2): display(i, clear=True)\ndisplay(2)\ndisplay(3, clear=True)\nprint('kept')"
-    )
-    assert [text for text, _, _ in page.shown] == ["0", "1", "2", "3", ""]
-    assert (page.shown[-1][1], page.streams["stdout"]) == (page.shown[2][1], "kept\n")
+def test_what_a_cell_has_shown_is_taken_away_in_its_order(notebook: Notebook) -> None:
+    page, _ = run(notebook, "for i in range(60):\n    print('text', i)\n    display(i, clear=True)\nprint('end')\n7")
+    steps = [part for i in range(60) for part in (f"text {i}\n", "clear", str(i))]
+    assert (page.order, page.values) == ([*steps, "end\n"], ["7"])
+    waiting = "from tqdm import tqdm\nfor _ in tqdm(range(1)): display(clear='wait')"
+    with closing(Notebook("data-analysis")) as other:
+        page, _ = run(other, waiting)
+        assert page.order == ["  0%|                    | 0/1", "clear at the next", "100%|████████████████████| 1/1"]
 
 
 def test_a_question_reaches_the_page(notebook: Notebook) -> None:

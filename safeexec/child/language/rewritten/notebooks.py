@@ -78,7 +78,7 @@ def update_display(obj, *, display_id, **kwargs):
 
 
 def clear_output(wait=False):
-    _show(clear=True)
+    _show(clear='wait' if wait else True)
 
 
 class DisplayObject:
