@@ -84,29 +84,42 @@ _MIXED = re.compile(r"\s?(?:([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])|\s(\d
 _SPACED_MIXED = re.compile(r" (\d{1,9})/(\d{1,9})(?![\d/.])")
 _VULGAR = {sign: Fraction(numeric(sign)).limit_denominator(10) for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
 _POWERS_OF_TEN = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "quadrillion": 15, "mn": 6, "bn": 9}
-_SCALES = {"dozen": 12, "hundred": 100, "lakh": 10**5, "crore": 10**7, **{n: 10**p for n, p in _POWERS_OF_TEN.items()}}
-_SCALE = re.compile(rf"\s?({'|'.join(_SCALES)})\b", re.IGNORECASE)
+_POWERS_OF_TEN |= {"tausend": 3, "mille": 3, "millions": 6, "millionen": 6, "mio": 6, "milliards?": 9, "milliarden?": 9}
+_POWERS_OF_TEN |= {"mrd": 9, "billionen": 12, "lakh": 5, "crore": 7, "hundred": 2}
+_SCALES = {"dozen": 12, "dutzend": 12, "douzaines?": 12, **{word: 10**power for word, power in _POWERS_OF_TEN.items()}}
+_SCALE = re.compile(rf"\s?(?:{'|'.join(f'({word})' for word in _SCALES)})\b", re.IGNORECASE)
+_FACTORS = list(_SCALES.values())
 _MONEY_SCALE = re.compile(r"(k|K|M|B|bn|m)\b")
-_PERCENT = re.compile(r"\s?(?:\\?%|per ?cent\b|pct\b)")
+_PERCENT = re.compile(r"\s{0,2}(?:\\?%|(?:per|pour) ?cent\b|prozent\b|pct\b)", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\s?(?:\.\.\.|…|\\[lc]?dots)")
 _ATTACHED = re.compile(
-    r"(?:st|nd|rd|th|°[CF]?|m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|in|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|K|C|F|rad|px|USD|EUR)"
+    r"(?:st|nd|rd|th|°[CF]?|m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|in|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|C|F|rad|px|USD|EUR)"
     r"(?:[²³]|\^[23]|/[a-z]{1,3})?(?![A-Za-z0-9_])|-"
 )
 
 _CLOSERS = r"[\s)\]}*$'\"`]*"
 _UNSURE_AFTER = re.compile(
-    r"\s?(?:[!^²³±⁰¹⁴⁵⁶⁷⁸⁹‰–]|:\d|[-+−]\s?[ij]\b|-\s?\d|\*\*\s?[\d(]|,\d|\.\d"
+    r"\s?(?:[!^²³±⁰¹⁴⁵⁶⁷⁸⁹‰–¢½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]|\+(?=[\s.,;:)*$}]|$)|'\d|:\d|[-+−]\s?[ij]\b|-\s?\d|\*\*\s?[\d(]|,\d|\.\d"
     r"|\s?(?:squared|cubed|factorial|choose|to the|over|mod|modulo|and a (?:half|third|quarter)"
-    r"|halves|thirds|quarters|fourths|fifths|sixths|sevenths|eighths|ninths|tenths|percentage|per mille"
+    r"|halves|thirds|quarters|fourths|fifths|sixths|sevenths|eighths|ninths|tenths|percentage|per (?:mille|thousand)"
+    r"|hundredths|thousandths|millionths|hundreds|thousands|ppm|ppb|bps?|basis points?|score|doubled|tripled|halved"
+    r"|et demie?|einhalb|times itself|(?:degrees? )?below zero|or so more|\(?(?:in )?base|-?fold"
     r"|(?:less|more|fewer|greater|higher|lower) than|or (?:less|more|fewer)|ln|log|sin|cos|tan|exp|cents?|pence)\b"
     r"|\s?[a-zA-Z](?![A-Za-z0-9])(?<![amsghJNWVAKCFL]))"
 )
 _EXCLAMATION = re.compile(r"!+(?=\s*$|\s+[A-Z])")
 _UNSURE_BEFORE = re.compile(
-    r"(?:[<>≤≥≠~^]|\d:|\\(?:le|ge|leq|geq|neq|ne|lt|gt|pm)|[+\-−]\s?[ij]|\bnot(?: equal to)?|n't|\bnever"
+    r"(?:[<>≤≥≠~^#]|!=|\d[:,.']|[=:({\[]\s?–|\bis –|\\(?:le|ge|leq|geq|neq|ne|lt|gt|pm)|[+\-−]\s?[ij]"
+    r"|\bnot(?: equal to)?|n't|\bnever"
+    r"|\b(?:no longer|except|instead of|(?:far|different) from|to the|half|twice|double|triple|thrice)"
+    r"|\b(?:half|third|quarter|fifth|tenth|hundredth|thousandth|inverse|reciprocal|negative|square|cube|double"
+    r"|doubled?|that) of"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|million)"
+    r"|\b(?:nicht|keine?|pas|(?:weniger|mehr) als|mindestens|höchstens|über|unter|bis zu|(?:moins|plus) de"
+    r"|au (?:moins|plus))"
     r"|\b(?:less|more|fewer|greater|higher|lower|other|rather) than|\bat (?:least|most)|\bup to"
-    r"|\b(?:above|below|under|over|exceeds?|exceeding|between|log|ln|exp|sin|cos|tan|modulo|mod|root of|divided by)"
+    r"|\b(?:above|below|under|over|exceeds?|exceeding|between|modulo|mod|root of|divided by)"
+    r"|\b(?:(?:log|ln)(?:_\{?\w{1,9}\}?)?|exp|(?:a|arc)?(?:sin|cos|tan)h?)"
     r"|\b(?:times|plus|minus the))"
     r"[\s$({\[*]*$",
     re.IGNORECASE,
@@ -228,7 +241,8 @@ def _read_digits(text: str, begin: int) -> tuple[Numeral, int]:
     number, end = match["number"], match.end()
     plain = re.sub(r"[^\d.]", "", number)
     exponent = next((group for group in match.groups()[1:] if group), "0").translate(_SUPERSCRIPTS).replace("−", "-")
-    if len(plain) > _MAX_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
+    no_group = len(number) > 1 and number[0] == "0" and number[1] not in "0123456789."
+    if no_group or len(plain) > _MAX_DIGITS or abs(int(exponent)) > _MAX_EXPONENT:
         return Numeral(text[begin:end], None), end
     scale = Fraction(10) ** int(exponent)
     value = Fraction(plain if plain[0] != "." else f"0{plain}") * scale
@@ -288,7 +302,7 @@ def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral,
         scale, end = {"k": 10**3, "B": 10**9, "bn": 10**9}.get(money[1].lower(), 10**6), money.end()
         scale = 10**9 if money[1] == "B" else scale
     while word := _SCALE.match(text, end):
-        scale, end = scale * _SCALES[word[1].lower()], word.end()
+        scale, end = scale * _FACTORS[(word.lastindex or 0) - 1], word.end()
         if scale > 10**40:
             break
     if scale != 1 and numeral.value is not None:

@@ -66,6 +66,8 @@ AGREE: list[tuple[str, Any]] = [
     ("No.", False),
     ("The integral is x^3/3.", "x**3/3"),
     ("1.41", f"{ROOT:.2f}"),
+    ("33.3 Prozent", 1 / 3),
+    ("Das sind 2.5 Mrd. Euro.", 2_500_000_000),
     ("0", 0),
     ("x = ±2", [-2, 2]),
     ("It is \\sqrt{2}.", Opaque("Pow", "sqrt(2)")),
@@ -122,6 +124,12 @@ DIFFER: list[tuple[str, Any]] = [
     ("x^3/3 + 1", "x**3/3"),
     ("1,234,000", 1234567),
     ("1.2e30", 2**100 * 3),
+    ("0,867,415", 867415),
+    ("0,0179", 179),
+    ("7.3½", 7.3),
+    ("3.1+ in total", 3.1),
+    ("1.5 ppm", 1.5),
+    ("1,234 Millionen", 1234),
     ("It is infinite.", math.inf),
     ("nan", math.nan),
     ("x5", 5),
@@ -293,3 +301,19 @@ def test_what_stands_between_two_numbers_is_read_once(between: str) -> None:
 def test_a_number_that_is_longer_than_prose_is_not_made_a_fraction(value: Any) -> None:
     assert leaves(value) is None
     assert not judge("It is 5.", [value]).matched
+
+
+SAID_OF_IT = """\
+half of {}|half {}|twice {}|double {}|double that of {}|a third of {}|the inverse of {}|
+the negative of {}|ten to the {}|two {}|{} doubled|{} halved|{} times itself|{} in base 8|
+{} (base 7)|{} hundredths|{} hundreds|{} basis points|{} bp|{} per thousand|{} degrees below zero|
+{}-fold|{} fold less|{} or so more|{}¢|arctan {}|\\log_{10} {}|log_2 {}|!= {}|#{}|= – {}|except {}|
+instead of {}|far from {}|different from {}|no longer {}|nicht {}|mindestens {}|höchstens {}|
+weniger als {}|mehr als {}|über {}|unter {}|{} Prozent|{} Tausend|{} Mio.|{} Dutzend|pas {}|
+moins de {}|plus de {}|au moins {}|{} pour cent|{} et demi|{} milliards"""
+
+
+@pytest.mark.parametrize("phrase", SAID_OF_IT.replace("\n", "").split("|"))
+def test_a_number_of_which_more_is_said_is_no_statement_of_it(phrase: str) -> None:
+    for value, written in ((59796, "59796"), (7.25, "7.25"), (Fraction(31, 10), "3.1")):
+        assert not judge(f"The answer is {phrase.replace('{}', written)}.", value).matched
