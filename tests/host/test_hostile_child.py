@@ -312,7 +312,7 @@ def test_questions_that_are_never_answered(open_session: OpenSession, tmp_path: 
     """Describing and saving variables runs their code: no longer than a step could."""
     session = open_session(max_wall_seconds=5.0)
     session.run("kept = 1").check()
-    asked = {"its state was restored": session.variables, "limit of 5 s": lambda: session.save(tmp_path / "state")}
+    asked = {"the session was restored": session.variables, "limit of 5 s": lambda: session.save(tmp_path / "state")}
     for told, ask in asked.items():
         session.run(NEVER_ENDS).check()
         started = monotonic()
@@ -366,7 +366,7 @@ def test_what_a_step_leaves_behind_is_ended_when_it_uses_too_much(open_session: 
         session.run("kept = 1").check()
     session.run(source).check()
     deadline = monotonic() + SOON
-    while session._core.overused is None and monotonic() < deadline:
+    while session._core.keeper.overused is None and monotonic() < deadline:
         pause()
     result = session.run("kept", timeout=SOON)
     assert result.value == 1 and result.notes and "between its steps" in result.notes[0], result

@@ -16,7 +16,7 @@ import os
 import platform
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from struct import Struct
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -208,6 +208,19 @@ def target(path: str | os.PathLike[str]) -> str:
     if not stat.S_ISREG(mode):
         raise StateFileError(f"{os.fsdecode(path)!r} is no regular file: a state cannot be saved to it")
     return real
+
+
+@contextlib.contextmanager
+def payload() -> Iterator[int]:
+    """A file in memory for what a child saves of its variables."""
+    fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        yield fd
+    finally:
+        # The child may have kept it, and no limit counts what it holds.
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        os.ftruncate(fd, 0)
+        os.close(fd)
 
 
 def write(real: str, header: Header, open_file: Callable[[str], int], payload: int, key: bytes) -> None:

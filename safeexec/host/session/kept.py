@@ -58,15 +58,17 @@ class Sources(dict[str, str]):
     steps go first; a plugin's stay.
     """
 
-    __slots__ = ("_size",)
+    __slots__ = ("_size", "last")
 
     def __init__(self) -> None:
         super().__init__()
         self._size = 0
+        self.last = ""
+        """The source of the last step; empty where that was a call."""
 
     def add(self, step: int, source: str) -> None:
         """Remember the source of a step."""
-        self[f"<step {step}>"] = source
+        self[f"<step {step}>"] = self.last = source
         self._size += len(source)
         while self._size > SOURCE_CHARACTERS:
             oldest = next(file for file in self if file.startswith("<step "))
@@ -74,17 +76,17 @@ class Sources(dict[str, str]):
                 return
             self._size -= len(self.pop(oldest))
 
-    def bound_by(self, step: int) -> list[str]:
-        """Names that a step seems to bind: when it is undone, a NameError about one can say why that is gone."""
-        source = self.get(f"<step {step}>", "")[:LOST_SOURCE]
-        return list(dict.fromkeys(found for match in _BINDS.findall(source) for found in match if found))[:NAMES_LOST]
+    def bound_last(self) -> list[str]:
+        """Names that the last step seems to bind: when it is undone, a NameError about one can say why that is gone."""
+        found = _BINDS.findall(self.last[:LOST_SOURCE])
+        return list(dict.fromkeys(name for match in found for name in match if name))[:NAMES_LOST]
 
     def clear(self) -> None:
         super().clear()
-        self._size = 0
+        self._size, self.last = 0, ""
 
     def copy(self) -> Self:
         copied = type(self)()
         copied.update(self)
-        copied._size = self._size
+        copied._size, copied.last = self._size, self.last
         return copied

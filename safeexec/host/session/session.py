@@ -6,30 +6,27 @@ processes and by its `History` the way back, a `Step` is the request that runs. 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
 from safeexec.errors import (
     CheckpointError,
-    PolicyError,
     ProtocolError,
     RecordingError,
-    SandboxError,
     SessionBusy,
     SessionClosed,
     StateFileError,
     WorkspaceError,
 )
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_depth, check_name
+from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name
 from safeexec.host.session.decode import (
     Told,
     build_killed,
@@ -42,31 +39,32 @@ from safeexec.host.session.decode import (
     told_variables,
 )
 from safeexec.host.session.history import FRESH, NO_LONGER_KEPT, NOTHING_TO_UNDO, State
-from safeexec.host.session.kept import Sources, ToolLog
+from safeexec.host.session.keeper import CLOSED_MEANWHILE, Keeper
+from safeexec.host.session.kept import ToolLog
 from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.output import OutputFile
+from safeexec.host.session.protection import as_tried, planned
+from safeexec.host.session.requests import arguments_for, checked_query, timeout_of, too_long
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
-from safeexec.host.session.states import ASKING, CLOSED, FOLLOWS, IDLE, LOST, NEW, STEPPING
+from safeexec.host.session.states import ASKING, CLOSED, IDLE, LOST, STEPPING
 from safeexec.host.session.step import FREEZE_SECONDS, Step
-from safeexec.host.session.turn import BRIEF_SECONDS, Turn
+from safeexec.host.session.turn import BRIEF_SECONDS, Turn, patiently
 from safeexec.host.waiting import Core, Wait, Work, drive
-from safeexec.host.watch import accountant, groups, supervisor
+from safeexec.host.watch import accountant, supervisor
 from safeexec.host.watch.account import Period
 from safeexec.host.watch.supervisor import Place, Watch
 from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
-from safeexec.protocol.arguments import encode_arguments, foreign
 from safeexec.protocol.confinement import Mechanism
-from safeexec.results import ErrorInfo, Result, Rows, ToolCallRecord, Variable
+from safeexec.results import Result, Rows, ToolCallRecord, Variable
 from safeexec.text import as_bytes
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
     from safeexec.host.files.workspace import Snapshot, Workspace
-    from safeexec.host.files.workspace_files import Marks
     from safeexec.host.session.home import Home, RecordsSession, ToolAnswers
     from safeexec.host.session.listeners import Callbacks
     from safeexec.host.session.spare import Spare
@@ -81,29 +79,11 @@ R = TypeVar("R")
 A = TypeVar("A", m.Saved, m.Done)
 """The answer to a request."""
 
-RECOVER_SECONDS = 1.0
-"""How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
-the newest copy is the same."""
-NAMES_SECONDS = 3.0
-"""How long a process that was brought back may take to name its variables."""
 COMPACT_SECONDS = 0.5
 """How long a session must rest before it is compacted, which costs the next step 1.4 ms."""
-BUSY_SECONDS = 0.02
-"""How often at least to ask whether a session that somebody waits for is free."""
 COMING = 8
 """Processes of branches that are asked for at a time: the copy forks the next one while these start."""
-NAMES_REMAINING, NAME_CHARACTERS = 200, 100
 CLOSED_HERE = "the session is closed"
-CLOSED_MEANWHILE = "the session was closed while this step ran"
-SHARED = (
-    "sessions of the template {!r} and their branches share what forks share: a user, a process group, a limit on "
-    "processes, the Landlock domain of their first process; when one is stopped, all pause. Give each principal a "
-    "template of its own"
-)
-UNREVIEWED = (
-    "danger_allow_modules opens {}, which nobody has reviewed: the language layer does not see what they open, run or "
-    "import; the kernel's mechanisms hold it"
-)
 NOT_UNDONE = "checkpoints are off, so what the step did before it failed was not undone"
 CANNOT_UNDO = "the state before this step has no checkpoint: this step cannot be rolled back"
 _numbers = count(1)
@@ -137,7 +117,7 @@ class SessionCore:
         self.sandbox = sandbox
         self.policy = policy
         self.line = Line(sandbox, policy, spare)
-        self.state = NEW
+        self.keeper = Keeper(sandbox, self.line)
         self.mechanisms: list[Mechanism] = []
         self.toolbox: ToolAnswers = sandbox.toolbox
         self.tells_frames = False
@@ -145,7 +125,6 @@ class SessionCore:
         self.frames: list[Frame] = []
         self.recorder: RecordsSession | None = None
         """Writes down what is done here, where that is asked for."""
-        self.tool_records = ToolLog()
         self.calls_of_step = 0
         self.step = 0
         """The number of the last step."""
@@ -158,8 +137,6 @@ class SessionCore:
         self.number = next(_numbers)
         self.label: str | None = None
         """Whose session it is, in the words of the host: for its audit log."""
-        self.restored = 0
-        """How often it has been brought back."""
         self.template: str | None = None
         """The name of the template that the session, or the one that it branched from, began with."""
         self.code = b""
@@ -171,21 +148,11 @@ class SessionCore:
         self.compacted = self.used
         """The use after which its newest checkpoint was last made anew."""
         self.watched = WatchedSession(self)
-        self.overused: Verdict | None = None
-        """What the session did while no step ran: its process has been ended for it."""
         self.abandoned = False
         """Whether no caller has it any more."""
         self.commanding = False
         """Whether a command runs in its control group."""
         self._turn = Turn()
-        self._step: Step | None = None
-        self._sources = Sources()
-        self._marks: Marks = {}
-        """The workspace's files after the last step, to tell what the next one changes."""
-        self._told_next: list[str] = []
-        """Notes for the next result: what became of the state while nobody used it."""
-        self._why_closed: str | None = None
-        """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
 
     # Turns and states
 
@@ -204,36 +171,26 @@ class SessionCore:
             return (yield from work)
         finally:
             self.used = monotonic()
-            if self._why_closed is not None:
+            if self.keeper.why_closed is not None:
                 self._let_go()
 
     def _take(self, turn: Turn) -> bool:
         """Whether it is `turn`'s now. Raises `SessionClosed`."""
-        while self._why_closed is None:
+        while self.keeper.why_closed is None:
             last = self._turn
             if last.goes_on:
                 return False
             self._turn = turn.begin_after(last)  # or whoever was faster
             if self._turn is turn:
                 return True
-        raise SessionClosed(self._why_closed)
+        raise SessionClosed(self.keeper.why_closed)
 
     @property
-    def busy(self) -> bool:
-        """Whether somebody uses it now. From any thread."""
+    def in_use(self) -> bool:
+        """Whether a caller has a turn. From any thread."""
         return self._turn.goes_on
 
-    def patiently(self, seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:
-        """Do `operation` when the session is free, within so many seconds. Raises `SessionBusy` after that."""
-        deadline, pause = monotonic() + seconds, BRIEF_SECONDS
-        while True:
-            try:
-                return (yield from operation())
-            except SessionBusy:
-                if (left := deadline - monotonic()) <= 0:
-                    raise
-            pause = min(2 * pause, BUSY_SECONDS)
-            yield Wait((), monotonic() + min(pause, left))
+    patiently = staticmethod(patiently)
 
     def attend(self, look: Callable[[], Core[None]]) -> Core[None]:
         """For the host's own watch: do `look` if nobody uses the session. A caller who comes meanwhile waits for it."""
@@ -252,111 +209,6 @@ class SessionCore:
                 # Who closed it meanwhile may have waited long enough and gone: nobody else would end what there is.
                 yield from self._end()
 
-    def _go(self, state: str) -> None:
-        assert state in FOLLOWS[self.state], f"{self.state} → {state}"
-        self.state = state
-
-    def _living(self) -> Core[Runner]:
-        """The process that runs steps, ready for a request."""
-        if (over := self.overused) is not None:
-            self.overused = None
-            self._told_next.append(f"between its steps {over.message}: what it had running was ended")
-            if self.state is IDLE:
-                self._go(LOST)
-        if self.state is not IDLE:
-            yield from self._recover()
-        assert self.line.runner is not None
-        return self.line.runner
-
-    def in_order(self) -> Core[None]:
-        """What was lost while nobody used the session is brought back now, and not by the operation that comes."""
-        if self.state is not IDLE or self.overused is not None:
-            yield from self._living()
-
-    def _recover(self) -> Core[None]:
-        """Put in order what the last caller left in the middle of something: it was interrupted (Ctrl-C, a handler that
-        raised), and that again while it put things in order itself.
-        """
-        runner = self.line.runner
-        if runner is not None and self.state is ASKING:
-            yield from self._take_in(runner)
-        elif runner is not None and self.state is STEPPING:
-            yield from self._take_back(runner)
-        if self.state is LOST:
-            yield from self.line.stop()
-            self._told_next += yield from self._restore()
-
-    def _take_in(self, runner: Runner) -> Core[None]:
-        """The answer that nobody waits for. A change that it confirms has been made."""
-        try:
-            answered = yield from runner.drain(monotonic() + RECOVER_SECONDS)
-        except (Gone, ProtocolError):
-            answered = False
-        if not answered:
-            self.line.undo()
-            self._go(LOST)
-            return
-        if self.line.history.next is not None:
-            self.sandbox.gate.announce(runner.pid, alone=True)
-            yield from self.line.commit_with_files(self.tool_records.total)
-        self._go(IDLE)
-
-    def _take_back(self, runner: Runner) -> Core[None]:
-        """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
-        line = self.line
-        history = line.history
-        if self._step is not None:
-            self._step.close()
-        sent = not runner.at_rest
-        if history.next is not None and not sent:
-            # Answered, or not sent. No child begins a step before it has made the copy of the state before.
-            copies = history.copies_of(history.current)
-            sent = history.current.memory is FRESH or any(copy.seen() for copy in copies)
-        if sent:
-            yield from line.secured(monotonic() + FREEZE_SECONDS)
-            line.undo()
-            self._go(LOST)
-            return
-        line.undo()
-        self._go(IDLE)
-
-    def _restore(self, *, asked: bool = False) -> Core[list[str]]:
-        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: by the caller,
-        for nothing went wrong.
-        """
-        if self._why_closed is not None:
-            raise SessionClosed(CLOSED_MEANWHILE)
-        notes = yield from self.line.restore(self._sources.bound_by(self.step))
-        self.restored += not asked
-        self._arrived()
-        return notes
-
-    def _arrived(self) -> None:
-        """The session has another process, and the files that go with it."""
-        if self.line.history.current.memory is FRESH:
-            self._sources.clear()
-        self._meet_files()
-        self._go(IDLE)
-
-    def _meet_files(self) -> None:
-        """What the next step changes is told against the files that have been brought back."""
-        if self.line.workspace is not None and self.line.history.current.files is not None:
-            self._marks = self.line.workspace.marks
-
-    def _lost(self, error: Exception) -> Core[NoReturn]:
-        """The process died outside a step: restore, and say so."""
-        self.line.undo()
-        self._go(LOST)
-        yield from self.line.stop()
-        notes = yield from self._restore()
-        self._told_next += notes
-        became = f"its state was restored ({'; '.join(notes)})" if notes else "its state was restored"
-        if self.line.history.current.memory is FRESH and notes:
-            became = notes[-1]
-        over, self.overused = self.overused, None
-        reason = str(error) if over is None else over.message
-        raise SandboxError(f"the session's process died ({reason}); {became}; try again") from None
-
     # Opening and closing
 
     def open(self) -> Core[None]:
@@ -364,7 +216,7 @@ class SessionCore:
         try:
             yield from self.line.begin()
             self.mechanisms = self.sandbox.mechanisms
-            self._arrived()
+            self.keeper.arrived()
         except BaseException:
             yield from self.close()
             raise
@@ -382,8 +234,8 @@ class SessionCore:
 
     def kill(self) -> None:
         """Begin to close it, without waiting: if nobody uses it, its processes are killed."""
-        if self._why_closed is None:
-            self._why_closed = CLOSED_HERE
+        if self.keeper.why_closed is None:
+            self.keeper.why_closed = CLOSED_HERE
             if not self._turn.goes_on:
                 self.line.kill_all()
 
@@ -394,10 +246,10 @@ class SessionCore:
         return core
 
     def _close(self, turn: Turn, why: str) -> Core[None]:
-        if self._why_closed is None:
-            self._why_closed = why
+        if self.keeper.why_closed is None:
+            self.keeper.why_closed = why
         deadline = monotonic() + supervisor.KILL_SECONDS
-        while self.state is not CLOSED:
+        while self.keeper.state is not CLOSED:
             last = self._turn
             if not last.goes_on:
                 self._turn = following = turn.begin_after(last)
@@ -424,32 +276,46 @@ class SessionCore:
 
     def _let_go(self) -> None:
         """The same without waiting, for a session that was closed while it was in use."""
-        if self.state is not CLOSED:
+        if self.keeper.state is not CLOSED:
             for process in self.line.end_processes():
                 os.close(process)
             self.line.close()
-            self.state = CLOSED
+            self.keeper.state = CLOSED
             self.sandbox.session_closed(self)
 
     def forget(self) -> None:
         """This process was forked from the one that has the session: close its copies of the descriptors, end
         nothing.
         """
-        self._why_closed = "the session was opened before the process forked; open one in each worker"
-        self.state = CLOSED
+        self.keeper.why_closed = "the session was opened before the process forked; open one in each worker"
+        self.keeper.state = CLOSED
         self.line.forget()
 
     @property
     def closed(self) -> bool:
-        return self._why_closed is not None
+        return self.keeper.why_closed is not None
 
     @property
     def told(self) -> str:
         """The session in a few words: ``3 of 'calculator', step 12, idle``."""
         label = f" ({self.label})" if self.label else ""
-        return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.state}"
+        return f"{self.number}{label} of {self.policy.name!r}, step {self.step}, {self.keeper.state}"
 
     # What others ask of it
+
+    @property
+    def tool_records(self) -> ToolLog:
+        """The calls of host tools that steps have made."""
+        return self.keeper.tool_records
+
+    @property
+    def restored(self) -> int:
+        """How often its state has been brought back."""
+        return self.keeper.restored
+
+    def in_order(self) -> Core[None]:
+        """What was lost while nobody used it is brought back now, and not by the operation that comes."""
+        return self.keeper.in_order()
 
     @property
     def workspace(self) -> Workspace | None:
@@ -463,21 +329,6 @@ class SessionCore:
     def born(self) -> int:
         """How many new children this session has had."""
         return self.line.born
-
-    def _planned(self) -> list[Mechanism]:
-        """What is to hold this session, and what does not and why."""
-        rows = groups.mechanisms()
-        if self.line.group is None:
-            why = "not needed, as its guests may start no process, or no group could be made for this session"
-            rows = [Mechanism(row.name, False, why) if row.active else row for row in rows]
-        if self.template is not None:
-            rows = [*rows, Mechanism("own-lineage", False, SHARED.format(self.template))]
-        if self.policy.danger_allow_modules:
-            told = UNREVIEWED.format(", ".join(self.policy.danger_allow_modules))
-            if self.policy.requirements:
-                told += f"; fetched from an index: {', '.join(self.policy.requirements)}"
-            rows = [*rows, Mechanism("module-review", False, told)]
-        return [*self.mechanisms, *rows, accountant.mechanism(self.policy, self.sandbox.policy.limits)]
 
     def pids(self) -> Collection[int]:
         """Its runner and its parked copies."""
@@ -494,7 +345,7 @@ class SessionCore:
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
         """The sources of a plugin, for the tracebacks of calls that are killed. The first one is the main module."""
         for index, (name, source) in enumerate(modules):
-            self._sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
+            self.keeper.sources[f"<plugin {label}:{name}>" if index else f"<plugin {label}>"] = source
 
     # At rest
 
@@ -507,46 +358,9 @@ class SessionCore:
         )
 
     def compact(self) -> Core[None]:
-        """At rest: make the newest checkpoint anew, so that it and the running process share what both hold.
-
-        An automatic checkpoint is made before the process warms up for its next step; from then on each has a copy of
-        its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
-        """
+        """At rest: make the newest checkpoint anew, so that it and the running process share what both hold."""
         self.compacted = self.used
-        line, history = self.line, self.line.history
-        automatic = line.automatic
-        newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
-        if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
-            return  # the next user puts it in order
-        if newest is None or newest.pid() is None:
-            return
-        if newest is line.runner.origin:
-            # No step since: they share all that they can, and other branches may share the copy. A chain of branches
-            # stays as deep as it was made, however long its sessions rest.
-            return
-        self._go(ASKING)
-        try:
-            copy = yield from line.freeze(line.runner, PARK_SECONDS)
-        except CheckpointError:
-            self._go(IDLE)  # the checkpoint that is there does
-            return
-        except (Gone, ProtocolError) as error:
-            yield from self._died_freezing("between its steps ", error)
-            return
-        self._go(IDLE)
-        copy.created = newest.created
-        line.release(history.replace(newest, copy))
-
-    def _died_freezing(self, when: str, error: Exception) -> Core[str]:
-        """The process died while a checkpoint was made. Returns what became of it, which the next result tells, too."""
-        self._go(LOST)
-        yield from self.line.stop()
-        notes = yield from self._restore()
-        over, self.overused = self.overused, None
-        reason = str(error) if over is None else over.message
-        told = f"the process died while the checkpoint was made ({reason}); the session was restored"
-        self._told_next += [f"{when}{told}", *notes] if when else notes
-        return "; ".join([told, *notes])
+        return self.keeper.compact()
 
     # Steps
 
@@ -567,15 +381,15 @@ class SessionCore:
         """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
-        limit = self._timeout(timeout)
+        limit = timeout_of(self.policy, timeout)
         arguments = None if argv is None else checked_arguments(argv)
         if (size := len(source)) > self.policy.limits.step_source_kb << 10:
-            return self._too_long(size)
+            return too_long(self.policy, size, self.step)
         if namespace:
             for assignment in [self._assignment(name, value) for name, value in namespace.items()]:
                 yield from self._changed(assignment)
         self.step += 1
-        self._sources.add(self.step, source)
+        self.keeper.sources.add(self.step, source)
         listeners = Listeners(*told) if any(told) else NOBODY  # most steps have none: those cost nothing
         text, shows = source.encode("utf-8", "surrogatepass"), listeners.display is not None
         request = m.Execute(self.step, text, stdin is not None, arguments, shows, self.tells_frames)
@@ -583,7 +397,7 @@ class SessionCore:
             result = yield from self._act(request, self.step, limit, atomic, listeners)
         else:
             result = yield from self._fed(StandardInput(stdin), request, limit, atomic, listeners)
-        if self._told_next:
+        if self.keeper.told_next:
             result = self._told(result)
         if (observer := self.sandbox.observer) is not None:
             observer.step_done(self, request.source, result)
@@ -608,7 +422,7 @@ class SessionCore:
 
     def _told(self, result: Result) -> Result:
         """The result with what happened before the step, while nobody used the session."""
-        told, self._told_next = self._told_next, []
+        told, self.keeper.told_next = self.keeper.told_next, []
         return replace(result, notes=(*told, *result.notes))
 
     @exclusive
@@ -618,7 +432,8 @@ class SessionCore:
         """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
-        return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass")), 0, self._timeout(None), False))
+        limit = timeout_of(self.policy, None)
+        return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass")), 0, limit, False))
 
     def invoke(
         self,
@@ -630,14 +445,8 @@ class SessionCore:
         **how: Any,
     ) -> Core[Result]:
         """Call an object of the namespace with values of the host, as a step. `how`: the other fields of `Invoke`."""
-        limits = self.policy.limits
-        payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
-        if payload.opaque:
-            told = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
-            if not payload.truncated:
-                told = foreign(args, kwargs, max_depth=limits.value_depth)
-            raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {told}")
-        return (yield from self.perform(lambda step: m.Invoke(step, path, payload.data, **how), timeout=timeout))
+        arguments = arguments_for(path, args, kwargs, self.policy.limits)
+        return (yield from self.perform(lambda step: m.Invoke(step, path, arguments, **how), timeout=timeout))
 
     @exclusive
     def perform(
@@ -647,11 +456,12 @@ class SessionCore:
         timeout: float | None = None,
     ) -> Core[Result]:
         """Send the request that `make` builds for the number of the next step, and give its result."""
-        limit = self._timeout(timeout)
+        limit = timeout_of(self.policy, timeout)
         self.step += 1
+        self.keeper.sources.last = ""
         request = make(self.step)
         result = yield from self._act(request, self.step, limit, atomic=False)
-        if self._told_next:
+        if self.keeper.told_next:
             result = self._told(result)
         if (observer := self.sandbox.observer) is not None and type(request) is m.Invoke:
             observer.step_done(self, self.code, result, call=request.path)
@@ -659,39 +469,8 @@ class SessionCore:
 
     def sql(self, query: str, name: str, timeout: float | None) -> Core[Result]:
         """Run one SQL query as a step; a result is bound to the variable `name`."""
-        if not isinstance(query, str):
-            raise TypeError(f"query must be str, not {type(query).__name__}")
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"{name!r} is not a variable name")
-        text = query.encode("utf-8", "surrogatepass")
+        text = checked_query(query, name)
         return (yield from self.perform(lambda step: m.Query(step, text, name), timeout=timeout))
-
-    def _timeout(self, timeout: float | None) -> float:
-        limits = self.policy.limits
-        if timeout is None:
-            return limits.wall_seconds
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            raise TypeError(f"timeout is a number of seconds, not {timeout!r:.60}")
-        if not 0 < timeout <= limits.max_wall_seconds:
-            raise PolicyError(
-                f"timeout={timeout!r} is out of bounds: the policy {self.policy.name!r} allows more than 0 and at most "
-                f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, "
-                f"{self.policy.origin('limits.max_wall_seconds')})"
-            )
-        return float(timeout)
-
-    def _too_long(self, size: int) -> Result:
-        limits = self.policy.limits
-        return Result(
-            outcome="rejected",
-            error=ErrorInfo(
-                type="PolicyViolation",
-                message=f"the source has {size} characters; limits.step_source_kb allows {limits.step_source_kb} KiB",
-                rule=self.policy.origin("limits.step_source_kb"),
-                hint="Send the program in several smaller steps; variables are kept between them.",
-            ),
-            step=self.step,
-        )
 
     def _act(
         self,
@@ -704,15 +483,15 @@ class SessionCore:
     ) -> Core[Result]:
         """Have step `number` done (0: a check, which changes nothing), to its result."""
         line, runner = self.line, self.line.runner
-        if runner is None or self.state is not IDLE or self.overused is not None:
-            runner = yield from self._living()
+        if runner is None or self.keeper.state is not IDLE or self.keeper.overused is not None:
+            runner = yield from self.keeper.living()
         control = line.promise(number) if number else None
-        self._go(STEPPING)
+        self.keeper.go(STEPPING)
         line.out.begin()
         line.err.begin()
-        self.calls_of_step, calls = 0, self.tool_records.total
+        self.calls_of_step, calls = 0, self.keeper.tool_records.total
         watch = Watch(runner.channel, self.policy.limits, timeout, (line.out, line.err), self.sandbox.library)
-        step = self._step = Step(number, line, runner, watch, self._answer_tool, listeners)
+        step = self.keeper.doing = Step(number, line, runner, watch, self._answer_tool, listeners)
         try:
             done = yield from step.run(request, control, given)
             over = done if isinstance(done, Verdict) else None
@@ -731,12 +510,12 @@ class SessionCore:
             # Ctrl-C, a cancelled task, an exception of a callback: the step is undone before it goes on.
             step.close()
             yield from step.secure(FREEZE_SECONDS)
-            self._told_next += yield from self._take_out()
+            self.keeper.told_next += yield from self.keeper.take_out()
             raise
         if isinstance(done, Verdict) or over is not None:
             assert over is not None
             return (yield from self._killed(step, over, calls))
-        records = self.tool_records.since(calls)
+        records = self.keeper.tool_records.since(calls)
         self.more, self.held, self.threads = done.more, done.held, done.threads
         if self.tells_frames:
             self.frames = told_frames(done.frames)
@@ -746,8 +525,8 @@ class SessionCore:
             result = yield from self._undone(result)
         elif number:
             result = self._kept(result)
-        if self.state is STEPPING:
-            self._go(IDLE)
+        if self.keeper.state is STEPPING:
+            self.keeper.go(IDLE)
         if listeners is not NOBODY:
             step.stream_rest()
         self.sandbox.replenish()
@@ -770,14 +549,14 @@ class SessionCore:
 
     def _kept(self, result: Result) -> Result:
         """The step is part of the session."""
-        line, step = self.line, self._step
+        line, step = self.line, self.keeper.doing
         assert step is not None
-        line.commit(step.files, self.tool_records.total)
+        line.commit(step.files, self.keeper.tool_records.total)
         notes = result.notes
         if self.policy.checkpoints != "off" and not line.history.undoable:
             notes = (*notes, CANNOT_UNDO)
-        files = line.workspace.changes(self._marks, step.marks) if line.workspace is not None else ()
-        self._marks = step.marks
+        files = line.workspace.changes(self.keeper.marks, step.marks) if line.workspace is not None else ()
+        self.keeper.marks = step.marks
         if files or notes is not result.notes:
             result = replace(result, files=files, notes=notes)
         return result
@@ -788,29 +567,11 @@ class SessionCore:
         if self.policy.checkpoints == "off" and next(line.history.ways_back(), None) is None:
             # To go back to nothing would lose more than what the step has done.
             return self._kept(replace(result, notes=(*result.notes, NOT_UNDONE)))
-        assert self._step is not None
-        if line.workspace is not None and (files := line.workspace.changes(self._marks, self._step.marks)):
+        assert self.keeper.doing is not None
+        if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
             result = replace(result, files=files)
-        notes = yield from self._take_out()
-        return restored(result, notes, (yield from self._remaining()))
-
-    def _take_out(self) -> Core[list[str]]:
-        """End the process of a step that is to be undone, and bring back the state before it. Returns notes."""
-        yield from self._stop()
-        return (yield from self._bring_back())
-
-    def _stop(self) -> Core[None]:
-        """End the process of a step that is to be undone."""
-        self.line.undo()
-        self._go(LOST)
-        yield from self.line.stop()
-
-    def _bring_back(self) -> Core[list[str]]:
-        """Bring back the state before a step whose process has ended. Returns notes."""
-        # What it printed is not to count against the process that goes on.
-        self.line.out.begin()
-        self.line.err.begin()
-        return (yield from self._restore())
+        notes = yield from self.keeper.take_out()
+        return restored(result, notes, (yield from self.keeper.remaining()))
 
     def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
         place = yield from step.where()
@@ -822,9 +583,7 @@ class SessionCore:
         if verdict is None:
             verdict = step.watch.look()  # what it told of before its deadline has not come
         if verdict is None and not self.sandbox.alive:
-            self.line.undo()
-            self._go(LOST)
-            yield from self.line.stop()
+            yield from self.keeper.stop()
             raise SessionClosed("the zygote of this sandbox died and took the session with it; reopen the sandbox")
         if verdict is None and self.line.ran_out_of_memory():
             limit = self.policy.limits.memory_mb
@@ -836,25 +595,12 @@ class SessionCore:
 
     def _ended(self, step: Step, verdict: Verdict, place: Place, calls: int) -> Core[Result]:
         """The result of a step that was killed or died, after the state before it has been brought back."""
-        yield from self._stop()
-        records = self.tool_records.since(calls)
+        yield from self.keeper.stop()
+        records = self.keeper.tool_records.since(calls)
         told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
-        result = build_killed(told, self.policy.limits_plan(), verdict, place, self._sources)
-        notes = yield from self._bring_back()
-        return restored(result, notes, (yield from self._remaining()))
-
-    def _remaining(self) -> Core[tuple[str, ...]]:
-        """The names of the variables after a restore; none if the process that was brought back does not tell."""
-        runner = yield from self._living()
-        self._go(ASKING)
-        try:
-            names = (yield from runner.ask(m.ListNames(), m.Names, NAMES_SECONDS)).names
-        except (Gone, ProtocolError):
-            self._go(LOST)  # the next use restores again
-            yield from self.line.stop()
-            return ()
-        self._go(IDLE)
-        return tuple(name for name in names if name.isidentifier() and len(name) <= NAME_CHARACTERS)[:NAMES_REMAINING]
+        result = build_killed(told, self.policy.limits_plan(), verdict, place, self.keeper.sources)
+        notes = yield from self.keeper.bring_back()
+        return restored(result, notes, (yield from self.keeper.remaining()))
 
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""
@@ -864,25 +610,20 @@ class SessionCore:
         """End what it does for what it uses. False: nobody sees to that, and its processes are the caller's to kill.
         From the accountant's thread.
         """
-        step = self._step
+        step = self.keeper.doing
         if step is not None and step.stop(verdict):
             return not (step.in_tool or step.listening)
-        self.overused = verdict
+        self.keeper.overused = verdict
         return False
 
     def overdue(self) -> Verdict | None:
         """The verdict on a step that is past its deadline, where its caller does not see to that. From any thread."""
-        step = self._step
+        step = self.keeper.doing
         return None if step is None else step.overdue()
-
-    @property
-    def in_use(self) -> bool:
-        """Whether a caller has a turn. From any thread."""
-        return self._turn.goes_on
 
     def period(self) -> Period:
         """The step that runs, or else the use or the rest that goes on. From any thread."""
-        step = self._step
+        step = self.keeper.doing
         if step is not None and not step.over:
             return Period(step.watch.started, step.runner_pid, step.watch.cpu_start)
         return Period((self.used, self._turn.goes_on))
@@ -890,10 +631,10 @@ class SessionCore:
     @property
     def asks(self) -> int:
         """How many processes of its own making its runner may have, beside the copies that are told of."""
-        return 1 if self.state is ASKING else 0
+        return 1 if self.keeper.state is ASKING else 0
 
     def _stop_step(self, verdict: Verdict) -> bool:
-        step = self._step
+        step = self.keeper.doing
         return step is not None and step.stop(verdict)
 
     # Checkpoints
@@ -908,53 +649,15 @@ class SessionCore:
                 f"this session already has {len(history.named)} named checkpoints, and limits.checkpoints allows "
                 f"{limit}; drop one first: {', '.join(history.named)}"
             )
-        copy = yield from self._freeze()
+        copy = yield from self.keeper.freeze()
         copy.name = name
         self.line.release(history.keep(name, copy))
-
-    def _freeze(self) -> Core[Checkpoint]:
-        """A copy of the state as it is now."""
-        line = self.line
-        runner = yield from self._living()
-        line.make_room()
-        yield from self._see_files()
-        self._go(ASKING)
-        try:
-            copy = yield from line.freeze(runner)
-        except (Gone, ProtocolError) as error:
-            raise CheckpointError((yield from self._died_freezing("", error))) from None
-        except CheckpointError:
-            self._go(IDLE)
-            raise
-        self._go(IDLE)
-        return copy
-
-    def _see_files(self) -> Core[None]:
-        """The files as they are now are those of the state."""
-        line = self.line
-        if line.workspace is not None:
-            try:
-                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
-            except WorkspaceError as error:
-                raise CheckpointError(f"no checkpoint could be made: {error}") from None
-
-    def _shared_copy(self) -> Core[Checkpoint]:
-        """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
-        if self.state is IDLE and self.overused is None:
-            history = self.line.history
-            for copy in history.copies_of(history.current):
-                if (yield from copy.parked(monotonic())):
-                    check_depth(copy.parent)
-                    yield from self._see_files()
-                    copy.users += 1
-                    return copy
-        return (yield from self._freeze())
 
     @exclusive
     def rollback(self, name: str | None) -> Core[list[ToolCallRecord]]:
         """Go back to a named checkpoint, or to before the last step. Returns the tool calls that cannot be undone."""
-        if self.state is not IDLE:
-            yield from self._recover()
+        if self.keeper.state is not IDLE:
+            yield from self.keeper.recover()
         line = self.line
         state, copies = self._target(name)
         for copy in copies:
@@ -966,15 +669,15 @@ class SessionCore:
                 raise CheckpointError(f"the checkpoint {name!r} is gone (its process was killed)")
             if state.memory is not FRESH:
                 raise CheckpointError(NO_LONGER_KEPT)
-        since = list(self.tool_records.since(state.tool_calls))
+        since = list(self.keeper.tool_records.since(state.tool_calls))
         # Decided: whoever is interrupted from here on finds the session in that state.
         line.release(line.history.arrive(state))
-        self._go(LOST)
-        yield from line.stop()
-        self._told_next += yield from self._restore(asked=True)
+        yield from self.keeper.stop()
+        notes = yield from self.keeper.restore(asked=True)
+        self.keeper.told_next += notes
         if line.history.current.memory is not state.memory:
             told = "the state before the last step" if name is None else f"the checkpoint {name!r}"
-            raise CheckpointError(f"{told} died while it was thawed; the session was restored")
+            raise CheckpointError(f"{told} died while it was thawed; {self.keeper.became(notes)}")
         return since
 
     def _target(self, name: str | None) -> tuple[State, list[Checkpoint]]:
@@ -1001,7 +704,7 @@ class SessionCore:
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
         self.check_branches(count)
-        copy = yield from self._shared_copy()
+        copy = yield from self.keeper.shared_copy()
         branches: list[SessionCore] = []
         arrived = 0
         try:
@@ -1037,18 +740,18 @@ class SessionCore:
         branch = SessionCore(self.sandbox, policy)
         branch.mechanisms = self.mechanisms
         branch.step = self.step
-        branch.tool_records = self.tool_records.copy()
+        branch.keeper.tool_records = self.keeper.tool_records.copy()
         branch.toolbox = self.toolbox
         branch.label = self.label
         branch.template = self.template
-        branch._sources = self._sources.copy()
+        branch.keeper.sources = self.keeper.sources.copy()
         return branch
 
     def arrive(self, copy: Checkpoint) -> Core[None]:
         """Wait for the process of a branch, which was asked for."""
-        self._told_next = list((yield from self.line.arrive_branch(copy)))
-        self._meet_files()
-        self._go(IDLE)
+        self.keeper.told_next = list((yield from self.line.arrive_branch(copy)))
+        self.keeper.meet_files()
+        self.keeper.go(IDLE)
         self.sandbox.session_opened(self)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
@@ -1098,8 +801,8 @@ class SessionCore:
         checkpoint is called `name`.
         """
         runner, self.line.runner = self.line.runner, None
-        if self.state is not LOST:
-            self._go(LOST)
+        if self.keeper.state is not LOST:
+            self.keeper.go(LOST)
         self.line.release(self.line.history.arrive(state))
         if self.recorder is not None:
             self.recorder.left(self, name)
@@ -1108,7 +811,7 @@ class SessionCore:
     def adopt(self, channel: Channel, origin: Checkpoint, output: tuple[OutputFile, OutputFile]) -> None:
         """Go on in a process that was thawed from `origin`, whose state the session is in, and writes to `output`."""
         self.line.adopt(channel, origin, *output)
-        self._arrived()
+        self.keeper.arrived()
 
     def end(self, channel: Channel) -> Core[None]:
         """End a process that was given up, and whatever it left behind."""
@@ -1122,17 +825,14 @@ class SessionCore:
         """Whether there is such a variable, and its value."""
         if not may_be_bound(name):
             return False, None
-        runner = yield from self._living()
-        self._go(ASKING)
-        try:
-            answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
-            value = (yield from runner.deliver(answer.pending, arrays=arrays)) if answer.pending else None
-        except (Gone, ProtocolError) as error:
-            yield from self._lost(error)
-        self._go(IDLE)
+        answer, value = yield from self.keeper.ask(partial(self._fetched, name, arrays))
         if not answer.found:
             return False, None
         return True, value if answer.pending else decode_payload(self.policy.limits, answer.value, arrays=arrays)
+
+    def _fetched(self, name: str, arrays: bool, runner: Runner) -> Core[tuple[m.Fetched, Any]]:
+        answer = yield from runner.ask(m.Fetch(name, arrays), m.Fetched)
+        return answer, (yield from runner.deliver(answer.pending, arrays=arrays)) if answer.pending else None
 
     def assign(self, name: str, value: Any) -> Core[None]:
         """Bind a variable to a value of the host. Raises TypeError for a value that cannot cross."""
@@ -1153,46 +853,15 @@ class SessionCore:
 
     def _changed(self, request: m.Assign | m.Remove) -> Core[None]:
         try:
-            answer = yield from self._tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds))
+            answer = yield from self.keeper.tell(lambda runner, fds: runner.ask(request, m.Done, fds=fds))
         except (Gone, ProtocolError) as error:
-            yield from self._lost(error)
+            yield from self.keeper.lost(error)
         if answer.problem:
             raise KeyError(answer.problem)
 
-    def _tell(self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]]) -> Core[m.Done]:
-        """Have the process change its variables: another version of the state that the session is in. `ask` is given
-        the descriptors that go with the request.
-        """
-        line = self.line
-        runner = yield from self._living()
-        control = line.promise(line.history.current.step, change=True)
-        self._go(ASKING)
-        fds = () if control is None else (control.fileno(),)
-        try:
-            answer = yield from ask(runner, fds)
-        finally:
-            if control is not None:
-                control.close()
-        if control is not None:
-            self.sandbox.gate.announce(runner.pid, alone=True)
-        try:
-            yield from line.commit_with_files(self.tool_records.total)
-        finally:
-            self._go(IDLE)
-        return answer
-
     @exclusive
     def _ask(self, request: Any, kind: type) -> Core[Any]:
-        return (yield from self._asked((yield from self._living()), request, kind))
-
-    def _asked(self, runner: Runner, request: Any, kind: type) -> Core[Any]:
-        self._go(ASKING)
-        try:
-            answer = yield from runner.ask(request, kind)
-        except (Gone, ProtocolError) as error:
-            yield from self._lost(error)
-        self._go(IDLE)
-        return answer
+        return (yield from self.keeper.ask(lambda runner: runner.ask(request, kind)))
 
     def names(self) -> Core[list[str]]:
         return (yield from self._ask(m.ListNames(), m.Names)).names  # type: ignore[no-any-return]
@@ -1206,21 +875,17 @@ class SessionCore:
         """What holds this session, and what does not and why: as planned, and as its process finds when it tries what
         it must not be able to do.
         """
-        rows = {row.name: row for row in self._planned()}
-        for tried in (yield from self._self_test()):
-            planned = rows.get(tried.name, tried)
-            detail = tried.detail if planned is tried or not planned.detail else f"{planned.detail}; {tried.detail}"
-            rows[tried.name] = Mechanism(tried.name, tried.active and planned.active, detail)
-        return tuple(rows.values())
+        rows = [*self.mechanisms, *planned(self.policy, self.group, self.template)]
+        rows.append(accountant.mechanism(self.policy, self.sandbox.policy.limits))
+        return as_tried(rows, (yield from self.keeper.ask(self._self_test)))
 
-    def _self_test(self) -> Core[list[Mechanism]]:
+    def _self_test(self, runner: Runner) -> Core[list[Mechanism]]:
         """One row per forbidden act; `active` where it was refused."""
-        runner, gate = (yield from self._living()), self.sandbox.gate
+        gate = self.sandbox.gate
         if (yield from self.line.secured(monotonic())):
             gate.withdraw(runner.pid)  # no checkpoint is due: what is left of an earlier leave is not the self-test's
         with gate.refusing(runner.pid):
-            request = m.SelfTest(self.policy.limits.processes)
-            return list((yield from self._asked(runner, request, m.Tested)).rows)
+            return list((yield from runner.ask(m.SelfTest(self.policy.limits.processes), m.Tested)).rows)
 
     # Durable states
 
@@ -1231,31 +896,19 @@ class SessionCore:
         """
         from safeexec.host.files import state_file  # with hashlib and its like 10 ms
 
-        limit = self._timeout(timeout)
+        limit = timeout_of(self.policy, timeout)
         key, target = state_file.signing_key(), state_file.target(path)
-        runner = yield from self._living()
-        fd = os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        try:
-            self._go(ASKING)
-            try:
-                answer = yield from self._watched(runner, m.Save(), m.Saved, (fd,), limit)
-            except (Gone, ProtocolError) as error:
-                yield from self._lost(error)
+        with state_file.payload() as fd:
+            answer = yield from self.keeper.ask(lambda runner: self._watched(runner, m.Save(), m.Saved, (fd,), limit))
             if isinstance(answer, Verdict):
-                became = "; ".join([answer.message, "the session was restored", *(yield from self._take_out())])
-                raise StateFileError(f"the session could not be saved: {became}")
-            self._go(IDLE)
+                became = self.keeper.became((yield from self.keeper.take_out()))
+                raise StateFileError(f"the session could not be saved: {answer.message}; {became}")
             if answer.problem:
                 raise StateFileError(f"the session could not be saved: {answer.problem}")
             files = yield from self._saved_files()
             digest, size = self.sandbox.policy.digest, os.fstat(fd).st_size
             header, failed = state_file.header_of(answer, size, files, self.policy, digest, self.step)
             yield Work(partial(state_file.write, target, header, self._open_file, fd, key))
-        finally:
-            # The child may have kept it, and no limit counts what it holds.
-            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            os.ftruncate(fd, 0)
-            os.close(fd)
         return failed
 
     def _saved_files(self) -> Core[dict[str, os.stat_result]]:
@@ -1277,14 +930,14 @@ class SessionCore:
         """Bind the variables that a saved payload holds. It is unpickled in the child, whose confinement is what
         holds it, under the limits of a step.
         """
-        limit = self._timeout(timeout)
+        limit = timeout_of(self.policy, timeout)
         try:
-            answer = yield from self._tell(lambda runner, fds: self._load(runner, (*fds, fd), limit))
+            answer = yield from self.keeper.tell(lambda runner, fds: self._load(runner, (*fds, fd), limit))
         except (Gone, ProtocolError) as error:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
-        self._meet_files()
+        self.keeper.meet_files()
 
     def _load(self, runner: Runner, fds: tuple[int, ...], seconds: float) -> Core[m.Done]:
         answer = yield from self._watched(runner, m.Load(), m.Done, fds, seconds)
@@ -1302,7 +955,7 @@ class SessionCore:
         line.out.begin()
         line.err.begin()
         watch = Watch(channel, self.policy.limits, seconds, (line.out, line.err), self.sandbox.library)
-        step = self._step = Step(0, line, runner, watch, self._answer_tool, NOBODY)
+        step = self.keeper.doing = Step(0, line, runner, watch, self._answer_tool, NOBODY)
         try:
             yield from channel.send(request, fds)
             while (verdict := step.verdict or watch.look()) is None:
@@ -1357,7 +1010,7 @@ class SessionCore:
         path, files = yield Work(partial(workspace.write, name, data, history.current.files))
         history.change_files(files)
         if path in files:
-            self._marks[path] = files[path].mark
+            self.keeper.marks[path] = files[path].mark
 
     @exclusive
     def put_files(self, files: Mapping[str, str | bytes | os.PathLike[str]]) -> Core[None]:
@@ -1371,7 +1024,7 @@ class SessionCore:
             return workspace.snapshot()
 
         self.line.history.change_files((yield Work(put)))
-        self._marks = workspace.marks
+        self.keeper.marks = workspace.marks
 
     def list_files(self) -> list[str]:
         """The names of the regular files of the workspace, sorted."""
@@ -1379,7 +1032,7 @@ class SessionCore:
 
     def _files(self) -> Workspace:
         """The workspace. Raises `SessionClosed`, or `WorkspaceError` where there is none."""
-        if self._why_closed is not None:
+        if self.keeper.why_closed is not None:
             raise SessionClosed(CLOSED_HERE)
         if self.line.workspace is None:
             raise WorkspaceError(

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 from weakref import ref
 
-from safeexec.host.waiting import Core
+from safeexec.errors import SessionBusy
+from safeexec.host.waiting import Core, Wait
+
+R = TypeVar("R")
 
 BRIEF_SECONDS = 0.0005
 """How long to wait at a time for whoever looks after resting sessions: a look takes 0.1 ms."""
+BUSY_SECONDS = 0.02
+"""How often at least to ask whether a session that somebody waits for is free."""
 
 
 def _nobody() -> None:
@@ -47,3 +53,16 @@ class Turn:
         """Follow `last`, which has ended. Returns the turn that does: another caller may have been faster."""
         self.thread = threading.get_ident()
         return last._next.setdefault(None, self)  # atomic: one call of C code
+
+
+def patiently(seconds: float, operation: Callable[[], Core[R]]) -> Core[R]:
+    """Do `operation` when the session is free, within so many seconds. Raises `SessionBusy` after that."""
+    deadline, pause = monotonic() + seconds, BRIEF_SECONDS
+    while True:
+        try:
+            return (yield from operation())
+        except SessionBusy:
+            if (left := deadline - monotonic()) <= 0:
+                raise
+        pause = min(2 * pause, BUSY_SECONDS)
+        yield Wait((), monotonic() + min(pause, left))

@@ -1,0 +1,318 @@
+"""What a session does to keep its state: it has the process ready that steps run in, asks it, and brings the state back
+when the process is lost. The order of things in a call is the session's (`session.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
+from safeexec.host.session.channel import Gone
+from safeexec.host.session.checkpoints import Checkpoint, check_depth
+from safeexec.host.session.history import FRESH
+from safeexec.host.session.kept import Sources, ToolLog
+from safeexec.host.session.line import PARK_SECONDS, Line
+from safeexec.host.session.runner import Runner
+from safeexec.host.session.states import ASKING, FOLLOWS, IDLE, LOST, NEW, STEPPING
+from safeexec.host.session.step import FREEZE_SECONDS, Step
+from safeexec.host.waiting import Core
+from safeexec.host.watch.verdict import Verdict
+from safeexec.protocol import messages as m
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace_files import Marks
+    from safeexec.host.session.home import Home
+
+R = TypeVar("R")
+
+RECOVER_SECONDS = 1.0
+"""How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
+the newest copy is the same."""
+NAMES_SECONDS = 3.0
+"""How long a process that was brought back may take to name its variables."""
+NAMES_REMAINING, NAME_CHARACTERS = 200, 100
+CLOSED_MEANWHILE = "the session was closed while this step ran"
+
+
+class Keeper:
+    """Keeps the state of one session. Each method is part of a turn of the session."""
+
+    def __init__(self, sandbox: Home, line: Line) -> None:
+        self.sandbox = sandbox
+        self.line = line
+        self.state = NEW
+        self.doing: Step | None = None
+        """The request that runs, or the one that ran last."""
+        self.tool_records = ToolLog()
+        self.sources = Sources()
+        self.marks: Marks = {}
+        """The workspace's files after the last step, to tell what the next one changes."""
+        self.told_next: list[str] = []
+        """Notes for the next result: what became of the state while nobody used it."""
+        self.restored = 0
+        """How often the state has been brought back."""
+        self.overused: Verdict | None = None
+        """What the session did while no step ran: its process has been ended for it."""
+        self.why_closed: str | None = None
+        """Set by whoever closes the session, from any thread; whoever uses it then lets go of everything."""
+
+    # Asking the process
+
+    def go(self, state: str) -> None:
+        assert state in FOLLOWS[self.state], f"{self.state} → {state}"
+        self.state = state
+
+    def living(self) -> Core[Runner]:
+        """The process that runs steps, ready for a request."""
+        if (over := self.overused) is not None:
+            self.overused = None
+            self.told_next.append(f"between its steps {over.message}: what it had running was ended")
+            if self.state is IDLE:
+                self.go(LOST)
+        if self.state is not IDLE:
+            yield from self.recover()
+        assert self.line.runner is not None
+        return self.line.runner
+
+    def in_order(self) -> Core[None]:
+        """What was lost while nobody used the session is brought back now, and not by the operation that comes."""
+        if self.state is not IDLE or self.overused is not None:
+            yield from self.living()
+
+    def ask(self, question: Callable[[Runner], Core[R]]) -> Core[R]:
+        """What the process answers. If it dies of that, its state is restored: `SandboxError`."""
+        runner = yield from self.living()
+        self.go(ASKING)
+        try:
+            answer = yield from question(runner)
+        except (Gone, ProtocolError) as error:
+            yield from self.lost(error)
+        self.go(IDLE)
+        return answer
+
+    def tell(self, ask: Callable[[Runner, tuple[int, ...]], Core[m.Done]]) -> Core[m.Done]:
+        """Have the process change its variables: another version of the state that the session is in. `ask` is given
+        the descriptors that go with the request.
+        """
+        line = self.line
+        runner = yield from self.living()
+        control = line.promise(line.history.current.step, change=True)
+        self.go(ASKING)
+        fds = () if control is None else (control.fileno(),)
+        try:
+            answer = yield from ask(runner, fds)
+        finally:
+            if control is not None:
+                control.close()
+        if control is not None:
+            self.sandbox.gate.announce(runner.pid, alone=True)
+        try:
+            yield from line.commit_with_files(self.tool_records.total)
+        finally:
+            self.go(IDLE)
+        return answer
+
+    # After an interruption
+
+    def recover(self) -> Core[None]:
+        """Put in order what the last caller left in the middle of something: it was interrupted (Ctrl-C, a handler that
+        raised), and that again while it put things in order itself.
+        """
+        runner = self.line.runner
+        if runner is not None and self.state is ASKING:
+            yield from self._take_in(runner)
+        elif runner is not None and self.state is STEPPING:
+            yield from self._take_back(runner)
+        if self.state is LOST:
+            yield from self.stop()
+            self.told_next += yield from self.restore()
+
+    def _take_in(self, runner: Runner) -> Core[None]:
+        """The answer that nobody waits for. A change that it confirms has been made."""
+        try:
+            answered = yield from runner.drain(monotonic() + RECOVER_SECONDS)
+        except (Gone, ProtocolError):
+            answered = False
+        if not answered:
+            self.line.undo()
+            self.go(LOST)
+            return
+        if self.line.history.next is not None:
+            self.sandbox.gate.announce(runner.pid, alone=True)
+            yield from self.line.commit_with_files(self.tool_records.total)
+        self.go(IDLE)
+
+    def _take_back(self, runner: Runner) -> Core[None]:
+        """A step whose caller is gone is undone, unless it is part of the session already or was never sent."""
+        line = self.line
+        history = line.history
+        if self.doing is not None:
+            self.doing.close()
+        sent = not runner.at_rest
+        if history.next is not None and not sent:
+            # Answered, or not sent. No child begins a step before it has made the copy of the state before.
+            copies = history.copies_of(history.current)
+            sent = history.current.memory is FRESH or any(copy.seen() for copy in copies)
+        if sent:
+            yield from line.secured(monotonic() + FREEZE_SECONDS)
+            line.undo()
+            self.go(LOST)
+            return
+        line.undo()
+        self.go(IDLE)
+
+    # Going back
+
+    def stop(self) -> Core[None]:
+        """End the process; what it was doing is undone. The state is to be brought back."""
+        self.line.undo()
+        self.go(LOST)
+        yield from self.line.stop()
+
+    def restore(self, *, asked: bool = False) -> Core[list[str]]:
+        """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: by the caller,
+        for nothing went wrong.
+        """
+        if self.why_closed is not None:
+            raise SessionClosed(CLOSED_MEANWHILE)
+        notes = yield from self.line.restore(self.sources.bound_last())
+        self.restored += not asked
+        self.arrived()
+        return notes
+
+    def arrived(self) -> None:
+        """The session has another process, and the files that go with it."""
+        if self.line.history.current.memory is FRESH:
+            self.sources.clear()
+        self.meet_files()
+        self.go(IDLE)
+
+    def meet_files(self) -> None:
+        """What the next step changes is told against the files that have been brought back."""
+        if self.line.workspace is not None and self.line.history.current.files is not None:
+            self.marks = self.line.workspace.marks
+
+    def became(self, notes: list[str]) -> str:
+        """What became of the state, after a restore that left these notes."""
+        if self.line.history.current.memory is FRESH and notes:
+            return notes[-1]
+        return f"the session was restored ({'; '.join(notes)})" if notes else "the session was restored"
+
+    def bring_back(self) -> Core[list[str]]:
+        """Bring back the state before a step whose process has ended. Returns notes."""
+        # What it printed is not to count against the process that goes on.
+        self.line.out.begin()
+        self.line.err.begin()
+        return (yield from self.restore())
+
+    def take_out(self) -> Core[list[str]]:
+        """End the process of a step that is to be undone, and bring back the state before it. Returns notes."""
+        yield from self.stop()
+        return (yield from self.bring_back())
+
+    def remaining(self) -> Core[tuple[str, ...]]:
+        """The names of the variables after a restore; none if the process that was brought back does not tell."""
+        runner = yield from self.living()
+        self.go(ASKING)
+        try:
+            names = (yield from runner.ask(m.ListNames(), m.Names, NAMES_SECONDS)).names
+        except (Gone, ProtocolError):
+            yield from self.stop()  # the next use restores again
+            return ()
+        self.go(IDLE)
+        return tuple(name for name in names if name.isidentifier() and len(name) <= NAME_CHARACTERS)[:NAMES_REMAINING]
+
+    def lost(self, error: Exception) -> Core[NoReturn]:
+        """The process died outside a step: restore, and say so."""
+        yield from self.stop()
+        notes = yield from self.restore()
+        self.told_next += notes
+        raise SandboxError(
+            f"the session's process died ({self._reason(error)}); {self.became(notes)}; try again"
+        ) from None
+
+    def _reason(self, error: Exception) -> str:
+        """Why the process has ended: what the host's watch has found too much, or else `error`."""
+        over, self.overused = self.overused, None
+        return str(error) if over is None else over.message
+
+    # Copies of the state as it is
+
+    def freeze(self) -> Core[Checkpoint]:
+        """A copy of the state as it is now."""
+        line = self.line
+        runner = yield from self.living()
+        line.make_room()
+        yield from self._see_files()
+        self.go(ASKING)
+        try:
+            copy = yield from line.freeze(runner)
+        except (Gone, ProtocolError) as error:
+            told, notes = yield from self._died_freezing(error)
+            self.told_next += notes
+            raise CheckpointError(told) from None
+        except CheckpointError:
+            self.go(IDLE)
+            raise
+        self.go(IDLE)
+        return copy
+
+    def shared_copy(self) -> Core[Checkpoint]:
+        """A copy of the state as it is now, for one user more: one that has parked already, or a new one."""
+        if self.state is IDLE and self.overused is None:
+            history = self.line.history
+            for copy in history.copies_of(history.current):
+                if (yield from copy.parked(monotonic())):
+                    check_depth(copy.parent)
+                    yield from self._see_files()
+                    copy.users += 1
+                    return copy
+        return (yield from self.freeze())
+
+    def _see_files(self) -> Core[None]:
+        """The files as they are now are those of the state."""
+        line = self.line
+        if line.workspace is not None:
+            try:
+                line.history.see_files((yield from line.on_files(line.workspace.snapshot)))
+            except WorkspaceError as error:
+                raise CheckpointError(f"no checkpoint could be made: {error}") from None
+
+    def compact(self) -> Core[None]:
+        """At rest: make the newest checkpoint anew, so that it and the running process share what both hold.
+
+        An automatic checkpoint is made before the process warms up for its next step; from then on each has a copy of
+        its own of every page that the warm-up writes (1.3 MB for each). The next step copies its pages again (1.4 ms).
+        """
+        line, history = self.line, self.line.history
+        automatic = line.automatic
+        newest = next((copy for copy in history.copies_of(history.current) if copy in automatic), None)
+        if self.state is not IDLE or line.runner is None or not line.runner.at_rest:
+            return  # the next user puts it in order
+        if newest is None or newest.pid() is None:
+            return
+        if newest is line.runner.origin:
+            # No step since: they share all that they can, and other branches may share the copy. A chain of branches
+            # stays as deep as it was made, however long its sessions rest.
+            return
+        self.go(ASKING)
+        try:
+            copy = yield from line.freeze(line.runner, PARK_SECONDS)
+        except CheckpointError:
+            self.go(IDLE)  # the checkpoint that is there does
+            return
+        except (Gone, ProtocolError) as error:
+            told, _ = yield from self._died_freezing(error)
+            self.told_next.append(f"between its steps {told}")
+            return
+        self.go(IDLE)
+        copy.created = newest.created
+        line.release(history.replace(newest, copy))
+
+    def _died_freezing(self, error: Exception) -> Core[tuple[str, list[str]]]:
+        """The process died while a checkpoint was made: restore. Returns that in words, and the notes on it."""
+        yield from self.stop()
+        notes = yield from self.restore()
+        return f"the process died while the checkpoint was made ({self._reason(error)}); {self.became(notes)}", notes

@@ -1,0 +1,63 @@
+"""What a caller asks of a session, judged by the policy before anything is sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from safeexec.errors import PolicyError
+from safeexec.protocol.arguments import encode_arguments, foreign
+from safeexec.results import ErrorInfo, Result
+
+if TYPE_CHECKING:
+    from safeexec.policy.model import Policy
+    from safeexec.policy.settings import Limits
+
+
+def timeout_of(policy: Policy, timeout: float | None) -> float:
+    """The limit of a step in seconds: what was asked for, or else the policy's own. Raises TypeError, `PolicyError`."""
+    limits = policy.limits
+    if timeout is None:
+        return limits.wall_seconds
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is a number of seconds, not {timeout!r:.60}")
+    if not 0 < timeout <= limits.max_wall_seconds:
+        raise PolicyError(
+            f"timeout={timeout!r} is out of bounds: the policy {policy.name!r} allows more than 0 and at most "
+            f"{limits.max_wall_seconds:g} s (limits.max_wall_seconds, {policy.origin('limits.max_wall_seconds')})"
+        )
+    return float(timeout)
+
+
+def too_long(policy: Policy, size: int, step: int) -> Result:
+    """The result of a source with more characters than the policy allows."""
+    allowed = policy.limits.step_source_kb
+    return Result(
+        outcome="rejected",
+        error=ErrorInfo(
+            type="PolicyViolation",
+            message=f"the source has {size} characters; limits.step_source_kb allows {allowed} KiB",
+            rule=policy.origin("limits.step_source_kb"),
+            hint="Send the program in several smaller steps; variables are kept between them.",
+        ),
+        step=step,
+    )
+
+
+def arguments_for(path: str, args: tuple[Any, ...], kwargs: dict[str, Any], limits: Limits) -> bytes:
+    """The arguments of a call as they cross. Raises TypeError for those that cannot."""
+    payload = encode_arguments(args, kwargs, max_bytes=limits.value_kb << 10, max_depth=limits.value_depth)
+    if payload.opaque:
+        told = f"it is larger than limits.value_kb ({limits.value_kb} KiB), nested too deep or holds itself"
+        if not payload.truncated:
+            told = foreign(args, kwargs, max_depth=limits.value_depth)
+        raise TypeError(f"an argument of {path}() cannot cross into the sandbox: {told}")
+    return payload.data
+
+
+def checked_query(query: str, name: str) -> bytes:
+    """A SQL query as it crosses. Raises TypeError, and ValueError where `name` is no variable's."""
+    if not isinstance(query, str):
+        raise TypeError(f"query must be str, not {type(query).__name__}")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(f"{name!r} is not a variable name")
+    return query.encode("utf-8", "surrogatepass")
