@@ -161,8 +161,8 @@ FIRST_RUN = {
     "host/faces": "blocking",
     "host/files": "layers",
     "host/session": (
-        "channel checkpoints decode history kept line listeners output runner session spare standard_input states step "
-        "tightened turn"
+        "channel checkpoints decode history keeper kept line listeners output protection requests runner session spare "
+        "standard_input states step tightened turn"
     ),
     "host/startup": "configuration confinement launch launcher",
     "host/tools": "approvals toolbox",

@@ -27,7 +27,7 @@ from safeexec.host.watch import supervisor, unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
 from safeexec.host.watch.supervisor import Watch
-from safeexec.host.watch.verdict import Verdict, too_much_in_files
+from safeexec.host.watch.verdict import Verdict, files_over
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.results import Usage
@@ -250,12 +250,9 @@ class _Watched:
         return None  # it may fork, and whoever runs it sees to its deadline
 
     def beyond(self) -> Verdict | None:
-        return self.files_over() or unnamed.over(self.account.guests(), self._limits, self._workspace)
-
-    def files_over(self) -> Verdict | None:
-        limits = self._limits
-        files = self._workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-        return None if files is None else too_much_in_files(files)
+        return files_over(self._workspace, self._limits) or unnamed.over(
+            self.account.guests(), self._limits, self._workspace
+        )
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever waits for it ends it, at its next look at the clock."""
@@ -285,7 +282,7 @@ def _finish(
             break
         if isinstance(answer, m.Exited):
             status = answer.status
-            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or watched.files_over()
+            outcome, verdict = "ok" if status == 0 else "error", watched.verdict or files_over(workspace, limits)
             break
         verdict = watched.verdict or watch.look()
     accountant().remove(watched)

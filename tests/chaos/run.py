@@ -260,9 +260,14 @@ def _step(chaos: Chaos, line: Line, random: Random) -> bool:
         line.model.step(after)
         chaos.calmed(line)
     elif result.state == "kept":
-        line.model.ever += [line.model.now, after]
-        line.model.now = seen(line.session)  # some lines ran, as a full disk or a limit let them
+        _ran_in_part(line, after)
     return told
+
+
+def _ran_in_part(line: Line, after: State) -> None:
+    """Some lines of a step ran, as a full disk or a limit let them."""
+    line.model.ever += [line.model.now, after]
+    line.model.now = seen(line.session)
 
 
 def _error(chaos: Chaos, line: Line, random: Random) -> bool:
@@ -275,6 +280,8 @@ def _error(chaos: Chaos, line: Line, random: Random) -> bool:
             raise Wrong(f"an atomic step was kept: {result.notes}")
         if result.error is not None and result.error.type == "ZeroDivisionError":
             line.model.step(after)
+        else:
+            _ran_in_part(line, after)
     return told
 
 

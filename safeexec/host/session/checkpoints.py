@@ -13,9 +13,11 @@ from msgspec import Struct, field
 
 from safeexec.errors import CheckpointError, ProtocolError
 from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.history import History
 from safeexec.host.session.output import OutputFile
 from safeexec.host.waiting import Core
 from safeexec.host.watch.gate import ForkGate
+from safeexec.host.watch.memory import own_bytes
 from safeexec.host.watch.supervisor import Lineage
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
@@ -232,3 +234,22 @@ def pidfds(checkpoints: list[Checkpoint]) -> list[tuple[Checkpoint, int]]:
             # nobody waits for it.
             continue
     return held
+
+
+def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
+    """The copies as data: those with a name, and the automatic ones that have parked."""
+    now, rows = monotonic(), []
+    copies = history.copies()
+    # Of a state that the host has changed an older version may live until the newer one is known to.
+    # What a template's session begins with has a name in each of them, which each may drop.
+    names = {copy: name for name, (_, copy) in history.named.items()}
+    newest = {copy.step: copy for copy in copies if copy not in names and copy.pid() is not None and copy.alive}
+    for copy in copies:
+        pid = copy.pid()
+        if copy not in names and newest.get(copy.step) is not copy:
+            continue
+        memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
+        parent = copy.parent.label if copy.parent is not None else None
+        label = names.get(copy, f"step {copy.step}")
+        rows.append(CheckpointInfo(label, parent, copy.step, copy not in names, now - copy.created, memory))
+    return sorted(rows, key=lambda row: (row.step, row.name))

@@ -18,7 +18,6 @@ from safeexec.errors import CheckpointError, ProtocolError, SandboxError, Sessio
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import (
     Checkpoint,
-    CheckpointInfo,
     check_depth,
     give_up,
     living,
@@ -30,9 +29,8 @@ from safeexec.host.session.history import FRESH, History, State
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import Runner
 from safeexec.host.waiting import Core, Wait, Work
-from safeexec.host.watch.memory import own_bytes, share_bytes
+from safeexec.host.watch.memory import share_bytes
 from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
-from safeexec.host.watch.verdict import Verdict, too_much_in_files
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
 from safeexec.protocol.turns import PARKED, THAWED
@@ -512,48 +510,6 @@ class Line:
         """The first process of each lineage that there are processes of. From any thread."""
         return [lineage.leader for lineage in list(self._lineages)]
 
-    def stream_bytes(self) -> int:
-        """Bytes of memory behind the standard streams, reserved ones included. From any thread."""
-        try:
-            return sum(os.fstat(file.fd).st_blocks for file in (self.out, self.err)) * 512
-        except OSError:
-            return 0
-
-    def files_over(self) -> Verdict | None:
-        """The verdict on a workspace that holds too much."""
-        limits = self.policy.limits
-        if self.workspace is None:
-            return None
-        over = self.workspace.over(limits.workspace_mb << 20, limits.workspace_files)
-        return too_much_in_files(over) if over is not None else None
-
-    def stray_fork(self, in_use: Callable[[], bool]) -> Verdict | None:
-        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
-        own, or only a parked copy, is ended instead. From any thread.
-
-        The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
-        that fork as soon as the answer is read.
-        """
-        runner, gate = self.runner, self.sandbox.gate
-        if runner is None:
-            return None
-        for fork in gate.waiting(runner.lineage.leader):
-            if fork.process != runner.pid:
-                if fork.process not in runner.lineage.runners():
-                    gate.kill(fork)
-                continue
-            channel = runner.channel
-            stray = fork.thread != fork.process or (channel.heard() and (channel.at_work or not in_use()))
-            if stray and gate.waits(fork):
-                allowed = self.policy.limits.processes
-                rule = self.policy.origin("limits.processes")
-                return Verdict(
-                    "violation",
-                    f"guest code started {'a process' if not allowed else 'one process too many'}; "
-                    f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
-                )
-        return None
-
     def meet_checkpoints(self) -> Core[None]:
         """Learn from the kernel who has parked on each control socket. One that nobody parked on has ended with the
         runner.
@@ -572,24 +528,6 @@ class Line:
         if runner is None or runner.channel.pidfd < 0:
             return self._unmet
         return processes.has_ended(runner.channel.pidfd)
-
-    def rows(self) -> list[CheckpointInfo]:
-        """The copies as data: those with a name, and the automatic ones that have parked."""
-        now, rows = monotonic(), []
-        copies = self.history.copies()
-        # Of a state that the host has changed an older version may live until the newer one is known to.
-        # What a template's session begins with has a name in each of them, which each may drop.
-        names = {copy: name for name, (_, copy) in self.history.named.items()}
-        newest = {copy.step: copy for copy in copies if copy not in names and copy.pid() is not None and copy.alive}
-        for copy in copies:
-            pid = copy.pid()
-            if copy not in names and newest.get(copy.step) is not copy:
-                continue
-            memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0
-            parent = copy.parent.label if copy.parent is not None else None
-            label = names.get(copy, f"step {copy.step}")
-            rows.append(CheckpointInfo(label, parent, copy.step, copy not in names, now - copy.created, memory))
-        return sorted(rows, key=lambda row: (row.step, row.name))
 
     @property
     def automatic(self) -> list[Checkpoint]:

@@ -26,7 +26,7 @@ from safeexec.errors import (
     WorkspaceError,
 )
 from safeexec.host.session.channel import Channel, Gone
-from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name
+from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
     Told,
     build_killed,
@@ -158,7 +158,11 @@ class SessionCore:
 
     def _in_turn(self, turn: Turn, work: Core[R]) -> Core[R]:
         """Do `work` in `turn`."""
-        while not self._take(turn):
+        while True:
+            if (why := self.keeper.why_closed) is not None:
+                raise SessionClosed(why)
+            if self._take(turn):
+                break
             if not self._turn.brief:
                 raise SessionBusy(
                     "a step of this session is running in another thread or task; wait for it with "
@@ -175,15 +179,12 @@ class SessionCore:
                 self._let_go()
 
     def _take(self, turn: Turn) -> bool:
-        """Whether it is `turn`'s now. Raises `SessionClosed`."""
-        while self.keeper.why_closed is None:
-            last = self._turn
-            if last.goes_on:
-                return False
+        """Whether it is `turn`'s now."""
+        while not (last := self._turn).goes_on:
             self._turn = turn.begin_after(last)  # or whoever was faster
             if self._turn is turn:
                 return True
-        raise SessionClosed(self.keeper.why_closed)
+        return False
 
     @property
     def in_use(self) -> bool:
@@ -200,7 +201,7 @@ class SessionCore:
         return core
 
     def _attend(self, turn: Turn, look: Callable[[], Core[None]]) -> Core[None]:
-        if not self._take(turn):
+        if self.keeper.why_closed is not None or not self._take(turn):
             return
         try:
             yield from look()
@@ -250,17 +251,13 @@ class SessionCore:
             self.keeper.why_closed = why
         deadline = monotonic() + supervisor.KILL_SECONDS
         while self.keeper.state is not CLOSED:
-            last = self._turn
-            if not last.goes_on:
-                self._turn = following = turn.begin_after(last)
-                if following is turn:
-                    yield from self._end()
-                    return
-                continue
+            if self._take(turn):
+                yield from self._end()
+                return
             # In use: the step that runs is ended, and whoever uses the session lets go of it.
             if self._stop_step(Verdict("cancelled", CLOSED_MEANWHILE)) and (runner := self.line.runner) is not None:
                 runner.channel.kill()
-            if last.thread == threading.get_ident():
+            if self._turn.thread == threading.get_ident():
                 return
             if monotonic() >= deadline:
                 self.line.kill_all()
@@ -755,7 +752,7 @@ class SessionCore:
         self.sandbox.session_opened(self)
 
     def checkpoint_rows(self) -> list[CheckpointInfo]:
-        return Rows(self.line.rows())
+        return Rows(rows_of(self.line.history))
 
     def drop(self, name: str) -> None:
         """Give up a named checkpoint."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from safeexec.results import Outcome
+
+if TYPE_CHECKING:
+    from safeexec.host.files.workspace import Workspace
+    from safeexec.policy.settings import Limits
 
 OUTPUT_CEILING = 16
 """A step that prints this many times what is kept is ended."""
@@ -25,3 +31,9 @@ def too_much_in_files(message: str) -> Verdict:
     """The verdict on a workspace that holds too much, or too many files."""
     rule = "limits.workspace_files" if "limits.workspace_files" in message else "limits.workspace_mb"
     return Verdict("violation", message, rule=rule)
+
+
+def files_over(workspace: Workspace | None, limits: Limits) -> Verdict | None:
+    """The verdict on a workspace that holds too much now, by a count of its files."""
+    over = None if workspace is None else workspace.over(limits.workspace_mb << 20, limits.workspace_files)
+    return None if over is None else too_much_in_files(over)

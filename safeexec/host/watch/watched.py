@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Collection
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from safeexec.host.watch import unnamed
 from safeexec.host.watch.account import Account, Known, Period
 from safeexec.host.watch.accountant import accountant
-from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict
+from safeexec.host.watch.verdict import OUTPUT_CEILING, Verdict, files_over
 from safeexec.linux import processes
 
 if TYPE_CHECKING:
@@ -99,20 +100,49 @@ class WatchedSession:
         session = self._session()
         if session is None or session.closed:
             return None
-        return session.line.stray_fork(self.in_use) or session.overdue()
+        return self._stray_fork(session) or session.overdue()
+
+    def _stray_fork(self, session: Watchable) -> Verdict | None:
+        """The verdict on a fork that waits and that the host has not asked for. A process that is none of the lineage's
+        own, or only a parked copy, is ended instead.
+
+        The main thread of a runner that has answered makes the checkpoint of it. Whoever uses the session announces
+        that fork as soon as the answer is read.
+        """
+        runner, gate = session.line.runner, session.line.sandbox.gate
+        if runner is None:
+            return None
+        for fork in gate.waiting(runner.lineage.leader):
+            if fork.process != runner.pid:
+                if fork.process not in runner.lineage.runners():
+                    gate.kill(fork)
+                continue
+            channel = runner.channel
+            stray = fork.thread != fork.process or (channel.heard() and (channel.at_work or not session.in_use))
+            if stray and gate.waits(fork):
+                allowed, rule = session.policy.limits.processes, session.policy.origin("limits.processes")
+                return Verdict(
+                    "violation",
+                    f"guest code started {'a process' if not allowed else 'one process too many'}; "
+                    f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
+                )
+        return None
 
     def beyond(self) -> Verdict | None:
         session = self._session()
         if session is None or session.closed:
             return None
         limits, line = session.policy.limits, session.line
-        held = line.stream_bytes() >> 10
+        try:
+            held = sum(os.fstat(file.fd).st_blocks for file in (line.out, line.err)) >> 1  # reserved memory included
+        except OSError:
+            held = 0
         if held > limits.output_kb * OUTPUT_CEILING * 2 + STREAMS_KB:
             told = f"the streams of the session hold {held} KiB"
             return Verdict("output", f"{told}; limits.output_kb is {limits.output_kb}")
         runner, copies, _ = self.known()
         pids = {*copies, *self.account.guests(), *([runner] if runner is not None else [])}
-        return line.files_over() or unnamed.over(pids, limits, line.workspace)
+        return files_over(line.workspace, limits) or unnamed.over(pids, limits, line.workspace)
 
     def exceed(self, verdict: Verdict, hostile: Collection[int]) -> None:
         """Whoever drives a step ends it. Where nobody does, its processes end here; the next user restores it."""
