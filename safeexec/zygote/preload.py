@@ -22,9 +22,6 @@ from safeexec.child.step.displays import Displays
 from safeexec.child.step.execute import Guest
 from safeexec.child.step.output import Streams
 from safeexec.child.step.tools import ToolCaller, make_help, tool_functions
-from safeexec.facades.access import module_access
-from safeexec.facades.build import facade
-from safeexec.facades.tables.groups import OF_SESSIONS
 from safeexec.protocol import messages as m
 
 ENVIRONMENT = {
@@ -165,16 +162,6 @@ def build_server(configure: m.Configure, control: int) -> Server:
 WARM_UPS = 12
 """After so many CPython has specialised the code of a step. What it has not, each child would write to for itself: 40
 pages of 4 KiB less (3.11)."""
-
-
-def build_facades(server: Server, names: Sequence[str]) -> None:
-    """Make once what guest code gets for each of these modules that is here: a child took 1 ms for four of them, and 4
-    for numpy.
-    """
-    plan = server.guest.language.plan
-    for name in names:
-        if name in sys.modules and name.partition(".")[0] not in OF_SESSIONS and module_access(name, plan).allowed:
-            facade(name, plan)
 
 
 def warm(server: Server) -> None:

@@ -31,7 +31,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote import preload
 from safeexec.zygote.confine import enter
 from safeexec.zygote.image import Image
-from safeexec.zygote.preload import COMMON, LATE, build_facades, import_modules, warm
+from safeexec.zygote.preload import COMMON, LATE, import_modules, warm
 
 if TYPE_CHECKING:
     from safeexec.child.process.serve import Server
@@ -77,16 +77,19 @@ class Zygote:
     def serve(self) -> NoReturn:
         """Fork on request until the host closes the socket."""
         late: list[Callable[[], object]] = [partial(import_modules, (name,)) for name in LATE]
-        late.append(partial(build_facades, self.server, self.preloaded))
-        warmed = False
+        prepare = self.server.guest.language.prepare
+        late.append(partial(prepare, [name for name in self.preloaded if name not in REWRITTEN]))
+        late += [partial(prepare, (name,)) for name in self.preloaded if name in REWRITTEN]
+        begun = warmed = False
         while True:
             self._fill_image()
             without_pause = self._forked >= BUSY
             while late:
-                if not self.link.quiet(IDLE_SECONDS if len(late) <= len(LATE) else FIRST_IDLE_SECONDS):
+                if not self.link.quiet(IDLE_SECONDS if begun else FIRST_IDLE_SECONDS):
                     if not without_pause:
                         break
                     without_pause = False
+                begun = True
                 late.pop(0)()
                 self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
             if not warmed and not late and (self.image is None or self.image.complete):

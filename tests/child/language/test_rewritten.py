@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
-from safeexec import Sandbox, Session
+from safeexec import Policy, Sandbox, Session
+from safeexec.child.language import rewritten
+from safeexec.child.language.language import Language
 from safeexec.facades.tables.groups import REWRITTEN
+from safeexec.policy.plans import language_plan
 from tests.search.search import prepare, walk
 
 WAYS = {
@@ -223,3 +227,15 @@ def test_a_mock_has_the_spec_of_a_librarys_class_and_function(sandbox_for: Calla
         result = session.run(source)
     assert result.outcome == "ok", result.error
     assert result.stdout == "too many positional arguments\nMock object has no attribute 'nothing'\ntext\n"
+
+
+def test_what_the_zygote_compiled_no_child_compiles_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    language = Language(language_plan(Policy.load("standard")))
+    language.prepare(REWRITTEN)
+    monkeypatch.setattr(rewritten, "code_of", None)
+    namespace: dict[str, Any] = {}
+    language.install(namespace)
+    step = language.compile("import doctest, unittest.mock\nunittest.mock.Mock(return_value=3)()", "<step>")
+    assert step.body is not None and step.tail is not None
+    exec(step.body, namespace)
+    assert eval(step.tail, namespace) == 3

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.machinery import PathFinder
-from types import FunctionType, ModuleType, SimpleNamespace, TracebackType
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace, TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -64,21 +64,31 @@ _TABLES: Final = {
 """Top-level module → the file of this folder that has its rewrites."""
 
 
-def rewrite_of(name: str) -> Rewrite | None:
-    """How the module is rewritten; None for a module that is not."""
-    file = _TABLES.get(name.partition(".")[0])
+Codes = dict[str, tuple[CodeType, bool]]
+"""Name of a rewritten module → its code, and whether it is a package."""
+
+
+def rewrites(top: str) -> Mapping[str, Rewrite]:
+    """How this top-level module and those below it are rewritten; empty for one that is not."""
+    file = _TABLES.get(top)
     if file is None:
-        return None
-    found: Rewrite | None = import_module(f"{__name__}.{file}").REWRITES.get(name)
-    return found
+        return {}
+    table: Mapping[str, Rewrite] = import_module(f"{__name__}.{file}").REWRITES
+    return {name: rewrite for name, rewrite in table.items() if name.partition(".")[0] == top}
+
+
+def compile_all(top: str, plan: LanguagePlan, codes: Codes) -> None:
+    """Add the code of a top-level module and of those below it to `codes`: for `unittest` it takes 20 ms."""
+    for name, rewrite in rewrites(top).items():
+        codes[name] = code_of(name, rewrite, _opened(plan))
 
 
 class Rewritten:
     """The rewritten modules of one session."""
 
-    def __init__(self, plan: LanguagePlan, table: Mapping[str, Any], written: Modules) -> None:
-        opened = {name: ImportPlan() for name in _OPEN.split()}
-        self._plan = replace(plan, imports=opened | plan.imports)
+    def __init__(self, plan: LanguagePlan, codes: Codes, table: Mapping[str, Any], written: Modules) -> None:
+        self._plan = _opened(plan)
+        self._codes = codes
         self._builtins = dict(table)
         self._builtins["__import__"] = self._import
         self._builtins["globals"] = lambda: NamespaceView(sys._getframe(1).f_globals)
@@ -93,15 +103,16 @@ class Rewritten:
         found = self._modules.get(name)
         if found is not None:
             return found
-        rewrite = rewrite_of(name)
+        rewrite = rewrites(name.partition(".")[0]).get(name)
         if rewrite is None:
             return None
         parent, _, leaf = name.rpartition(".")
         package = self.module(parent) if parent else None
         if name in self._modules:
             return self._modules[name]
-        source, is_package = (rewrite.source, False) if rewrite.source else source_of(name)
-        code = compiled(name, source, rewrite, self._plan)
+        if name not in self._codes:
+            self._codes[name] = code_of(name, rewrite, self._plan)
+        code, is_package = self._codes[name]
         module = self._modules[name] = ModuleType(name)
         vars(module).update(self._helpers, __builtins__=self._builtins)
         vars(module)["__package__"] = name if is_package else parent
@@ -163,6 +174,10 @@ _OPEN: Final = """
 """What rewritten modules import."""
 
 
+def _opened(plan: LanguagePlan) -> LanguagePlan:
+    return replace(plan, imports={name: ImportPlan() for name in _OPEN.split()} | plan.imports)
+
+
 def source_of(name: str) -> tuple[str, bool]:
     """The source of a module of the standard library, and whether it is a package. Raises ModuleNotFoundError."""
     for finder in sys.meta_path:
@@ -182,8 +197,11 @@ def source_of(name: str) -> tuple[str, bool]:
     return source, path is not None
 
 
-def compiled(name: str, source: str, rewrite: Rewrite, plan: LanguagePlan) -> Any:
-    """The code of a module, rewritten and judged. Raises `Rejection` for what the rewrite has left."""
+def code_of(name: str, rewrite: Rewrite, plan: LanguagePlan) -> tuple[CodeType, bool]:
+    """The code of a module, rewritten and judged, and whether it is a package. Raises `Rejection` for what the rewrite
+    has left.
+    """
+    source, is_package = (rewrite.source, False) if rewrite.source else source_of(name)
     for old, new in rewrite.swap.items():
         source = source.replace(old, new)
     tree = ast.parse(source)
@@ -195,7 +213,7 @@ def compiled(name: str, source: str, rewrite: Rewrite, plan: LanguagePlan) -> An
     transformer.check(tree)
     if transformer.findings:
         raise Rejection(explain(transformer.findings, source, rules, (tree,)))
-    return compile(tree, f"python/{name}.py", "exec", dont_inherit=True, optimize=0)
+    return compile(tree, f"python/{name}.py", "exec", dont_inherit=True, optimize=0), is_package
 
 
 class _Everything:
