@@ -31,7 +31,8 @@ class ErrorInfo(Struct, frozen=True):
     """Why a step did not end `ok`. Lines and columns count from 1; `traceback` holds guest frames only.
 
     `line` is in the step that ran; in a plugin, in the module that raised. `file` is that step or module as the
-    traceback names it: ``<step 3>``, ``<plugin shop:parts.sums>``.
+    traceback names it: ``<step 3>``, ``<plugin shop:parts.sums>``; of a plugin that was read from files, the path of
+    the module's file.
     """
 
     type: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, overload
 
 from safeexec.errors import SandboxError
@@ -104,6 +105,7 @@ def in_words(error: ErrorInfo) -> str:
 def _placed(error: ErrorInfo, file: str) -> str:
     told = f"{error.type}: {error.message}" if error.message else error.type
     module = "" if file in error.message else file.partition(":")[2].rstrip(">")
+    module = os.path.basename(file) if os.path.isabs(file) else module
     line = f"line {error.line}" if error.line is not None and f"line {error.line}" not in error.message else ""
     place = ", ".join(filter(None, (module, line, error.rule)))
     return f"{told} ({place})" if place else told

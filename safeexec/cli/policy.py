@@ -27,12 +27,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check = commands.add_parser("check", help="find every mistake in policy files")
     check.add_argument("policy", nargs="*", help="names or paths (default: every profile)")
     check.add_argument("--json", action="store_true", help="as JSON")
-    check.add_argument("--strict", action="store_true", help="notes count as mistakes")
+    check.add_argument(
+        "--strict",
+        action="store_true",
+        help="notes count as mistakes, but not what a word of it costs",
+    )
 
     diff = commands.add_parser("diff", help="what the second policy says differently; exit code 1 if anything")
     diff.add_argument("before")
     diff.add_argument("after")
     diff.add_argument("--recording", nargs="+", default=[], metavar="FILE", help="which steps of it end otherwise")
+    diff.add_argument("--json", action="store_true", help="as JSON: {differences, steps}")
 
     learn = commands.add_parser("learn", help="the smallest policy under which recorded steps run, to be read")
     learn.add_argument("recording", nargs="+", metavar="FILE", help="what `session(record=FILE)` wrote")
@@ -103,9 +108,11 @@ def _check(args: argparse.Namespace) -> int:
         try:
             found = Policy.examine(name)
             findings += found
-            mistakes = sum(args.strict or not finding.harmless for finding in found)
+            mistakes = sum(not finding.cost if args.strict else not finding.harmless for finding in found)
         except PolicyError as error:
-            findings.append({"rule": "", "path": "", "text": str(error), "harmless": False} if args.json else error)
+            findings.append(
+                {"rule": "", "path": "", "text": str(error), "harmless": False, "cost": False} if args.json else error
+            )
             mistakes = 1
         wrong += bool(mistakes)
         told.append({"policy": str(name), "ok": not mistakes, "findings": findings})
@@ -121,11 +128,15 @@ def _check(args: argparse.Namespace) -> int:
 def _diff(args: argparse.Namespace) -> int:
     before, after = Policy.load(args.before), Policy.load(args.after)
     changed = compare_policies(before, after, args.recording)
+    differences = before.diff(after)
+    if args.json:
+        told = [difference._asdict() for difference in differences]
+        _print_json({"differences": told, "steps": changed})
+        return 1 if differences or changed else 0
     for step in changed:
         tell(step)
     if args.recording:
         tell("" if changed else "every recorded step ends as before\n")
-    differences = before.diff(after)
     modules: dict[str, list[str]] = {}
     for difference in differences:
         was, now = difference.before, difference.after

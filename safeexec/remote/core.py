@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ from safeexec.results import Display, Result, ToolCallRecord, Variable
 from safeexec.servers.methods import EVENTS, MAX_MESSAGE, METHODS, StepDisplay, StepOutput, StepProgress
 from safeexec.text import as_bytes
 
+R = TypeVar("R")
 PATIENCE_SECONDS = 60.0
 """How much longer than a step may take a server may take to answer."""
 STOP_SECONDS = 0.05
@@ -251,7 +252,7 @@ class RemoteSessionCore:
         )
         return _result(answer)
 
-    def patiently(self, seconds: float, operation: Callable[..., Core[Result]]) -> Core[Result]:
+    def patiently(self, seconds: float, operation: Callable[..., Core[R]]) -> Core[R]:
         """The server waits until the session is free."""
         return operation(wait=seconds)
 
@@ -335,9 +336,11 @@ class RemoteSessionCore:
         answer = yield from self._sandbox.ask("session.branch", params, undo=undo)
         return [RemoteSessionCore(self._sandbox, identity) for identity in answer.sessions]
 
-    def save(self, path: str | os.PathLike[str], timeout: float | None) -> Core[dict[str, str]]:
-        params = {"session": self._id, "timeout": timeout}
-        answer = yield from self._sandbox.ask("session.save", params, stop=self._stop)
+    def save(
+        self, path: str | os.PathLike[str], timeout: float | None, *, wait: float | None = None
+    ) -> Core[dict[str, str]]:
+        params = {"session": self._id, "timeout": timeout, "wait": wait}
+        answer = yield from self._sandbox.ask("session.save", params, seconds=wait or 0.0, stop=self._stop)
         yield Work(partial(_write_file, path, answer.state.base64))
         return dict(answer.unsaved)
 

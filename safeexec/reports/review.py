@@ -21,12 +21,15 @@ from safeexec.reports.why import Judge, reported_plan
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):
-    """One thing to know about a policy. A harmless one needs no change: a module that is allowed, but not installed."""
+    """One thing to know about a policy. A harmless one needs no change: a module that is allowed, but not installed.
+    A cost is harmless, and what the policy itself asks for in so many words: `danger_allow_modules`, `requirements`.
+    """
 
     rule: str
     path: str
     text: str
     harmless: bool = False
+    cost: bool = False
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
@@ -75,14 +78,14 @@ def _unreviewed(policy: PolicyData) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
     for module in policy.danger_allow_modules:
         path, rule = f"danger_allow_modules.{module}", policy.origin(f"danger_allow_modules.{module}")
-        yield PolicyFinding(rule, path, UNREVIEWED_COST, harmless=True)
+        yield PolicyFinding(rule, path, UNREVIEWED_COST, harmless=True, cost=True)
         if find_spec(module.partition(".")[0]) is None and module not in fetched:
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
     for module, rule in fetched.items():
         if tables.table(module) is None and module not in policy.danger_allow_modules:
-            yield PolicyFinding(
-                rule, "requirements", unallowable(module) or f"{module}: {UNREVIEWED_COST}", harmless=True
-            )
+            useless = unallowable(module)
+            text = useless or f"{module}: {UNREVIEWED_COST}"
+            yield PolicyFinding(rule, "requirements", text, harmless=True, cost=not useless)
 
 
 def _judged(policy: PolicyData, module: str, name: str, *, taken: bool) -> tuple[str, bool]:

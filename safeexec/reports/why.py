@@ -13,6 +13,7 @@ import sys
 from collections.abc import Collection
 from functools import lru_cache
 from importlib.util import find_spec
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -82,6 +83,8 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "determinism": Determinism,
     "tools": Tools,
 }
+_LISTED = ("imports.", "language.constructs.", "tools.", "hints.", "attributes.refuse.")
+"""Where a policy has names for keys, as `check` and `diff` write them."""
 _SETTINGS = (
     *("checkpoints", "on_error", "require", "requirements"),
     *("danger_allow_executable_mappings", "danger_allow_commands"),
@@ -169,7 +172,9 @@ class Judge:
         construct = construct_of(word)
         if construct is not None and word not in sys.stdlib_module_names:
             return self._construct(word, *construct)
-        if not _DOTTED.match(word.lstrip(".")):
+        if section := next((path for path in _LISTED if word.startswith(path)), None):
+            return self.why(word.removeprefix(section))
+        if not _DOTTED.match(word.lstrip(".")) or any(map(iskeyword, word.split("."))):
             raise PolicyError(
                 f"{name!r} is no name: expected a module, module.name, .attribute, builtin, construct or system call"
             )
@@ -231,7 +236,7 @@ class Judge:
         elif section in _SECTIONS and key in (fields := _SECTIONS[section].__struct_fields__):
             held = getattr(self.policy, section)
             value = getattr(held, key) if held is not None else None
-        elif section in _SECTIONS and key and (meant := nearest_setting(key, fields)):
+        elif section in _SECTIONS and "." not in key and key and (meant := nearest_setting(key, fields)):
             raise PolicyError(f"a policy has no setting {path!r}{meant}")
         else:
             return None
@@ -363,8 +368,9 @@ class Judge:
         near = nearest(name, [*dir(builtins), *self.plan.imports], worst=TYPING_ERRORS)
         meant = f"; did you mean {near[0]}?" if near else ""
         reason = f"Python has no module or builtin of this name{meant}; a program may use it as its own"
-        if self.plan.mode == "restricted" and self.plan.workspace != "none" and name.isidentifier():
-            reason += f", or import {name}.py of its workspace"
+        if self.plan.mode == "restricted" and name.isidentifier():
+            own = self.plan.workspace != "none"
+            reason += f", or import {name}.py of its workspace" if own else f"; `import {name}` would be refused"
         answer = self._program(name, "name", name)
         return msgspec.structs.replace(answer, reason=reason) if answer.allowed else answer
 

@@ -225,7 +225,7 @@ METHODS = {
         _method(
             "session.save",
             "The variables and files as bytes, signed by the server; `unsaved` are names that are not in it, and why.",
-            {"timeout": (Seconds, None)},
+            {"timeout": (Seconds, None), "wait": (Seconds, None)},
             {"state": Bytes, "unsaved": dict[str, str]},
         ),
         _method(

@@ -369,10 +369,10 @@ async def _write_file(service: Service, at: Target, *, name: str, data: str | By
     return {}
 
 
-async def _save(service: Service, at: Target, *, timeout: float | None) -> Answer:
+async def _save(service: Service, at: Target, *, timeout: float | None, wait: float | None) -> Answer:
     with tempfile.TemporaryDirectory(prefix="safeexec-state-") as directory:
         path = Path(directory, "state")
-        unsaved = await at.session.save(path, timeout=timeout)
+        unsaved = await at.session.save(path, timeout=timeout, wait=wait)
         if path.stat().st_size > MAX_VALUE:
             raise SandboxError(f"the state has {path.stat().st_size} bytes, and {MAX_VALUE} are the most that is sent")
         return {"state": marked(path.read_bytes()), "unsaved": unsaved}

@@ -49,3 +49,25 @@ def test_a_policy_that_is_no_regular_file_ends_with_one_line(
     FILES[kind](policies / "mine.yaml")
     told = printed(capsys, "show", str(policies / "mine.yaml"))
     assert told.startswith("safeexec: ")
+
+
+def test_strict_passes_what_only_tells_a_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("extends: standard\nrequirements: [humanize==4.9.0]\n")
+    assert main(["policy", "check", "--strict", str(mine)]) == 0
+    assert "humanize: nobody has reviewed it" in capsys.readouterr().err
+    mine.write_text("extends: standard\nfilesystem: {workspace: read-write}\n")
+    assert main(["policy", "check", str(mine)]) == 0
+    assert main(["policy", "check", "--strict", str(mine)]) == 1
+
+
+def test_diff_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("extends: calculator\nlimits: {memory_mb: 64}\nimports: {random: none}\n")
+    assert main(["policy", "diff", "--json", "calculator", str(mine)]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["steps"] == []
+    assert {"path": "limits.memory_mb", "before": 256, "after": 64, "rule": "mine.yaml:2"} in told["differences"]
+    assert "imports.random" in {one["path"] for one in told["differences"]}
+    assert main(["policy", "diff", "--json", "calculator", "calculator"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"differences": [], "steps": []}

@@ -502,3 +502,23 @@ def test_where_no_attribute_is_read_an_import_still_brings_the_name() -> None:
     found = policy.needs(program)
     assert [(need.line, need.answer.name) for need in found.refused] == [(4, "attribute")]
     assert "imports" not in found.grant  # nothing that the policy gives already
+
+
+def test_why_takes_the_paths_that_check_and_diff_write(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "extends: calculator\ntools: {allow: [price]}\nlanguage: {constructs: {except: [while]}}\n"
+        "hints: {while: Use for.}\n"
+    )
+    policy = Policy.load(tmp_path / "mine.yaml")
+    asked = {"imports.math.sqrt": "math.sqrt", "language.constructs.while": "while", "tools.price": "price"}
+    assert {path: policy.why(path).name for path in asked} == asked
+    assert (policy.why("hints.while").allowed, policy.why("hints.while").instead) == (False, "Use for.")
+    assert policy.why("tools.price").kind == "tool"
+    for name in ("x.while", "for.x", "a.class.b"):
+        with pytest.raises(PolicyError, match="is no name"):
+            policy.why(name)
+
+
+def test_a_name_that_nobody_knows_may_be_meant_as_a_library() -> None:
+    answer = Policy.load("calculator").why("pint")
+    assert answer.allowed and "`import pint` would be refused" in answer.reason

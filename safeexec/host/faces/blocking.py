@@ -652,13 +652,17 @@ class Session(SessionFace):
         return self._core.command(argv, cwd, timeout)
 
     @blocking
-    def save(self, path: str | os.PathLike[str], *, timeout: float | None = None) -> Core[dict[str, str]]:
+    def save(
+        self, path: str | os.PathLike[str], *, timeout: float | None = None, wait: float | None = None
+    ) -> Core[dict[str, str]]:
         """Write the variables and files to `path`, signed with this host's key. The session goes on.
 
         The limits of a step hold while guest code pickles itself, and `cancel`; `timeout` is its limit in seconds.
+        `wait`: how many seconds to wait while another thread or task uses the session, as in `run`.
         Returns the names that could not be saved, each with the reason. Raises `StateFileError`, OSError.
         """
-        return self._core.save(path, timeout)
+        save = partial(self._core.save, path, timeout)
+        return save() if wait is None else self._core.patiently(wait, save)
 
     @property
     def protection(self) -> tuple[Mechanism, ...]:

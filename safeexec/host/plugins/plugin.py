@@ -170,8 +170,13 @@ class PluginCore:
         settings = self._settings_for(core)
         core.add_sources(definition.name, definition.modules)
         core.code = b"\n".join(source for _, source in modules)
-        result = yield from core.perform(
-            lambda step: m.Install(step, definition.name, modules, names, tools, settings), timeout=self._timeout
+        result = self._placed(
+            (
+                yield from core.perform(
+                    lambda step: m.Install(step, definition.name, modules, names, tools, settings),
+                    timeout=self._timeout,
+                )
+            )
         )
         if not result.ok:
             raise failed(f"{definition.told} could not be loaded", result)
@@ -253,7 +258,7 @@ class PluginCore:
             if session.core.more and result.ok:
                 self._streaming = True
                 return result, self._items
-            return self._come((yield from session.after(result)), session, name), 0
+            return self._placed(self._come((yield from session.after(result)), session, name)), 0
         finally:
             self._leave(call)
 
@@ -264,6 +269,17 @@ class PluginCore:
         if result.ok and session.core.held and isinstance(result.value, Opaque):
             return msgspec.structs.replace(result, value=Staying(HeldPlace(session, session.core.step), result.value))
         return result
+
+    def _placed(self, result: Result) -> Result:
+        """The result with the file of the host where its error names a module that was read from one."""
+        error, definition = result.error, self.definition
+        if error is None or not definition.paths:
+            return result
+        module = error.file.removeprefix(f"<plugin {definition.name}").removesuffix(">")
+        path = definition.paths.get(module.removeprefix(":") or definition.modules[0][0])
+        if path is None:
+            return result
+        return msgspec.structs.replace(result, error=msgspec.structs.replace(error, file=path))
 
     def release(self, place: HeldPlace) -> None:
         """The host let go of an object of the plugin's; told with the next call. From any thread."""
@@ -290,7 +306,7 @@ class PluginCore:
             if session.core.more and result.ok:
                 return self._come(result, session, "item"), True
             self._streaming = False
-            return (yield from session.after(result)), False
+            return self._placed((yield from session.after(result))), False
         finally:
             self._leave(call)
 

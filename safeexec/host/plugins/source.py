@@ -77,6 +77,8 @@ class Definition:
     wanted: Mapping[str, inspect.Signature] = field(default_factory=dict)
     hints: Mapping[str, Hints] = field(default_factory=dict)
     """Of each export the hints that name a class of the host."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """Module → its file, of a plugin that was read from files."""
 
     @property
     def name(self) -> str:
@@ -90,7 +92,7 @@ class Definition:
 
 def define(source: Source, *, exports: Exports | None, name: str | None) -> Definition:
     """Read a plugin. Raises `PluginError` for one that cannot be read, an invalid manifest, an invalid interface."""
-    manifest, modules = _read(source)
+    manifest, modules, paths = _read(source)
     if name is not None:
         manifest = replace(manifest, name=name)
     if not modules:
@@ -109,7 +111,7 @@ def define(source: Source, *, exports: Exports | None, name: str | None) -> Defi
     if isinstance(exports, type):
         wanted = {name: _without_self(one) for name, one in wanted.items()}
     hints = {name: found for name, one in functions.items() if (found := hints_of(one))}
-    return Definition(manifest, tuple(ordered), names, wanted, hints)
+    return Definition(manifest, tuple(ordered), names, wanted, hints, paths)
 
 
 def plugin_manifest(source: Source) -> Manifest:
@@ -129,19 +131,19 @@ def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
     return next((module for module in (manifest.name, *MAIN) if module in modules), next(iter(modules)))
 
 
-def _read(source: Source) -> tuple[Manifest, dict[str, str]]:
+def _read(source: Source) -> tuple[Manifest, dict[str, str], dict[str, str]]:
+    """The manifest, and of each module its source and, if it was read from one, its file."""
     if isinstance(source, Mapping):
-        return Manifest(), dict(source)
+        return Manifest(), dict(source), {}
     if isinstance(source, str) and not _is_path(source):
-        return Manifest(), {"plugin": source}
+        return Manifest(), {"plugin": source}, {}
     path = Path(source)
     try:
         if path.is_dir():
             with opened(path) as top:
                 return _read_directory(top, path)
-        return Manifest(name=_name_for(path.stem)), {
-            "plugin": _decoded(read_named(path, max_bytes=MAX_SOURCE), str(path))
-        }
+        text = _decoded(read_named(path, max_bytes=MAX_SOURCE), str(path))
+        return Manifest(name=_name_for(path.stem)), {"plugin": text}, {"plugin": os.path.abspath(path)}
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it cannot be the name of a file"
         raise PluginError(f"the plugin cannot be read: {one_line(str(path))}: {reason}") from None
@@ -170,10 +172,11 @@ def _is_path(text: str) -> bool:
     return looks or os.path.exists(text)
 
 
-def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str]]:
+def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     """Whoever wrote the plugin filled the directory: every file is read below its descriptor, no link is followed."""
     manifest = Manifest(name=_name_for(path.name))
     modules: dict[str, str] = {}
+    paths: dict[str, str] = {}
     left = MAX_SOURCE
     for found in walk(top, max_entries=MAX_ENTRIES, leave_out=_is_no_part):
         is_manifest = found.path in MANIFESTS
@@ -189,8 +192,9 @@ def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str]]:
         else:
             left -= len(data)
             parts = found.path.removesuffix(".py").split("/")
-            modules[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = text
-    return manifest, modules
+            module = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+            modules[module], paths[module] = text, os.path.abspath(path / found.path)
+    return manifest, modules, paths
 
 
 def _is_no_part(directory: int, name: str) -> bool:

@@ -33,7 +33,7 @@ class StandardInput:
         self._feeder: _Feeder | None = None
         self._memory = -1
         if isinstance(given, str):
-            given = given.encode()
+            given = encoded(given, "stdin")
         if isinstance(given, bytes | bytearray | memoryview):
             self.fd = self._keep(given)
         else:
@@ -140,9 +140,18 @@ def checked_arguments(argv: Sequence[str]) -> list[str]:
         raise ValueError("argv holds a NUL character, which no argument of a program can")
     if sum(map(len, arguments)) > MOST_ARGUMENTS:
         raise ValueError(f"argv holds more than {MOST_ARGUMENTS} characters")
-    for item in arguments:
-        item.encode()  # a lone surrogate cannot cross: UnicodeEncodeError, a ValueError
+    for number, item in enumerate(arguments):
+        encoded(item, f"argv[{number}]")
     return arguments
+
+
+def encoded(text: str, what: str) -> bytes:
+    """As UTF-8. Raises ValueError for a lone surrogate, as stands for a byte that was no text."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        wrong = ascii(text[error.start])
+        raise ValueError(f"{what} holds {wrong}, half of a character, which is no text and cannot cross") from None
 
 
 def pieces_of(given: Any) -> Iterator[bytes]:
@@ -161,7 +170,7 @@ def _of_file(file: Any) -> Iterator[bytes]:
     """`read1` gives what is there; `read` may wait until a whole piece is."""
     read = getattr(file, "read1", file.read)
     while piece := read(PIECE):
-        yield piece.encode() if isinstance(piece, str) else piece
+        yield encoded(piece, "stdin") if isinstance(piece, str) else piece
 
 
 def _of_lines(lines: Iterator[Any]) -> Iterator[bytes]:
@@ -169,5 +178,5 @@ def _of_lines(lines: Iterator[Any]) -> Iterator[bytes]:
     for line in lines:
         if not isinstance(line, str | bytes):
             raise TypeError(f"a line of stdin must be str or bytes, not {type(line).__name__}")
-        data = line.encode() if isinstance(line, str) else line
+        data = encoded(line, "a line of stdin") if isinstance(line, str) else line
         yield data if data.endswith(b"\n") else data + b"\n"

@@ -778,3 +778,25 @@ def test_price_rules_beside_a_hostile_plugin() -> None:
 @pytest.mark.timeout(600)
 def test_ten_thousand_calls_beside_a_hostile_plugin() -> None:
     _price_rules(10_000)
+
+
+def test_an_error_names_the_file_of_the_host(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The path is one that an editor opens: of a call, of a load that failed, of a plugin that is one file."""
+    for name, source in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    with sandbox.plugin(tmp_path, name="shop") as plugin:
+        error = plugin.invoke("f", (0,)).error
+        assert error is not None and (error.file, error.line) == (str(tmp_path / "util.py"), 2)
+        with pytest.raises(PluginError, match=r"division by zero \(util.py, line 2\)"):
+            plugin.f(0)
+        error = plugin.invoke("f").error
+        assert error is not None and error.type == "TypeError"
+    (tmp_path / "util.py").write_text("x = 1\n1 / 0\n")
+    with pytest.raises(PluginError) as raised:
+        sandbox.plugin(tmp_path, name="shop")
+    assert raised.value.result is not None and raised.value.result.error is not None
+    assert raised.value.result.error.file == str(tmp_path / "util.py")
+    (tmp_path / "alone.py").write_text("def f():\n    return 1 / 0\n")
+    with sandbox.plugin(tmp_path / "alone.py") as plugin:
+        error = plugin.invoke("f").error
+        assert error is not None and (error.file, error.line) == (str(tmp_path / "alone.py"), 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_closing_twice_is_harmless_and_using_it_after_is_not(session: Session) -
 
 
 @pytest.mark.profile("confined-python")
-def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Session) -> None:
+def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Session, tmp_path: Path) -> None:
     started = threading.Event()
     results: list[Result] = []
     thread = threading.Thread(
@@ -127,10 +128,13 @@ def test_a_second_thread_is_refused_at_once_and_the_first_goes_on(session: Sessi
             session.run("1")
         with pytest.raises(SessionBusy):
             session.get("x")
+        with pytest.raises(SessionBusy):
+            session.save(tmp_path / "state", wait=0.05)
     finally:
         session.cancel()
         thread.join(30)
     assert [result.outcome for result in results] == ["cancelled"]
+    assert session.save(tmp_path / "state", wait=30) == {}
     assert session.run("1 + 1").value == 2
 
 

@@ -295,6 +295,14 @@ def test_arguments_that_no_command_line_could_hold(argv: Any, problem: type[Exce
         checked_arguments(argv)
 
 
+def test_half_a_character_is_told_where_it_stands(session: Session) -> None:
+    with pytest.raises(ValueError, match=r"argv\[1\] holds '\\udc80', half of a character"):
+        session.run("1", argv=["main.py", "\udc80"])
+    with pytest.raises(ValueError, match=r"stdin holds '\\udc80'"):
+        session.run("1", stdin="a\udc80")
+    assert session.run("import sys\nsys.argv", argv=["main.py", "é"]).value == ["main.py", "é"]
+
+
 ENDS = {
     "import sys\nsys.exit()": (0, ""),
     "import sys\nsys.exit(0)": (0, ""),
