@@ -205,7 +205,7 @@ WRONG: list[tuple[str, Any, int, str]] = [
     ("session.run", {"session": "S", "source": "1", "more": 1}, PARAMETERS, "InvalidRequest"),
     ("session.run", {"session": "S", "source": "1", "timeout": -1}, OURS, "PolicyError"),
     ("session.run", {"session": "S", "source": "1", "stdin": {"type": "bytes", "base64": "!"}}, PARAMETERS, ""),
-    ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "UnicodeEncodeError"),
+    ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "ValueError"),
     ("session.run", {"session": "S", "source": "1", "argv": ["\0"]}, PARAMETERS, "ValueError"),
     ("session.run", {"session": "unknown", "source": "1"}, OURS, "SessionClosed"),
     ("session.set", {"session": "S", "name": "no name", "value": 1}, PARAMETERS, "ValueError"),
