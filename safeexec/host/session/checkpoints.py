@@ -237,15 +237,17 @@ def pidfds(checkpoints: list[Checkpoint]) -> list[tuple[Checkpoint, int]]:
 
 
 def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:
-    """The copies as data: those with a name, and the automatic ones that have parked."""
+    """The copies as data: those with a name, and the automatic ones that have parked; none whose process has ended,
+    to which no rollback leads any more.
+    """
     now, rows = monotonic(), []
-    copies = history.copies()
+    held = [(copy, copy.pid()) for copy in history.copies()]
+    held = [(copy, pid) for copy, pid in held if copy.alive]
     # Of a state that the host has changed an older version may live until the newer one is known to.
     # What a template's session begins with has a name in each of them, which each may drop.
     names = {copy: name for name, (_, copy) in history.named.items()}
-    newest = {copy.step: copy for copy in copies if copy not in names and copy.pid() is not None and copy.alive}
-    for copy in copies:
-        pid = copy.pid()
+    newest = {copy.step: copy for copy, pid in held if copy not in names and pid is not None}
+    for copy, pid in held:
         if copy not in names and newest.get(copy.step) is not copy:
             continue
         memory = own_bytes(pid) / (1 << 20) if pid is not None else 0.0

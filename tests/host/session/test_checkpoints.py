@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
+from time import monotonic
 
 import pytest
 
 from safeexec import CheckpointError, Result, Sandbox, Session
+from tests.footprint import DEADLINE_SECONDS, pause
 from tests.interrupting import interrupting
 
 OpenSession = Callable[..., Session]
@@ -308,6 +312,22 @@ def test_the_list_is_a_tree(session: Session) -> None:
     assert (rows["root"].step, rows["left"].step) == (1, 2)
     assert not rows["root"].automatic
     assert all(row.age >= 0 and row.memory_mb >= 0 for row in rows.values())
+
+
+def test_the_list_has_no_checkpoint_that_has_died(session: Session) -> None:
+    session.run("x = 1").check()
+    session.checkpoint("here")
+    (copy,) = [copy for _, copy in session._core.line.history.named.values()]
+    pid = copy.pid()
+    assert pid is not None and "here" in [row.name for row in session.checkpoints()]
+    os.kill(pid, signal.SIGKILL)
+    deadline = monotonic() + DEADLINE_SECONDS
+    while copy.alive and monotonic() < deadline:
+        pause()
+    assert "here" not in [row.name for row in session.checkpoints()]
+    with pytest.raises(CheckpointError, match="gone"):
+        session.rollback("here")
+    assert session.get("x") == 1
 
 
 def test_a_name_used_again_is_replaced(session: Session) -> None:
