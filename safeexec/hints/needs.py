@@ -1,6 +1,6 @@
 """How a table of hints is read: the first text whose need the policy meets.
 
-An entry is a tuple of `(need, text)`. A need is one or several of these, separated by blanks:
+An entry of a table is a text, or a dict of needs and texts. A need is one or several of these, separated by blanks:
 
     import:json          the policy lets guest code import the module
     builtin:open         the policy has the builtin
@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from safeexec.facades.access import allowed_names, allowed_submodules, module_access, name_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from safeexec.protocol.plan import LanguagePlan
 
-Advice = tuple[tuple[str, str], ...]
+Advice = str | dict[str, str]
+"""A text, or need → text: the first whose need is met."""
 
 TOOL_WORDS: dict[str, tuple[str, ...]] = {
     "fetch": ("fetch", "http", "url", "web", "download", "browse", "request", "scrape", "crawl"),
@@ -33,9 +34,14 @@ TOOL_WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def choose(options: Advice, plan: LanguagePlan, **values: str) -> str | None:
-    """The first of `options` whose need `plan` meets, with ``{tool}`` and `values` filled in."""
-    for need, text in options:
+def by_name(table: Mapping[str, Advice]) -> dict[str, Advice]:
+    """A table by single names: its keys are one or several names, separated by blanks."""
+    return {name: advice for names, advice in table.items() for name in names.split()}
+
+
+def choose(advice: Advice, plan: LanguagePlan) -> str | None:
+    """The first text whose need `plan` meets, with ``{tool}`` filled in."""
+    for need, text in ({"": advice} if isinstance(advice, str) else advice).items():
         tool = ""
         for part in need.split():
             if part.startswith("tool:"):
@@ -45,9 +51,7 @@ def choose(options: Advice, plan: LanguagePlan, **values: str) -> str | None:
             elif not _meets(part, plan):
                 break
         else:
-            for key, value in {**values, "tool": tool}.items():
-                text = text.replace("{" + key + "}", value)
-            return text
+            return text.replace("{tool}", tool)
     return None
 
 

@@ -54,7 +54,7 @@ def hint_for(kind: str, name: str, plan: LanguagePlan, candidates: Iterable[str]
         case "attribute":
             return _attribute(name, plan, candidates)
         case "construct":
-            return choose(CONSTRUCTS.get(name, ()), plan)
+            return choose(CONSTRUCTS.get(name, {}), plan)
     raise ValueError(f"unknown kind of hint {kind!r}")
 
 
@@ -90,7 +90,7 @@ def _of_table(name: str, plan: LanguagePlan) -> str | None:
     """The advice for the module, or for the package that it is in unless that can be imported."""
     parent = name
     while parent and (parent == name or not importable(name.partition(".")[0], plan)):
-        if text := choose(MODULES.get(parent, ()), plan):
+        if text := choose(MODULES.get(parent, {}), plan):
             return text
         parent = parent.rpartition(".")[0]
     return None
@@ -149,7 +149,7 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
     full = f"{module}.{name}"
-    known = plan.hints.get(full) or REMOVED.get(full) or choose(MODULE_ATTRIBUTES.get(full, ()), plan)
+    known = plan.hints.get(full) or REMOVED.get(full) or choose(MODULE_ATTRIBUTES.get(full, {}), plan)
     if known:
         return known
     if full in plan.imports:

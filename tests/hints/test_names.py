@@ -61,7 +61,14 @@ def test_what_was_removed_does_not_exist() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_recommended_exists() -> None:
-    texts = [*REMOVED.values(), *(text for options in MODULE_ATTRIBUTES.values() for _, text in options)]
+    texts = [
+        *REMOVED.values(),
+        *(
+            text
+            for advice in MODULE_ATTRIBUTES.values()
+            for text in ([advice] if isinstance(advice, str) else advice.values())
+        ),
+    ]
     texts += [text for table in METHODS.values() for text in table.values()]
     missing = sorted({name for text in texts for name in recommended(text) if not exists(name)})
     assert not missing

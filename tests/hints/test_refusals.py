@@ -83,9 +83,9 @@ def test_the_policy_s_own_hint_wins() -> None:
 def test_every_need_in_the_tables_is_known() -> None:
     """`choose` raises on a need that it does not know; a plan without anything asks for each of the first ones."""
     for table in (MODULES, BUILTINS, ATTRIBUTES, MODULE_ATTRIBUTES, CONSTRUCTS, NAMES):
-        for options in table.values():
-            for need, text in options:
-                needs.choose(((need, text), ("", text)), NOTHING)
+        for advice in table.values():
+            for need, text in ({"": advice} if isinstance(advice, str) else advice).items():
+                needs.choose({need: text}, NOTHING)
                 assert text.strip() == text
                 assert text[-1] in ".?"
 

@@ -1,650 +1,271 @@
 # ruff: noqa: E501 (a table of sentences)
-"""What to use instead of a module that the policy does not import. See `advice` for the form of an entry."""
+"""What to use instead of a module that the policy does not import. How an entry is read: `safeexec.hints.needs`."""
 
 from __future__ import annotations
 
-from safeexec.hints.needs import Advice
+from safeexec.hints.needs import Advice, by_name
 
-_NETWORK: Advice = (
-    ("tool:fetch", "There is no network here; call the host tool `{tool}(...)` to fetch data."),
-    ("workspace", "There is no network here; read the data from a file of the workspace, or put it into the code."),
-    (
-        "",
-        "There is no network here; put the data into the code as a literal, or ask for it to be passed in as a variable.",
-    ),
-)
-_PROCESSES: Advice = (
-    ("tool:shell", "Guest code cannot start processes or shell commands; call the host tool `{tool}(...)`."),
-    (
-        "",
-        "Guest code cannot start processes or run shell commands, and nothing can be installed: do the work in Python with the modules that can be imported.",
-    ),
-)
-_PICKLE: Advice = (
-    (
-        "writable",
-        "Variables stay alive from step to step, so nothing needs to be pickled; to keep data in a file, write it with `json.dump(...)` or as CSV.",
-    ),
-    (
-        "import:json",
-        "Variables stay alive from step to step, so nothing needs to be pickled; for plain data as text use `json.dumps(...)`.",
-    ),
-    ("", "Variables stay alive from step to step, so nothing needs to be pickled: keep the object in a variable."),
-)
-_MODEL: Advice = (
-    ("tool:model", "There is no network here; call the host tool `{tool}(...)` to ask a model."),
-    (
-        "",
-        "There is no network here, so no model can be called from the code: write the answer yourself, and use the code for what can be computed.",
-    ),
-)
-_LEARNING: Advice = (
-    (
-        "import:sklearn",
-        "It is not installed and cannot be installed; scikit-learn is: `from sklearn.neural_network import MLPRegressor`, `sklearn.linear_model`, `sklearn.ensemble`.",
-    ),
-    ("import:numpy", "It is not installed and cannot be installed; write the computation with numpy."),
-    ("", "It is not available and cannot be installed; write the computation in plain Python."),
-)
-_PLOTS: Advice = (
-    ("import:matplotlib", "It is not installed and cannot be installed; draw with `import matplotlib.pyplot as plt`."),
-    ("", "Nothing can be drawn here; print the numbers as a table."),
-)
-_FRAMES: Advice = (
-    ("import:pandas", "It is not available; use `import pandas as pd`."),
-    ("import:csv", "It is not available; use lists and dicts, with `csv` and `statistics` of the standard library."),
-    ("", "It is not available here; use lists and dicts of plain Python, with `statistics` where it helps."),
-)
-_SPREADSHEET: Advice = (
-    (
-        "import:pandas workspace",
-        "Spreadsheets cannot be opened with it here; use CSV files: `pd.read_csv(...)` and `df.to_csv(...)`.",
-    ),
-    ("import:csv", "Spreadsheets cannot be opened here; use CSV text with `csv.reader(io.StringIO(text))`."),
-    ("", "Spreadsheets cannot be opened here; put the rows into the code as a list."),
-)
-_JSON: Advice = (
-    ("import:json", "Use `import json` of the standard library instead."),
-    ("", "Use plain Python lists and dicts instead."),
-)
-_DATES: Advice = (
-    (
-        "import:datetime import:zoneinfo",
-        "Use `from datetime import datetime, timedelta` and `from zoneinfo import ZoneInfo` instead.",
-    ),
-    ("import:datetime", "Use `from datetime import datetime, timedelta` instead."),
-    ("", "Compute dates from plain numbers instead."),
-)
-_THREADS: Advice = (
-    (
-        "import:asyncio",
-        "Guest code runs in one thread; call the functions one after the other in a loop, or use `asyncio` for code that waits.",
-    ),
-    ("", "Guest code runs in one thread; call the functions one after the other in a loop."),
-)
-_FILES: Advice = (
-    (
-        "writable import:pathlib",
-        "Use `pathlib.Path` for files of the workspace: `Path('name.txt').read_text()`, `.glob('*.csv')`, `.unlink()`.",
-    ),
-    ("writable builtin:open", "Use `open('name.txt')` for files of the workspace, with relative names."),
-    ("workspace builtin:open", "The workspace can be read with `open('name.txt')`, with relative names."),
-    ("", "There are no files here: keep the data in variables and print the result."),
-)
-_SYSTEM: Advice = (
-    (
-        "workspace",
-        "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
-    ),
-    (
-        "",
-        "There are no files, environment variables, processes or shell commands here: keep data in variables, and print the result instead.",
-    ),
-)
-_INTERPRETER: Advice = (
-    (
-        "",
-        "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead.",
-    ),
-)
-_REGEX: Advice = (
-    ("import:re", "Use `import re` of the standard library instead."),
-    ("", "Use the string methods instead."),
-)
-_ARRAYS: Advice = (
-    ("import:numpy", "It is not available; use `import numpy as np`."),
-    (
-        "import:math import:statistics",
-        "It is not available; use plain lists with `math` and `statistics`: `statistics.mean(values)`, `[x * 2 for x in values]`.",
-    ),
-    ("", "It is not available; use plain lists and `sum(...)`."),
-)
-_SYMBOLS: Advice = (
-    (
-        "import:fractions",
-        "It is not available; compute exactly with `from fractions import Fraction`, or numerically with `math`.",
-    ),
-    ("", "It is not available; compute with plain numbers."),
-)
-_PICTURES: Advice = (
-    ("import:PIL", "It is not installed and cannot be installed; use Pillow: `from PIL import Image`."),
-    ("", "It is not installed and cannot be installed; pictures cannot be processed here."),
-)
-_DATABASE: Advice = (
-    ("tool:query", "There is no database here; call the host tool `{tool}(...)`."),
-    ("import:duckdb", "It is not available; use `import duckdb` over DataFrames and files of the workspace."),
-    (
-        "import:pandas",
-        "There is no database here; use a pandas DataFrame with `.query(...)`, `.groupby(...)` and `.merge(...)`.",
-    ),
-    ("", "There is no database here; keep the rows in a list of dicts and filter it with a comprehension."),
-)
-_MARKUP: Advice = (
-    (
-        "import:html.parser",
-        "It is not installed and cannot be installed; use `html.parser.HTMLParser`, or `re` for simple cases.",
-    ),
-    ("import:re", "It is not installed and cannot be installed; take the text apart with `re`."),
-    ("", "It is not available; take the text apart with string methods."),
-)
-_TEST: Advice = (("", "Tests are not collected here: call the functions directly and check them with `assert`."),)
-_SECRETS: Advice = (
-    ("import:random", "It is not available here; for random numbers that need not be secret use `random`."),
-    ("", "It is not available here; use fixed values."),
-)
-_LOGGING: Advice = (("builtin:print", "Print what should be seen: `print(...)`."),)
-
-MODULES: dict[str, Advice] = {
-    **dict.fromkeys(
-        (
-            "requests",
-            "httpx",
-            "aiohttp",
-            "urllib3",
-            "urllib",
-            "urllib.request",
-            "urllib2",
-            "http",
-            "http.client",
-            "httplib",
-            "socket",
-            "ssl",
-            "websocket",
-            "websockets",
-            "ftplib",
-            "telnetlib",
-            "paramiko",
-            "selenium",
-            "playwright",
-            "scrapy",
-            "wikipedia",
-            "yfinance",
-            "boto3",
-            "socketserver",
-            "http.server",
-            "xmlrpc",
-            "xmlrpc.client",
-            "grpc",
-            "pycurl",
-            "feedparser",
-            "googlesearch",
-            "duckduckgo_search",
-            "tweepy",
-        ),
-        _NETWORK,
-    ),
-    **dict.fromkeys(
-        ("smtplib", "email", "imaplib", "poplib"),
-        (
-            ("tool:mail", "There is no network here, so no mail can be sent; call the host tool `{tool}(...)`."),
-            ("", "There is no network here, so no mail can be sent: print the text of the message."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("subprocess", "pty", "commands", "popen2", "sh", "pexpect", "pip", "ensurepip", "venv"), _PROCESSES
-    ),
-    **dict.fromkeys(("cPickle", "dill", "joblib", "marshal", "shelve", "cloudpickle", "_pickle"), _PICKLE),
-    **dict.fromkeys(("openai", "anthropic", "mistralai", "langchain", "transformers", "litellm"), _MODEL),
-    **dict.fromkeys(("torch", "tensorflow", "keras", "jax", "xgboost", "lightgbm", "catboost", "flax"), _LEARNING),
-    **dict.fromkeys(
-        (
-            "seaborn",
-            "plotly",
-            "plotly.express",
-            "plotly.graph_objects",
-            "bokeh",
-            "altair",
-            "pylab",
-            "matplotlib",
-            "matplotlib.pyplot",
-            "turtle",
-            "pygal",
-        ),
-        _PLOTS,
-    ),
-    **dict.fromkeys(
-        ("polars", "dask", "dask.dataframe", "modin", "modin.pandas", "vaex", "pyspark", "cudf", "pandas"), _FRAMES
-    ),
-    **dict.fromkeys(("openpyxl", "xlrd", "xlsxwriter", "xlwt"), _SPREADSHEET),
-    "lxml.ElementInclude": (
-        (
-            "import:lxml.etree",
-            "Read the other file with `etree.parse(name)` and append its `getroot()` where it belongs.",
-        ),
-    ),
-    **dict.fromkeys(("simplejson", "ujson", "orjson", "demjson", "ruamel.yaml"), _JSON),
-    **dict.fromkeys(
-        (
-            "arrow",
-            "pendulum",
-            "dateutil",
-            "dateutil.parser",
-            "dateutil.relativedelta",
-            "pytz",
-            "delorean",
-            "dateparser",
-        ),
-        _DATES,
-    ),
-    **dict.fromkeys(
-        (
-            "threading",
-            "thread",
-            "_thread",
-            "multiprocessing",
-            "concurrent",
-            "concurrent.futures",
-            "gevent",
-            "eventlet",
-            "trio",
-            "ray",
-        ),
-        _THREADS,
-    ),
-    **dict.fromkeys(("shutil", "glob", "tempfile", "fileinput", "zipfile", "tarfile", "gzip", "bz2", "lzma"), _FILES),
-    **dict.fromkeys(
-        (
-            "cffi",
-            "fcntl",
-            "resource",
-            "pwd",
-            "grp",
-            "termios",
-            "tty",
-            "syslog",
-            "select",
-            "selectors",
-            "psutil",
-            "winreg",
-            "msvcrt",
-        ),
-        _SYSTEM,
-    ),
-    **dict.fromkeys(
-        (
-            "dis",
-            "code",
-            "codeop",
-            "faulthandler",
-            "atexit",
-            "site",
-            "runpy",
-            "pkgutil",
-            "pkg_resources",
-            "zipimport",
-            "_frozen_importlib",
-        ),
-        _INTERPRETER,
-    ),
-    **dict.fromkeys(("numpy", "numba", "cupy", "array_api"), _ARRAYS),
-    **dict.fromkeys(
-        ("scipy", "scipy.stats", "scipy.optimize", "scipy.integrate", "statsmodels", "statsmodels.api", "pingouin"),
-        (
-            ("import:scipy", "It is not available; use `scipy.stats`, `scipy.optimize` or `sklearn.linear_model`."),
-            ("import:numpy", "It is not available; use numpy."),
-            (
-                "import:statistics import:math",
-                "It is not available; use `statistics` (`statistics.linear_regression`, `statistics.NormalDist`) and `math`, or write the method in a few lines of plain Python.",
-            ),
-            ("", "It is not available; write the method in a few lines of plain Python."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("sklearn", "scikit_learn", "scikit-learn"),
-        (
-            ("import:sklearn", "The module is called `sklearn`: `from sklearn.linear_model import LinearRegression`."),
-            (
-                "import:statistics",
-                "It is not available; for a straight line use `statistics.linear_regression(x, y)`, and write other models in plain Python.",
-            ),
-            ("", "It is not available; write the model in plain Python."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("sympy", "sage", "gmpy2"),
-        (("import:sympy", "Use `import sympy`."), ("import:mpmath", "It is not available; use `mpmath`."), *_SYMBOLS),
-    ),
-    "mpmath": (
-        ("import:sympy", "Use `import sympy`: `sympy.N(expression, 50)`."),
-        ("import:decimal", "It is not available; use `from decimal import Decimal, getcontext`."),
-        *_SYMBOLS,
-    ),
-    **dict.fromkeys(("cv2", "skimage", "imageio", "Image", "wand", "pillow", "PIL"), _PICTURES),
-    **dict.fromkeys(
-        ("psycopg2", "psycopg", "pymysql", "MySQLdb", "sqlalchemy", "duckdb", "pymongo", "redis", "dbm"),
-        _DATABASE,
-    ),
-    **dict.fromkeys(("bs4", "lxml", "lxml.html", "lxml.etree", "html5lib", "pyquery"), _MARKUP),
-    **dict.fromkeys(
-        ("nltk", "spacy", "textblob", "gensim"),
-        (
-            (
-                "import:sklearn",
-                "It is not installed and cannot be installed; use `sklearn.feature_extraction.text`, `re` and `collections.Counter`.",
-            ),
-            ("", "It is not installed and cannot be installed; use `re` and `collections.Counter`."),
-        ),
-    ),
-    **dict.fromkeys(("pytest", "nose", "mock"), _TEST),
-    **dict.fromkeys(("secrets",), _SECRETS),
-    **dict.fromkeys(("logging", "loguru", "structlog", "warnings"), _LOGGING),
-    "sys": (
-        (
-            "",
-            "Nothing of `sys` is needed instead of the modules you can import: a step ends by itself at its last line, results are shown with `print(...)`, data comes from variables, and an error is raised with `raise ValueError(...)`.",
-        ),
-    ),
-    "os": _SYSTEM,
-    "posix": _SYSTEM,
-    "nt": _SYSTEM,
-    "os.path": (
-        (
-            "import:pathlib",
-            "Use `pathlib.PurePosixPath(folder) / name` for paths, or join strings: `folder + '/' + name`.",
-        ),
-        ("", "Join and split paths as strings: `folder + '/' + name`, `path.rsplit('/', 1)`, `name.endswith('.csv')`."),
-    ),
-    "pathlib": (
-        ("writable builtin:open", "Use `open('name.txt')` with names relative to the workspace."),
-        ("", "There are no files here: keep the text in a variable and print it."),
-    ),
-    "importlib": (
-        (
-            "",
-            "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",
-        ),
-    ),
-    "imp": (
-        (
-            "",
-            "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",
-        ),
-    ),
-    "builtins": (("", "The builtins are there without an import: write `len`, `sum`, `print` directly."),),
-    "__builtin__": (("", "The builtins are there without an import: write `len`, `sum`, `print` directly."),),
-    "__future__": (("", "Remove the line: the features of `__future__` are not needed in this version of Python."),),
-    "getpass": (
-        ("tool:ask", "There is no interactive user; call the host tool `{tool}(...)`."),
-        ("", "There is no interactive user; assign the value to a variable."),
-    ),
-    **dict.fromkeys(
-        ("argparse", "optparse", "click", "getopt", "typer", "fire"),
-        (("", "A step has no command line; assign the values to variables at the top of the code."),),
-    ),
-    **dict.fromkeys(
-        ("dotenv", "environ", "decouple"),
-        (("", "There are no environment variables; assign the values to variables at the top of the code."),),
-    ),
-    **dict.fromkeys(
-        ("inspect", "ast", "types", "traceback", "linecache", "symtable"),
-        (("", "Looking into code is out of reach here; call the function directly and print what it returns."),),
-    ),
-    **dict.fromkeys(
-        ("pdb", "bdb", "ipdb", "trace", "IPython", "rlcompleter", "readline", "curses"),
-        (
-            (
-                "builtin:print",
-                "There is no interactive debugger or terminal; remove it and use `print(...)` to see values.",
-            ),
-        ),
-    ),
-    **dict.fromkeys(("IPython.display",), (("", "Remove the import: `display(...)` is there without one."),)),
-    **dict.fromkeys(
-        (
-            "tkinter",
-            "Tkinter",
-            "PyQt5",
-            "PySide6",
-            "wx",
-            "kivy",
-            "pygame",
-            "pyautogui",
-            "streamlit",
-            "gradio",
-            "dash",
-            "flask",
-            "django",
-            "fastapi",
-            "tornado",
-            "uvicorn",
-            "webbrowser",
-        ),
-        (("", "There is no screen, server or user at this place; compute the result and print it."),),
-    ),
-    "pydantic": (
-        ("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."),
-        ("", "It is not available; write a plain class."),
-    ),
-    **dict.fromkeys(
-        ("attr", "attrs", "marshmallow"),
-        (
-            ("import:dataclasses", "It is not available; use `from dataclasses import dataclass`."),
-            ("", "It is not available; write a plain class."),
-        ),
-    ),
-    **dict.fromkeys(("regex", "re2"), _REGEX),
-    **dict.fromkeys(
-        ("tabulate", "prettytable", "rich", "termcolor", "colorama", "texttable"),
-        (("", "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`."),),
-    ),
-    **dict.fromkeys(
-        ("tqdm", "tqdm.auto", "tqdm.notebook", "progressbar", "alive_progress"),
-        (("", "Remove the progress bar and loop over the sequence itself."),),
-    ),
-    **dict.fromkeys(
-        ("StringIO", "cStringIO"),
-        (
-            ("import:io", "In Python 3 it is `from io import StringIO`."),
-            ("", "Use a list of strings and `''.join(parts)`."),
-        ),
-    ),
-    "Queue": (
-        ("import:queue", "In Python 3 it is `import queue`; within one thread use `from collections import deque`."),
-        ("import:collections", "Use `from collections import deque`."),
-        ("", "Use a list."),
-    ),
-    "signal": (
-        (
-            "import:asyncio",
-            "There are no signals here: use `asyncio.timeout(seconds)`; the host ends a step that takes too long.",
-        ),
-        ("", "There are no signals here; the host ends a step that takes too long by itself."),
-    ),
-    **dict.fromkeys(
-        ("ctypes", "mmap"),
-        (
-            (
-                "import:struct",
-                "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
-            ),
-            ("", "Memory and C libraries are out of reach: use `bytes` and plain Python instead."),
-        ),
-    ),
-    "locale": (("", "Format numbers with `f'{x:,.2f}'` and dates with `strftime`; there is no locale to set."),),
-    **dict.fromkeys(
-        ("cProfile", "profile", "pstats", "line_profiler"),
-        (
-            ("import:timeit", "Measure with `time.perf_counter()` before and after, or `timeit.timeit(function)`."),
-            ("import:time", "Measure with `time.perf_counter()` before and after."),
-            ("", "Count the steps of the algorithm yourself."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("memory_profiler", "tracemalloc", "pympler"),
-        (
-            ("import:sys", "Use `sys.getsizeof(value)`; what a step used is reported with its result."),
-            ("", "What a step used is reported with its result."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("xml.dom", "xml.dom.minidom", "xml.sax", "defusedxml", "xmltodict"),
-        (
-            (
-                "import:xml.etree.ElementTree",
-                "Use `import xml.etree.ElementTree as ET`: `ET.fromstring(text)`, and `ET.indent(root)` to print it nicely.",
-            ),
-            ("import:re", "Use `re` for simple cases."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("fuzzywuzzy", "rapidfuzz", "thefuzz", "Levenshtein", "jellyfish", "textdistance"),
-        (
-            (
-                "import:difflib",
-                "It is not installed; use `difflib.SequenceMatcher(None, a, b).ratio()` or `difflib.get_close_matches`.",
-            ),
-            ("", "It is not installed; compute the distance with a table of two rows in plain Python."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("pulp", "ortools", "cvxpy", "pyomo", "gurobipy", "cvxopt", "mip"),
-        (
-            ("import:scipy", "It is not installed; use `scipy.optimize.linprog` or `scipy.optimize.milp`."),
-            (
-                "import:itertools",
-                "It is not installed; try the combinations with `itertools`, or write dynamic programming.",
-            ),
-            ("", "It is not installed; try the combinations in loops, or write dynamic programming."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("geopy", "haversine", "geopandas", "shapely", "folium"),
-        (("", "It is not installed; distances on the globe follow from the haversine formula with `math`."),),
-    ),
-    **dict.fromkeys(
-        ("keyboard", "pyautogui", "pynput", "pyperclip", "ipywidgets"),
-        (("", "There is no keyboard, screen or user here: assign the values to variables, and print the result."),),
-    ),
-    **dict.fromkeys(
-        ("google.colab", "kaggle", "gdown", "huggingface_hub", "datasets"),
-        (
-            (
-                "workspace",
-                "There is no network here; read the data from a file of the workspace, or put it into the code.",
-            ),
-            ("", "There is no network here; put the data into the code as a literal."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("PyPDF2", "pypdf", "pdfplumber", "docx", "fitz", "reportlab", "pptx"),
-        (
-            (
-                "",
-                "It is not installed and cannot be installed; documents of this kind cannot be read here: work with plain text.",
-            ),
-        ),
-    ),
-    **dict.fromkeys(
-        ("toml", "tomli", "pytoml"),
-        (
-            ("import:tomllib", "Use `import tomllib` of the standard library: `tomllib.loads(text)`."),
-            ("", "Use plain Python dicts."),
-        ),
-    ),
-    "simpy": (
-        ("import:heapq", "It is not installed; keep the events in a heap: `heapq.heappush(events, (time, event))`."),
-        ("", "It is not installed; keep the events in a sorted list."),
-    ),
-    **dict.fromkeys(
-        ("filecmp", "plistlib", "mimetypes", "netrc", "mailbox"),
-        (
-            ("workspace", "Read the files with `open(name)` and compare or parse their text."),
-            ("", "There are no files here: compare or parse the text that is in your variables."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("humanize", "inflect", "num2words", "emoji"),
-        (("", "It is not installed; write the text yourself: `f'{n:,}'`, `f'{n} item' + 's' * (n != 1)`."),),
-    ),
-    "platform": (
-        (
-            "import:sys",
-            "The machine is out of reach: the version of Python is `sys.version_info`, the system `sys.platform`.",
-        ),
-        ("", "The machine is out of reach: leave it out."),
-    ),
-    "gc": (("", "Memory is freed by itself: leave it out; `del name` lets go of a large object."),),
-    "asyncio": (
-        ("", "There is no event loop here: write plain functions and call them directly, one after the other."),
-    ),
-    **dict.fromkeys(
-        ("urlparse",),
-        (
-            ("import:urllib.parse", "In Python 3 it is `from urllib.parse import urlparse`."),
-            ("", "Take the address apart with string methods."),
-        ),
-    ),
-    **dict.fromkeys(
-        ("ConfigParser", "configparser"),
-        (
-            ("import:json", "Keep the settings in a dict, or read them with `json`."),
-            ("", "Keep the settings in a dict."),
-        ),
-    ),
-    "md5": (("import:hashlib", "Use `hashlib.md5(data)`."),),
-    "sets": (("", "Use the builtin `set`."),),
-    **dict.fromkeys(("codecs",), (("", "Use `text.encode('utf-8')` and `data.decode('utf-8')`."),)),
-    "time": (
-        (
-            "import:datetime",
-            "Use `datetime.datetime.now()` for the time; there is nothing to wait for, so leave `time.sleep` out.",
-        ),
-        ("", "There is no clock here; leave the timing out."),
-    ),
-    "six": (("", "Write plain Python 3; `six` is not needed."),),
-    "more_itertools": (
-        (
-            "import:itertools",
-            "It is not installed; use `itertools`, for example `itertools.batched` or `itertools.chain.from_iterable`.",
-        ),
-    ),
-    **dict.fromkeys(
-        ("toolz", "cytoolz", "funcy"),
-        (("import:functools import:itertools", "It is not installed; use `functools` and `itertools`."),),
-    ),
-    **dict.fromkeys(
-        ("sortedcontainers",),
-        (
-            (
-                "import:bisect",
-                "It is not installed; keep a list sorted with `bisect.insort(values, x)`, or use `heapq`.",
-            ),
-        ),
-    ),
-    **dict.fromkeys(
-        ("networkx", "igraph"),
-        (
-            (
-                "import:collections",
-                "It is not installed; keep the graph as a dict of lists and walk it with `collections.deque` or `heapq`.",
-            ),
-        ),
-    ),
-    **dict.fromkeys(
-        ("faker", "names", "lorem"),
-        (("import:random", "It is not installed; make the data with `random.choice([...])`."),),
-    ),
+_SYMBOLS = {
+    "import:fractions": "It is not available; compute exactly with `from fractions import Fraction`, or numerically with `math`.",
+    "": "It is not available; compute with plain numbers.",
 }
+
+MODULES: dict[str, Advice] = by_name(
+    {
+        "requests httpx aiohttp urllib3 urllib urllib.request urllib2 http http.client httplib socket ssl websocket "
+        "websockets ftplib telnetlib paramiko selenium playwright scrapy wikipedia yfinance boto3 socketserver "
+        "http.server xmlrpc xmlrpc.client grpc pycurl feedparser googlesearch duckduckgo_search tweepy": {
+            "tool:fetch": "There is no network here; call the host tool `{tool}(...)` to fetch data.",
+            "workspace": "There is no network here; read the data from a file of the workspace, or put it into the code.",
+            "": "There is no network here; put the data into the code as a literal, or ask for it to be passed in as a variable.",
+        },
+        "smtplib email imaplib poplib": {
+            "tool:mail": "There is no network here, so no mail can be sent; call the host tool `{tool}(...)`.",
+            "": "There is no network here, so no mail can be sent: print the text of the message.",
+        },
+        "subprocess pty commands popen2 sh pexpect pip ensurepip venv": {
+            "tool:shell": "Guest code cannot start processes or shell commands; call the host tool `{tool}(...)`.",
+            "": "Guest code cannot start processes or run shell commands, and nothing can be installed: do the work in Python with the modules that can be imported.",
+        },
+        "cPickle dill joblib marshal shelve cloudpickle _pickle": {
+            "writable": "Variables stay alive from step to step, so nothing needs to be pickled; to keep data in a file, write it with `json.dump(...)` or as CSV.",
+            "import:json": "Variables stay alive from step to step, so nothing needs to be pickled; for plain data as text use `json.dumps(...)`.",
+            "": "Variables stay alive from step to step, so nothing needs to be pickled: keep the object in a variable.",
+        },
+        "openai anthropic mistralai langchain transformers litellm": {
+            "tool:model": "There is no network here; call the host tool `{tool}(...)` to ask a model.",
+            "": "There is no network here, so no model can be called from the code: write the answer yourself, and use the code for what can be computed.",
+        },
+        "torch tensorflow keras jax xgboost lightgbm catboost flax": {
+            "import:sklearn": "It is not installed and cannot be installed; scikit-learn is: `from sklearn.neural_network import MLPRegressor`, `sklearn.linear_model`, `sklearn.ensemble`.",
+            "import:numpy": "It is not installed and cannot be installed; write the computation with numpy.",
+            "": "It is not available and cannot be installed; write the computation in plain Python.",
+        },
+        "seaborn plotly plotly.express plotly.graph_objects bokeh altair pylab matplotlib matplotlib.pyplot turtle "
+        "pygal": {
+            "import:matplotlib": "It is not installed and cannot be installed; draw with `import matplotlib.pyplot as plt`.",
+            "": "Nothing can be drawn here; print the numbers as a table.",
+        },
+        "polars dask dask.dataframe modin modin.pandas vaex pyspark cudf pandas": {
+            "import:pandas": "It is not available; use `import pandas as pd`.",
+            "import:csv": "It is not available; use lists and dicts, with `csv` and `statistics` of the standard library.",
+            "": "It is not available here; use lists and dicts of plain Python, with `statistics` where it helps.",
+        },
+        "openpyxl xlrd xlsxwriter xlwt": {
+            "import:pandas workspace": "Spreadsheets cannot be opened with it here; use CSV files: `pd.read_csv(...)` and `df.to_csv(...)`.",
+            "import:csv": "Spreadsheets cannot be opened here; use CSV text with `csv.reader(io.StringIO(text))`.",
+            "": "Spreadsheets cannot be opened here; put the rows into the code as a list.",
+        },
+        "lxml.ElementInclude": {
+            "import:lxml.etree": "Read the other file with `etree.parse(name)` and append its `getroot()` where it belongs."
+        },
+        "simplejson ujson orjson demjson ruamel.yaml": {
+            "import:json": "Use `import json` of the standard library instead.",
+            "": "Use plain Python lists and dicts instead.",
+        },
+        "arrow pendulum dateutil dateutil.parser dateutil.relativedelta pytz delorean dateparser": {
+            "import:datetime import:zoneinfo": "Use `from datetime import datetime, timedelta` and `from zoneinfo import ZoneInfo` instead.",
+            "import:datetime": "Use `from datetime import datetime, timedelta` instead.",
+            "": "Compute dates from plain numbers instead.",
+        },
+        "threading thread _thread multiprocessing concurrent concurrent.futures gevent eventlet trio ray": {
+            "import:asyncio": "Guest code runs in one thread; call the functions one after the other in a loop, or use `asyncio` for code that waits.",
+            "": "Guest code runs in one thread; call the functions one after the other in a loop.",
+        },
+        "shutil glob tempfile fileinput zipfile tarfile gzip bz2 lzma": {
+            "writable import:pathlib": "Use `pathlib.Path` for files of the workspace: `Path('name.txt').read_text()`, `.glob('*.csv')`, `.unlink()`.",
+            "writable builtin:open": "Use `open('name.txt')` for files of the workspace, with relative names.",
+            "workspace builtin:open": "The workspace can be read with `open('name.txt')`, with relative names.",
+            "": "There are no files here: keep the data in variables and print the result.",
+        },
+        "cffi fcntl resource pwd grp termios tty syslog select selectors psutil winreg msvcrt os posix nt": {
+            "workspace": "The system is out of reach; files of the workspace are opened by their relative name, and paths are joined with strings: `folder + '/' + name`.",
+            "": "There are no files, environment variables, processes or shell commands here: keep data in variables, and print the result instead.",
+        },
+        "dis code codeop faulthandler atexit site runpy pkgutil pkg_resources zipimport _frozen_importlib": "The interpreter's insides are out of reach; call functions and read attributes directly by their names instead.",
+        "numpy numba cupy array_api": {
+            "import:numpy": "It is not available; use `import numpy as np`.",
+            "import:math import:statistics": "It is not available; use plain lists with `math` and `statistics`: `statistics.mean(values)`, `[x * 2 for x in values]`.",
+            "": "It is not available; use plain lists and `sum(...)`.",
+        },
+        "scipy scipy.stats scipy.optimize scipy.integrate statsmodels statsmodels.api pingouin": {
+            "import:scipy": "It is not available; use `scipy.stats`, `scipy.optimize` or `sklearn.linear_model`.",
+            "import:numpy": "It is not available; use numpy.",
+            "import:statistics import:math": "It is not available; use `statistics` (`statistics.linear_regression`, `statistics.NormalDist`) and `math`, or write the method in a few lines of plain Python.",
+            "": "It is not available; write the method in a few lines of plain Python.",
+        },
+        "sklearn scikit_learn scikit-learn": {
+            "import:sklearn": "The module is called `sklearn`: `from sklearn.linear_model import LinearRegression`.",
+            "import:statistics": "It is not available; for a straight line use `statistics.linear_regression(x, y)`, and write other models in plain Python.",
+            "": "It is not available; write the model in plain Python.",
+        },
+        "sympy sage gmpy2": {
+            "import:sympy": "Use `import sympy`.",
+            "import:mpmath": "It is not available; use `mpmath`.",
+            **_SYMBOLS,
+        },
+        "mpmath": {
+            "import:sympy": "Use `import sympy`: `sympy.N(expression, 50)`.",
+            "import:decimal": "It is not available; use `from decimal import Decimal, getcontext`.",
+            **_SYMBOLS,
+        },
+        "cv2 skimage imageio Image wand pillow PIL": {
+            "import:PIL": "It is not installed and cannot be installed; use Pillow: `from PIL import Image`.",
+            "": "It is not installed and cannot be installed; pictures cannot be processed here.",
+        },
+        "psycopg2 psycopg pymysql MySQLdb sqlalchemy duckdb pymongo redis dbm": {
+            "tool:query": "There is no database here; call the host tool `{tool}(...)`.",
+            "import:duckdb": "It is not available; use `import duckdb` over DataFrames and files of the workspace.",
+            "import:pandas": "There is no database here; use a pandas DataFrame with `.query(...)`, `.groupby(...)` and `.merge(...)`.",
+            "": "There is no database here; keep the rows in a list of dicts and filter it with a comprehension.",
+        },
+        "bs4 lxml lxml.html lxml.etree html5lib pyquery": {
+            "import:html.parser": "It is not installed and cannot be installed; use `html.parser.HTMLParser`, or `re` for simple cases.",
+            "import:re": "It is not installed and cannot be installed; take the text apart with `re`.",
+            "": "It is not available; take the text apart with string methods.",
+        },
+        "nltk spacy textblob gensim": {
+            "import:sklearn": "It is not installed and cannot be installed; use `sklearn.feature_extraction.text`, `re` and `collections.Counter`.",
+            "": "It is not installed and cannot be installed; use `re` and `collections.Counter`.",
+        },
+        "pytest nose mock": "Tests are not collected here: call the functions directly and check them with `assert`.",
+        "secrets": {
+            "import:random": "It is not available here; for random numbers that need not be secret use `random`.",
+            "": "It is not available here; use fixed values.",
+        },
+        "logging loguru structlog warnings": {"builtin:print": "Print what should be seen: `print(...)`."},
+        "sys": "Nothing of `sys` is needed instead of the modules you can import: a step ends by itself at its last line, results are shown with `print(...)`, data comes from variables, and an error is raised with `raise ValueError(...)`.",
+        "os.path": {
+            "import:pathlib": "Use `pathlib.PurePosixPath(folder) / name` for paths, or join strings: `folder + '/' + name`.",
+            "": "Join and split paths as strings: `folder + '/' + name`, `path.rsplit('/', 1)`, `name.endswith('.csv')`.",
+        },
+        "pathlib": {
+            "writable builtin:open": "Use `open('name.txt')` with names relative to the workspace.",
+            "": "There are no files here: keep the text in a variable and print it.",
+        },
+        "importlib imp": "Write the import statement directly, for example `import json`; the modules that can be imported are fixed by the policy.",
+        "builtins __builtin__": "The builtins are there without an import: write `len`, `sum`, `print` directly.",
+        "__future__": "Remove the line: the features of `__future__` are not needed in this version of Python.",
+        "getpass": {
+            "tool:ask": "There is no interactive user; call the host tool `{tool}(...)`.",
+            "": "There is no interactive user; assign the value to a variable.",
+        },
+        "argparse optparse click getopt typer fire": "A step has no command line; assign the values to variables at the top of the code.",
+        "dotenv environ decouple": "There are no environment variables; assign the values to variables at the top of the code.",
+        "inspect ast types traceback linecache symtable": "Looking into code is out of reach here; call the function directly and print what it returns.",
+        "pdb bdb ipdb trace IPython rlcompleter readline curses": {
+            "builtin:print": "There is no interactive debugger or terminal; remove it and use `print(...)` to see values."
+        },
+        "IPython.display": "Remove the import: `display(...)` is there without one.",
+        "tkinter Tkinter PyQt5 PySide6 wx kivy pygame streamlit gradio dash flask django fastapi tornado uvicorn "
+        "webbrowser": "There is no screen, server or user at this place; compute the result and print it.",
+        "pyautogui keyboard pynput pyperclip ipywidgets": "There is no keyboard, screen or user here: assign the values to variables, and print the result.",
+        "pydantic attr attrs marshmallow": {
+            "import:dataclasses": "It is not available; use `from dataclasses import dataclass`.",
+            "": "It is not available; write a plain class.",
+        },
+        "regex re2": {
+            "import:re": "Use `import re` of the standard library instead.",
+            "": "Use the string methods instead.",
+        },
+        "tabulate prettytable rich termcolor colorama texttable": "It is not installed; align text with format strings: `print(f'{name:<12}{value:>8.2f}')`.",
+        "tqdm tqdm.auto tqdm.notebook progressbar alive_progress": "Remove the progress bar and loop over the sequence itself.",
+        "StringIO cStringIO": {
+            "import:io": "In Python 3 it is `from io import StringIO`.",
+            "": "Use a list of strings and `''.join(parts)`.",
+        },
+        "Queue": {
+            "import:queue": "In Python 3 it is `import queue`; within one thread use `from collections import deque`.",
+            "import:collections": "Use `from collections import deque`.",
+            "": "Use a list.",
+        },
+        "signal": {
+            "import:asyncio": "There are no signals here: use `asyncio.timeout(seconds)`; the host ends a step that takes too long.",
+            "": "There are no signals here; the host ends a step that takes too long by itself.",
+        },
+        "ctypes mmap": {
+            "import:struct": "Memory and C libraries are out of reach: use `struct`, `array` or `bytes` of Python instead.",
+            "": "Memory and C libraries are out of reach: use `bytes` and plain Python instead.",
+        },
+        "locale": "Format numbers with `f'{x:,.2f}'` and dates with `strftime`; there is no locale to set.",
+        "cProfile profile pstats line_profiler": {
+            "import:timeit": "Measure with `time.perf_counter()` before and after, or `timeit.timeit(function)`.",
+            "import:time": "Measure with `time.perf_counter()` before and after.",
+            "": "Count the steps of the algorithm yourself.",
+        },
+        "memory_profiler tracemalloc pympler": {
+            "import:sys": "Use `sys.getsizeof(value)`; what a step used is reported with its result.",
+            "": "What a step used is reported with its result.",
+        },
+        "xml.dom xml.dom.minidom xml.sax defusedxml xmltodict": {
+            "import:xml.etree.ElementTree": "Use `import xml.etree.ElementTree as ET`: `ET.fromstring(text)`, and `ET.indent(root)` to print it nicely.",
+            "import:re": "Use `re` for simple cases.",
+        },
+        "fuzzywuzzy rapidfuzz thefuzz Levenshtein jellyfish textdistance": {
+            "import:difflib": "It is not installed; use `difflib.SequenceMatcher(None, a, b).ratio()` or `difflib.get_close_matches`.",
+            "": "It is not installed; compute the distance with a table of two rows in plain Python.",
+        },
+        "pulp ortools cvxpy pyomo gurobipy cvxopt mip": {
+            "import:scipy": "It is not installed; use `scipy.optimize.linprog` or `scipy.optimize.milp`.",
+            "import:itertools": "It is not installed; try the combinations with `itertools`, or write dynamic programming.",
+            "": "It is not installed; try the combinations in loops, or write dynamic programming.",
+        },
+        "geopy haversine geopandas shapely folium": "It is not installed; distances on the globe follow from the haversine formula with `math`.",
+        "google.colab kaggle gdown huggingface_hub datasets": {
+            "workspace": "There is no network here; read the data from a file of the workspace, or put it into the code.",
+            "": "There is no network here; put the data into the code as a literal.",
+        },
+        "PyPDF2 pypdf pdfplumber docx fitz reportlab pptx": "It is not installed and cannot be installed; documents of this kind cannot be read here: work with plain text.",
+        "toml tomli pytoml": {
+            "import:tomllib": "Use `import tomllib` of the standard library: `tomllib.loads(text)`.",
+            "": "Use plain Python dicts.",
+        },
+        "simpy": {
+            "import:heapq": "It is not installed; keep the events in a heap: `heapq.heappush(events, (time, event))`.",
+            "": "It is not installed; keep the events in a sorted list.",
+        },
+        "filecmp plistlib mimetypes netrc mailbox": {
+            "workspace": "Read the files with `open(name)` and compare or parse their text.",
+            "": "There are no files here: compare or parse the text that is in your variables.",
+        },
+        "humanize inflect num2words emoji": "It is not installed; write the text yourself: `f'{n:,}'`, `f'{n} item' + 's' * (n != 1)`.",
+        "platform": {
+            "import:sys": "The machine is out of reach: the version of Python is `sys.version_info`, the system `sys.platform`.",
+            "": "The machine is out of reach: leave it out.",
+        },
+        "gc": "Memory is freed by itself: leave it out; `del name` lets go of a large object.",
+        "asyncio": "There is no event loop here: write plain functions and call them directly, one after the other.",
+        "urlparse": {
+            "import:urllib.parse": "In Python 3 it is `from urllib.parse import urlparse`.",
+            "": "Take the address apart with string methods.",
+        },
+        "ConfigParser configparser": {
+            "import:json": "Keep the settings in a dict, or read them with `json`.",
+            "": "Keep the settings in a dict.",
+        },
+        "md5": {"import:hashlib": "Use `hashlib.md5(data)`."},
+        "sets": "Use the builtin `set`.",
+        "codecs": "Use `text.encode('utf-8')` and `data.decode('utf-8')`.",
+        "time": {
+            "import:datetime": "Use `datetime.datetime.now()` for the time; there is nothing to wait for, so leave `time.sleep` out.",
+            "": "There is no clock here; leave the timing out.",
+        },
+        "six": "Write plain Python 3; `six` is not needed.",
+        "more_itertools": {
+            "import:itertools": "It is not installed; use `itertools`, for example `itertools.batched` or `itertools.chain.from_iterable`."
+        },
+        "toolz cytoolz funcy": {
+            "import:functools import:itertools": "It is not installed; use `functools` and `itertools`."
+        },
+        "sortedcontainers": {
+            "import:bisect": "It is not installed; keep a list sorted with `bisect.insort(values, x)`, or use `heapq`."
+        },
+        "networkx igraph": {
+            "import:collections": "It is not installed; keep the graph as a dict of lists and walk it with `collections.deque` or `heapq`."
+        },
+        "faker names lorem": {"import:random": "It is not installed; make the data with `random.choice([...])`."},
+    }
+)
 
 ALIASES: dict[str, str] = {
     "np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "mpl": "matplotlib", "sns": "seaborn", "sp": "scipy",
