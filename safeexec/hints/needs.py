@@ -12,7 +12,7 @@ and an empty need is always met. So a hint never recommends what the policy woul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from safeexec.facades.access import allowed_names, allowed_submodules, module_access, name_access
 
@@ -34,9 +34,17 @@ TOOL_WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def by_name(table: Mapping[str, Advice]) -> dict[str, Advice]:
+_What = TypeVar("_What")
+
+
+def by_name(table: Mapping[str, _What]) -> dict[str, _What]:
     """A table by single names: its keys are one or several names, separated by blanks."""
-    return {name: advice for names, advice in table.items() for name in names.split()}
+    return {name: what for names, what in table.items() for name in names.split()}
+
+
+def dotted(tables: Mapping[str, Mapping[str, _What]]) -> dict[str, _What]:
+    """The tables of modules as one, by ``module.name``."""
+    return {f"{module}.{name}": what for module, table in tables.items() for name, what in by_name(table).items()}
 
 
 def choose(advice: Advice, plan: LanguagePlan) -> str | None:
