@@ -12,7 +12,7 @@ from safeexec.hints.needs import by_name, dotted
 REMOVED: dict[str, str] = {
     **{
         f"scipy.{name}": f"Use `numpy.{name}(...)`: `scipy` has no functions of numpy any more."
-        for name in "mean std var median zeros ones arange dot sqrt exp log sin cos sum pi eye polyfit".split()
+        for name in by_name({"mean std var median zeros ones arange dot sqrt exp log sin cos sum pi eye polyfit": ""})
     },
     **dotted(
         {
