@@ -42,7 +42,7 @@ def test_a_library_works_as_in_cpython(run: Callable[..., Result], path: Path, t
 def by_cpython(source: str, directory: Path) -> dict[str, str]:
     done = subprocess.run(
         [sys.executable, "-X", "utf8", ORACLE],
-        input=json.dumps([source]),
+        input=json.dumps([[], [source]]),
         capture_output=True,
         text=True,
         timeout=120,
