@@ -139,7 +139,7 @@ SYNTAX = [
     ("x = 5 \u2013 3", "minus"),
     ("x = 3 \u00d7 4", "`*`"),
     ("x\u00a0= 1", "invisible"),
-    ("await f()", "asyncio.run(main())"),
+    ("await f()", "no event loop"),
     ("return 5", "no function"),
     ("if x = 5:\n    pass", "`==`"),
     ("f(a=1, 2)", "without a name"),
