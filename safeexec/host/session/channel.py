@@ -38,11 +38,11 @@ class Channel:
     __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
-        ours.setblocking(False)
-        processes.pass_identity(ours, True)
         self.socket = ours
         self.pid: int | None = None
         self.pidfd = -1
+        ours.setblocking(False)
+        processes.pass_identity(ours, True)
         self._talk = Conversation(state)
         self._inbox: list[m.FromChild] = []
         self._reading = False
@@ -196,3 +196,10 @@ class Channel:
         pidfd, self.pidfd = self.pidfd, -1
         if pidfd >= 0:
             os.close(pidfd)
+
+    def __del__(self) -> None:
+        """Whoever had it was interrupted, or out of memory, before it was closed or kept: a socket closes itself then,
+        and a pidfd does not.
+        """
+        if self.pidfd >= 0:
+            os.close(self.pidfd)

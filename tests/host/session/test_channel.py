@@ -41,3 +41,16 @@ def test_an_end_that_is_closed_is_gone() -> None:
     with pytest.raises(Gone):
         drive(channel.receive(monotonic() + 30))
     channel.close()
+
+
+def test_a_channel_that_is_dropped_leaves_no_descriptor() -> None:
+    """Out of memory, or interrupted, its owner may never come to close it."""
+    channel, theirs = Channel.pair()
+    with theirs:
+        theirs.send(b"\x01")
+        channel.read_if_ready()
+        pidfd = channel.pidfd
+        assert os.readlink(f"/proc/self/fd/{pidfd}") == "anon_inode:[pidfd]"
+        channel.socket.close()
+        del channel
+        assert not os.path.exists(f"/proc/self/fd/{pidfd}")
