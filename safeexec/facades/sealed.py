@@ -15,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType, MemberDescriptorType, ModuleType
+from types import GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
@@ -205,6 +205,10 @@ _WRITE_TO_THEMSELVES: Final = frozenset(
     {("weakref", "finalize"), ("difflib", "HtmlDiff"), ("_frozen_importlib_external", "_NamespacePath")}
 )
 """Classes of Python's own modules that keep a counter or a flag in themselves."""
+_ALIASES: Final = (GenericAlias, type(Callable[[], None]))
+"""Types whose instances answer for another object: an instance of a program's own class of them has the methods of that
+class and the attributes of any other object.
+"""
 _modules_known: Final[dict[str, int]] = {"": 0}
 """Name → identity of each module that was looked at; under the empty name how many there were then."""
 _unsealed: Final[dict[int, type]] = {}
@@ -253,6 +257,8 @@ def seal_classes() -> None:
         _, cls = _unsealed.popitem()
         flags = _type_flags(cls)
         flags.value |= _IMMUTABLE
+    for alias in _ALIASES:
+        _type_flags(alias).value &= ~_BASE
 
 
 def write_to_class(cls: type, name: str, value: object) -> None:

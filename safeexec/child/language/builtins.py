@@ -9,10 +9,11 @@ import io
 import os
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, MutableMapping
+from operator import index
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from safeexec.child.language.guards import GuestProgram, attribute_guards
+from safeexec.child.language.guards import GuestProgram, attribute_guards, exact
 from safeexec.child.language.imports import make_import
 from safeexec.child.language.native import builtin
 from safeexec.compiler import names
@@ -49,7 +50,14 @@ def make_builtins(
     guards = attribute_guards(rules, program)
     # What operator.attrgetter and its kind read with.
     dict_of = guards.pop("<vars>")
-    set_guards(getattr=guards["getattr"], setattr=guards["setattr"], state=guards.pop("<state>"), vars=dict_of)
+    set_guards(
+        getattr=guards["getattr"],
+        setattr=guards["setattr"],
+        state=guards.pop("<state>"),
+        vars=dict_of,
+        name=guards.pop("<name>"),
+        guarded=names.GUARDED,
+    )
     table: dict[str, Any] = {
         name: value for name, value in vars(builtins).items() if name in rules.plan.builtins and name not in NEVER
     }
@@ -364,6 +372,7 @@ def text_guards(
         if not isinstance(source, str | bytes | bytearray | memoryview):
             raise TypeError("compile() arg 1 must be a string, bytes or AST object")
         text = str.__str__(source) if isinstance(source, str) else _decoded(bytes(source))
+        flags = index(flags)  # an exact int: one that is asked twice could answer twice
         if flags & ast.PyCF_ONLY_AST:
             return builtins.compile(text, str(filename), mode, flags, True, _feature_version=_feature_version)
         made: Compiled = object.__new__(Compiled)
@@ -383,5 +392,5 @@ def _decoded(source: bytes) -> str:
 
 def _name_of_file(given: Any) -> str:
     """In tracebacks it is the guest's own, never a file."""
-    name = os.fsdecode(given)
+    name = exact(os.fsdecode(given))
     return name if name[:1] == "<" else f"<{name}>"

@@ -126,9 +126,10 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
             return _vars(value)
         return read(value, "__dict__")
 
-    def state_for(owner: Any, found: Any) -> Any:
-        """What `copy` gives to an object as its state, if the class is the program's, whose methods take it."""
-        return state(owner, found) if any(_is_own_class(cls, own) for cls in _mro_of_class(_type(owner))) else found
+    def check_name(name: str) -> None:
+        """Raise for a name that is refused, whatever it is asked of."""
+        if rules.attribute(name) == REFUSED:
+            raise refuse(name)
 
     def hasattr(object: Any, name: str, /) -> bool:
         name = exact(name)
@@ -147,7 +148,8 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         "delattr": delattr,
         "hasattr": hasattr,
         "<vars>": dict_of,
-        "<state>": state_for,
+        "<state>": state,
+        "<name>": check_name,
         names.GUARD_ATTRIBUTE: read,
         names.GUARD_FORMAT: format_guard,
         names.GUARD_FORMAT_MAP: format_map_guard,
@@ -286,14 +288,18 @@ def _judges(
             raise refuse("__getstate__")  # a method that copies its __dict__, called with a class
         if _type(found) is dict:
             return judged(owner, "__dict__", found)
-        if _type(found) is tuple and len(found) == 2 and _type(found[1]) is dict:
+        if _type(found) is not tuple:
+            return found
+        if len(found) == 2 and _type(found[1]) is dict and (found[0] is None or _type(found[0]) is dict):
             attributes, slots = found
-            shown = judged(owner, "__dict__", attributes) if _type(attributes) is dict else attributes
+            shown = attributes if attributes is None else judged(owner, "__dict__", attributes)
             return shown, {name: item for name, item in slots.items() if may_read(owner, name, item)}
-        return found
+        return tuple(judged(owner, "__dict__", item) if _type(item) is dict else item for item in found)
 
     def may_read(owner: Any, name: Any, item: Any) -> bool:
-        kind = rules.attribute(name) if _type(name) is _str else REFUSED
+        if isinstance(name, _str) and _type(name) is not _str:
+            return False
+        kind = rules.attribute(name) if _type(name) is _str else PLAIN
         try:
             return kind != REFUSED and (kind == PLAIN or judged(owner, name, item) is item) and not leads_away(item)
         except AttributeError:
@@ -588,7 +594,10 @@ def _is_forwarded(value: Any, name: str, own: GuestProgram) -> bool:
 
     A column of a DataFrame is the DataFrame's own.
     """
-    if name in _instance_dict(value) or any(name in _dict_of_class(klass) for klass in _mro_of_class(_type(value))):
+    classes = _mro_of_class(_type(value))
+    if issubclass(_type(value), type):
+        classes = (*_mro_of_class(value), *classes)
+    if name in _instance_dict(value) or any(name in _dict_of_class(klass) for klass in classes):
         return False
     for klass in _mro_of_class(_type(value)):
         if "__getattr__" in _dict_of_class(klass):

@@ -3,9 +3,9 @@
 ``rolling(win_type="__builtins__")``, ``BaseEstimator.get_params`` of a function with parameter names of the program's
 choice, ``savefig(backend="module://os")``: a library calls `getattr` or `import_module` with a name that the compiler
 has never seen. In the modules that do so (`sites.READERS`, found from their source) `getattr` is a guarded one: a name
-that is spelled in the module itself is its own affair; any other is judged like that of the program's own `getattr`,
-and so is what comes back. Of another library's module it finds what the program itself would: ``agg("load")`` is the
-`load` of the facade of numpy.
+that the functions which ask spell themselves is their own affair; any other is judged like that of the program's own
+`getattr`, and so is what comes back. Of another library's module it finds what the program itself would:
+``agg("load")`` is the `load` of the facade of numpy.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
-from types import CodeType, FunctionType, GetSetDescriptorType, ModuleType, SimpleNamespace
+from functools import cache, reduce
+from types import (
+    CodeType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, Final, NoReturn
 
 from safeexec.child.language.guards import leads_away, refusal
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
+from safeexec.compiler import names
 from safeexec.compiler.rules import PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
 from safeexec.facades.build import facade
@@ -73,13 +82,16 @@ def guard_reads(rules: Rules) -> None:
     for module in HELD:
         after_import(module, lambda module=module: _hold(sys.modules[module]))  # type: ignore[misc]
     _put("argparse", lambda: {"vars": checked_vars})
-    _put("functools", lambda: {"getattr": _getattr_of_wrappers, "setattr": _setattr_of_wrappers})
+    _put("functools", lambda: {"setattr": _setattr_of_wrappers(rules)})
     _put("typing", lambda: {"get_type_hints": get_type_hints})  # what `functools.singledispatch` of a library asks
     for place, cls in _FOR_ITS_KIND.items():
         module, _, name = place.partition(":")
         after_import(module, lambda module=module, name=name, cls=cls: _for_its_kind(module, name, *cls))  # type: ignore[misc]
     after_import("functools", lambda: _check_cached_property(sys.modules["functools"]))
+    after_import("functools", lambda: _check_partialmethod(sys.modules["functools"]))
     after_import("enum", lambda: _check_members(sys.modules["enum"], rules))
+    _put("inspect", lambda: {"eval": _named(rules)})
+    _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
     after_import("sqlite3", _close_databases)
     after_import("plotly.graph_objs._layout", lambda: _take_module("plotly.graph_objs._layout", "Layout", "re"))
     after_import("html5lib.treebuilders.etree_lxml", lambda: _take_module(_OF_LXML, "TreeBuilder", "implementation"))
@@ -129,19 +141,17 @@ def _for_its_kind(module: str, method: str, position: int, home: str, kind: str)
     write_to_class(cls, attribute, of_its_kind)
 
 
-def _getattr_of_wrappers(value: Any, name: str, *default: Any) -> Any:
-    """`getattr` of functools, whose `update_wrapper` copies the ``__dict__`` of what is wrapped: of a class, too."""
-    if name == "__dict__" and issubclass(_type(value), type):
-        return checked_vars(value)
-    return _getattr(value, name, *default)
+def _setattr_of_wrappers(rules: Rules) -> Callable[[Any, Any, Any], None]:
+    """`setattr` of functools, which is told names: ``__module__`` tells a program's class from those of libraries."""
 
+    def setattr(target: Any, name: Any, value: Any) -> None:
+        is_plain = _type(name) is str and (rules.attribute(name) == PLAIN or _is_spelled(name))
+        if is_plain and not (name == "__module__" and issubclass(_type(target), type)):
+            _setattr(target, name, value)
+        else:
+            checked_setattr(target, name, value)
 
-def _setattr_of_wrappers(target: Any, name: str, value: Any) -> None:
-    """`setattr` of functools: ``__module__`` tells a class of the program from those of libraries."""
-    if name == "__module__" and issubclass(_type(target), type):
-        checked_setattr(target, name, value)
-    else:
-        _setattr(target, name, value)
+    return setattr
 
 
 def _check_cached_property(functools: ModuleType) -> None:
@@ -171,6 +181,19 @@ def _check_cached_property(functools: ModuleType) -> None:
     write_to_class(vars(functools)["cached_property"], "__get__", __get__)
 
 
+def _check_partialmethod(functools: ModuleType) -> None:
+    """A `partialmethod` keeps the ``__self__`` of what it makes a `partial` of: of a builtin that is `builtins`."""
+    real = vars(functools.partialmethod)["__get__"]
+
+    def __get__(self: Any, obj: Any, cls: Any = None) -> Any:
+        made = real(self, obj, cls)
+        if _type(made) is functools.partial and leads_away(vars(made).get("__self__")):
+            del made.__self__
+        return made
+
+    write_to_class(functools.partialmethod, "__get__", __get__)
+
+
 def _check_members(enum: ModuleType, rules: Rules) -> None:
     """A member of an enum looks for its name in the dicts of the classes that are said to be above it."""
     member, kind = vars(enum)["_proto_member"], vars(enum)["EnumType"]
@@ -187,31 +210,30 @@ def _check_members(enum: ModuleType, rules: Rules) -> None:
     write_to_class(member, "__set_name__", __set_name__)
 
 
+_METHODS: Final = (FunctionType, MethodDescriptorType)
 _mro_of: Final = type.__dict__["__mro__"].__get__
 _dict_of: Final = type.__dict__["__dict__"].__get__
 
 
 def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:
     """The `getattr` of a library's module. `known` holds plain names that were read before."""
-    spelled: set[str] = set()
     own = module.partition(".")[0]
-
-    def is_spelled(name: str) -> bool:
-        if not spelled:
-            spelled.update(_texts(module))
-        return name in spelled
 
     def getattr(value: Any, name: Any, *default: Any) -> Any:
         if _type(name) is not str or not (name in known or is_plain(name)):
-            if is_spelled(name):
-                return _getattr(value, name, *default)
+            if _is_spelled(name):
+                found = _getattr(value, name, *default)
+                # An enum compares its methods with those of `object`: an object of the program would be asked with them
+                return found if own != "enum" or name != "__reduce_ex__" or _type(found) in _METHODS else object()
+            if name == "__dict__" and _is_open(found := _getattr(value, name, *default)):
+                return found  # what every `wraps` asks for
             if _type(name) is str and rules.attribute(name) == REFUSED:
                 raise refusal(rules, "attribute", name, AttributeError)  # a default of the library's would hide why
             return checked_getattr(value, name, *default)
-        if _type(value) is ModuleType and not is_spelled(name):
+        if _type(value) is ModuleType and not _is_spelled(name):
             value = as_given(value)
         found = _getattr(value, name, *default)
-        if leads_away(found) and not is_spelled(name):
+        if leads_away(found) and not _is_spelled(name):
             raise refusal(rules, "attribute", name, AttributeError)
         return found
 
@@ -236,7 +258,7 @@ def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[...,
 
 def _library_setattr(module: str, rules: Rules) -> Callable[[Any, Any, Any], None]:
     def setattr(value: Any, name: Any, new: Any) -> None:
-        if _type(name) is str and rules.attribute(name) != PLAIN and name in set(_texts(module)):
+        if _type(name) is str and rules.attribute(name) != PLAIN and _is_spelled(name):
             _setattr(value, name, new)
         else:
             checked_setattr(value, name, new)
@@ -244,14 +266,28 @@ def _library_setattr(module: str, rules: Rules) -> Callable[[Any, Any, Any], Non
     return setattr
 
 
-def _texts(module: str) -> Iterator[str]:
-    """The texts that the functions of a module spell out."""
-    for value in list(vars(sys.modules[module]).values()):
-        if _getattr(value, "__module__", None) == module:
-            for item in (value, *vars(value).values()) if isinstance(value, type) else (value,):
-                function = _getattr(item, "__func__", _getattr(item, "fget", item))
-                if isinstance(function, FunctionType):
-                    yield from _constants(function.__code__)
+def _is_open(found: Any) -> bool:
+    """Whether a ``__dict__`` has nothing that the program may not read."""
+    return (
+        _type(found) is dict and names.OWN_ONLY.isdisjoint(found) and not any(map(leads_away, (found, *found.values())))
+    )
+
+
+def _is_spelled(name: Any) -> bool:
+    """Whether the function of a library that asks for this name spells it, or one of the same library that has called
+    it: of another function's names the program chooses.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    own = _library_of(frame)
+    while frame is not None and _library_of(frame) == own:
+        if name in set(_constants(frame.f_code)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _library_of(frame: FrameType | None) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] if frame is not None else ""
 
 
 def _constants(value: Any) -> Iterator[str]:
@@ -263,6 +299,19 @@ def _constants(value: Any) -> Iterator[str]:
             yield from _constants(item)
     elif isinstance(value, str):
         yield value
+
+
+def _named(rules: Rules) -> Callable[..., Any]:
+    """`eval` where `inspect` means the default of a parameter in text (``sys.maxsize``): what the program may name."""
+
+    def evaluate(text: str, space: dict[str, Any]) -> Any:
+        module, *path = text.split(".")
+        try:
+            return reduce(checked_getattr, path, facade(module, rules.plan))
+        except ImportError:
+            raise NameError(f"name {module!r} is not defined", name=module) from None
+
+    return evaluate
 
 
 def _importer(name: str, module: str, prefixes: tuple[str, ...]) -> Any:

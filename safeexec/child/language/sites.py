@@ -65,7 +65,7 @@ _READERS: Final = """
     sympy.polys.rootoftools sympy.printing.c sympy.printing.codeprinter sympy.printing.cxx sympy.printing.lambdarepr
     sympy.printing.latex sympy.printing.numpy sympy.printing.printer sympy.printing.pycode sympy.printing.python
     sympy.printing.rust sympy.utilities.decorator sympy.vector.coordsysrect argparse configparser
-    enum pprint string tarfile typing
+    enum functools pprint string tarfile typing
     networkx.readwrite.text networkx.utils.configs openpyxl.cell.read_only openpyxl.chart.plotarea
     openpyxl.descriptors.base openpyxl.descriptors.serialisable openpyxl.packaging.custom openpyxl.styles.alignment
     openpyxl.styles.borders openpyxl.styles.cell_style openpyxl.styles.colors openpyxl.styles.fills

@@ -36,9 +36,7 @@ INTERNALS: Final[dict[str, str]] = {
     "collections": "_tuplegetter",
     "contextlib": "_AsyncGeneratorContextManager _GeneratorContextManager",
     "copyreg": "__newobj__ __newobj_ex__ _reconstructor",
-    "dataclasses": (
-        "_DataclassParams _HAS_DEFAULT_FACTORY_CLASS _MISSING_TYPE _dataclass_getstate _dataclass_setstate "
-    ),
+    "dataclasses": "_DataclassParams _HAS_DEFAULT_FACTORY_CLASS _MISSING_TYPE",
     "enum": "Enum.__new__",
     "matplotlib.artist": "_stale_axes_callback",
     "matplotlib.axes._axes": "Axes._remove_legend",

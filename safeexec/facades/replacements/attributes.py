@@ -6,10 +6,10 @@ import functools
 import string
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
-from safeexec.facades.replacements.guards import Lazy, checked_getattr, checked_setattr, readable_state
+from safeexec.facades.replacements.guards import Lazy, check_name, checked_getattr, checked_setattr, readable_state
 
 
 class attrgetter:
@@ -52,14 +52,12 @@ class methodcaller:
         return f"operator.methodcaller({', '.join(shown)})"
 
 
-def _checked_names(names: Iterable[str], usual: tuple[str, ...], wrapped: object) -> tuple[str, ...]:
-    """The names as a tuple of exact str; one that is not among the usual ones must be readable under the rules."""
+def _checked_names(names: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as a tuple of exact str; one that is not among the usual ones must be one that is not refused."""
     names = tuple(names)
     for name in names:
-        if type(name) is not str:
-            raise TypeError("attribute name must be a str")
-        if name not in usual:
-            checked_getattr(wrapped, name, None)
+        if type(name) is not str or name not in usual:
+            check_name(name)
     return names
 
 
@@ -70,8 +68,8 @@ def update_wrapper(
     updated: Iterable[str] = functools.WRAPPER_UPDATES,
 ) -> Any:
     """`functools.update_wrapper` for names that may be read."""
-    assigned = _checked_names(assigned, functools.WRAPPER_ASSIGNMENTS, wrapped)
-    updated = _checked_names(updated, functools.WRAPPER_UPDATES, wrapped)
+    assigned = _checked_names(assigned, functools.WRAPPER_ASSIGNMENTS)
+    updated = _checked_names(updated, functools.WRAPPER_UPDATES)
     return functools.update_wrapper(wrapper, wrapped, assigned, updated)
 
 
@@ -159,17 +157,26 @@ def copy_module() -> ModuleType:
 
 
 def check_states(copy: ModuleType) -> None:
-    """Let this copy module give a program's own `__setstate__` what the program may read, and nothing else."""
-    real = vars(copy)["_reconstruct"]
+    """Let this copy module show a program what it may read, and nothing else.
+
+    A `__setstate__` takes the state; the memo of a deep copy has it, and may say what stands for each argument of what
+    makes the copy: that of a method of a value is `getattr`. A metaclass compares its class with those in the tables.
+    """
+    space = vars(copy)
+    real = space["_reconstruct"]
     if real.__module__ != "copy":  # it does already
         return
 
     def _reconstruct(x: Any, memo: Any, func: Any, args: Any, state: Any = None, *rest: Any, **options: Any) -> Any:
+        if func is getattr:
+            func = checked_getattr
         if state is not None:
             state = readable_state(x, state)
         return real(x, memo, func, args, state, *rest, **options)
 
-    vars(copy)["_reconstruct"] = _reconstruct
+    space["_reconstruct"] = _reconstruct
+    for table in ("_copy_dispatch", "_deepcopy_dispatch"):
+        space[table].pop(CodeType, None)
 
 
 REPLACEMENTS: dict[str, Any] = {

@@ -20,7 +20,7 @@ from typing import Any
 
 from safeexec.facades import program
 from safeexec.facades.replacements.attributes import copy_module
-from safeexec.facades.replacements.guards import checked_getattr
+from safeexec.facades.replacements.guards import check_name, checked_getattr, is_guarded
 from safeexec.facades.sealed import MODULES, Facade
 
 _checked: dict[str, Any] = {}
@@ -38,8 +38,11 @@ def _function(wanted: str) -> Any:
         _checked.update(getattr=_field_value, exec=_run_methods, copy=copy_module())
         _checked["_is_type"] = _is_type
         _checked["sys"] = types.SimpleNamespace(**{**vars(sys), "modules": program.Lookup()})
-        _checked["_dataclass_setstate"] = dataclasses._dataclass_setstate  # type: ignore[attr-defined]
-        for method in (_replace, _dataclass_getstate):  # a class that has them is pickled with their names
+        for method in (
+            _replace,
+            _dataclass_getstate,
+            _dataclass_setstate,
+        ):  # a class that has them is pickled with their names
             name = method.__name__
             if name in _checked:
                 _checked[f"<{name}>"], _checked[name] = _checked[name], method
@@ -96,7 +99,8 @@ _NODES = """
     Is JoinedStr Load Lt LtE Module Name Or Pass Raise Return Set Store Tuple arg arguments
 """
 _NAMES = frozenset({"NotImplemented", "hash", "super", "type", "object", "None", "True", "False"})
-_ATTRIBUTES = frozenset({"__class__", "__delattr__", "__post_init__", "__qualname__", "__setattr__"})
+_ATTRIBUTES = frozenset({"__class__", "__post_init__", "__qualname__"})
+_SETTERS = frozenset({"__delattr__", "__setattr__"})
 
 
 def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) -> None:
@@ -112,11 +116,23 @@ def _run_methods(text: str, globals: dict[str, Any], namespace: dict[str, Any]) 
         foreign = (
             type(node).__name__ not in nodes
             or (isinstance(node, ast.Name) and node.id not in known)
-            or (isinstance(node, ast.Attribute) and not _is_field(node.attr))
+            or (isinstance(node, ast.Attribute) and not _is_attribute(node))
+            or (isinstance(node, ast.Constant) and type(node.value) is str and not _is_field(node.value))
         )
         if foreign:
-            raise TypeError("Field names must be valid identifiers, and not names of the interpreter's own")
+            raise TypeError(_NO_FIELD)
+    _guard_reads(tree, namespace)
     exec(compile(tree, "<string>", "exec", dont_inherit=True), globals, namespace)
+
+
+_NO_FIELD = "Field names must be valid identifiers, and not names of the interpreter's own"
+
+
+def _is_attribute(node: ast.Attribute) -> bool:
+    """May a method of a dataclass read or set this? Only as what it calls itself is it a method that sets any name."""
+    if node.attr in _SETTERS:
+        return isinstance(node.value, ast.Call) or getattr(node.value, "id", "") == "__dataclass_builtins_object__"
+    return _is_field(node.attr)
 
 
 def _is_field(name: str) -> bool:
@@ -124,13 +140,36 @@ def _is_field(name: str) -> bool:
     if name[:2] == "__" == name[-2:]:
         return name in _ATTRIBUTES
     try:
-        checked_getattr(_ANYTHING, name, None)
+        check_name(name)
     except AttributeError:
         return False
     return True
 
 
-_ANYTHING = object()
+def _guard_reads(tree: ast.Module, namespace: dict[str, Any]) -> None:
+    """Let the methods read what depends on the object (a field `format`) by the guard, which they have as a default of
+    the function around them.
+    """
+
+    class Guarded(ast.NodeTransformer):
+        def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+            self.generic_visit(node)
+            if not isinstance(node.ctx, ast.Load) or node.attr in _SETTERS or not is_guarded(node.attr):
+                return node
+            call = ast.Call(ast.Name(_GUARD, ast.Load()), [node.value, ast.Constant(node.attr)], [])
+            namespace[_GUARD] = checked_getattr
+            return ast.copy_location(call, node)
+
+    Guarded().visit(tree)
+    if _GUARD in namespace:
+        around = tree.body[0]
+        assert isinstance(around, ast.FunctionDef)
+        around.args.kwonlyargs.append(ast.arg(_GUARD))
+        around.args.kw_defaults.append(ast.Name(_GUARD, ast.Load()))
+        ast.fix_missing_locations(tree)
+
+
+_GUARD = "<guard>"
 
 
 def replace(obj: Any, /, **changes: Any) -> Any:
@@ -144,6 +183,14 @@ def _replace(self: Any, /, **changes: Any) -> Any:
 
 def _dataclass_getstate(self: Any) -> Any:
     return _function("<_dataclass_getstate>")(self)
+
+
+def _dataclass_setstate(self: Any, state: Iterable[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=False):
+        name = field.name
+        if type(name) is not str or not _is_field(name):
+            raise TypeError(_NO_FIELD)
+        object.__setattr__(self, name, value)
 
 
 def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
@@ -179,6 +226,8 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
     def wrap(cls: type) -> type:
         import inspect
 
+        if not issubclass(type(cls), type):  # a proxy of one: what is asked of it are names that a text gives
+            raise TypeError("dataclass() is for classes")
         _check_fields(inspect.get_annotations(cls), cls.__mro__[1:])
         made: type = _function("dataclass")(**options)(cls)
         return made

@@ -51,6 +51,8 @@ def _strict_state(value: Any, state: Any) -> Any:
 
 
 _getattr: Callable[..., Any] = _strict_getattr
+_name: Callable[[str], object] = _check
+_guarded: frozenset[str] = frozenset()
 _setattr: Callable[[Any, str, Any], None] = _strict_setattr
 _state: Callable[[Any, Any], Any] = _strict_state
 _vars: Callable[..., Any] = _strict_vars
@@ -61,17 +63,35 @@ def set_guards(
     setattr: Callable[[Any, str, Any], None] | None = None,
     state: Callable[[Any, Any], Any] | None = None,
     vars: Callable[..., Any] | None = None,
+    name: Callable[[str], object] | None = None,
+    guarded: frozenset[str] | None = None,
 ) -> None:
     """Use these instead of the strict ones. Called once per process, before guest code runs."""
-    global _getattr, _setattr, _state, _vars
+    global _getattr, _setattr, _state, _vars, _name, _guarded
     _getattr = getattr or _getattr
     _setattr = setattr or _setattr
     _state = state or _state
     _vars = vars or _vars
+    _name = name or _name
+    _guarded = guarded or _guarded
+
+
+def check_name(name: Any) -> None:
+    """Raise AttributeError for the name of an attribute that is refused, TypeError for what is no exact str."""
+    if type(name) is not str:
+        raise TypeError("attribute name must be a str")
+    _name(name)
+
+
+def is_guarded(name: str) -> bool:
+    """Tell a name that is judged by the object which has it."""
+    return name in _guarded
 
 
 def checked_getattr(value: Any, name: str, *default: Any) -> Any:
-    """`getattr` under the language layer's rules. Raises AttributeError for a name that is refused."""
+    """`getattr` under the language layer's rules. Raises AttributeError for a name that is refused; gives the default
+    in its place, if there is one.
+    """
     return _getattr(value, name, *default)
 
 

@@ -93,7 +93,7 @@ WHAT_COMES_BACK = [
     ),
     Way(
         "the same by __dict__ and by getattr",
-        "attribute '__self__' is refused",
+        "has no attribute '__self__'",
         "import functools\n"
         "class G:\n"
         "    def __get__(self, o, c=None): return len\n"
@@ -236,6 +236,12 @@ DATABASES_AND_DOCUMENTS = [
 ]
 
 TEXT_BECOMES_A_NAME += [
+    Way(
+        "the text of a signature names what a module has",
+        "builtin has invalid signature",
+        "import inspect\nclass D:\n    __text_signature__ = '(x=os.sep)'\n    __name__ = 'f'\n"
+        "    def __get__(self, a, b=None): return self\n    def __call__(self): pass\nprint(inspect.signature(D()))",
+    ),
     Way(
         "a template by which a table's values are formatted",
         "attribute '__globals__' is refused",
@@ -396,21 +402,7 @@ WHAT_A_STATE_HOLDS = [
     ),
 ]
 
-_SLOTS = "import types\nclass G(types.GenericAlias):\n    __slotnames__ = ['__subclasses__']\n"
 WHAT_A_STATE_HOLDS += [
-    Way(
-        "the names of slots, in the class of an object that hands questions on",
-        "state (None, {})",
-        _SLOTS + "print('state', object.__getstate__(G(object, int)))",
-        "calculator",
-    ),
-    Way(
-        "the same, set when the class is there",
-        "state (None, {})",
-        "import types\nclass G(types.GenericAlias): pass\nG.__slots__ = ('__subclasses__', '__globals__')\n"
-        "print('state', object.__getstate__(G(object, int)))",
-        "calculator",
-    ),
     *(
         Way(
             f"the slots of an object, given to a method of the program by {how}",
@@ -833,7 +825,172 @@ FIGURES = [
     ),
 ]
 
+_PARTIAL = (
+    "import functools\nclass G:\n    def __get__(self, o, c=None): return len\n    def __call__(self): pass\n"
+    "p = functools.partialmethod(G()).__get__(1)\n"
+)
+_TAKES = "class U:\n    def update(self, given): print('given', given)\n"
+WHO_ANSWERS_TWICE = [
+    *(
+        Way(
+            f"flags of compile that are one thing and then another: {what}",
+            "attribute '__subclasses__' is refused",
+            f"class F({base}):\n    def __and__(self, other): return 1\n    def __index__(self): return 0\n"
+            "print(compile('().__class__.__base__.__subclasses__()', 'x', 'eval', F()))",
+        )
+        for what, base in {"an object": "object", "a kind of int": "int"}.items()
+    ),
+    Way(
+        "a file's name that says that it is none",
+        "'<json.py>'",
+        "class S(str):\n    def __getitem__(self, at): return '<'\n"
+        "import traceback\ntry: exec(compile('1/0', S('json.py'), 'exec'))\n"
+        "except Exception as e: print(repr(traceback.extract_tb(e.__traceback__)[-1].filename))",
+    ),
+]
+NAMES_OF_WRAPPERS = [
+    Way(
+        "functools.update_wrapper is told the names",
+        "attribute '__globals__' is refused",
+        "import functools, json\nclass W:\n    def __setattr__(self, name, value): print(name, value)\n"
+        "functools.update_wrapper(W(), json.dumps, assigned=('__globals__',), updated=())",
+    ),
+    Way(
+        "and writes into what it is told to update",
+        "attribute '__globals__' is refused",
+        "import functools, json\nclass W: pass\n"
+        "functools.update_wrapper(json.dumps, W(), assigned=(), updated=('__globals__',))",
+    ),
+    Way(
+        "the dict of what is wrapped is given to what wraps it",
+        "given {}",
+        f"{_PARTIAL}{_TAKES}class W:\n    __dict__ = property(lambda self: U())\n"
+        "functools.update_wrapper(W(), p, assigned=())",
+    ),
+    Way(
+        "an alias of a class of its own answers for another object",
+        "type 'types.GenericAlias' is not an acceptable base type",
+        f"import types, collections\n{_PARTIAL}{_TAKES}class A(types.GenericAlias):\n    def __new__(cls, *given):\n"
+        "        if given: return super().__new__(cls, *given)\n"
+        "        return type('I', (), {'__dict__': property(lambda self: U())})()\n"
+        "collections.UserDict.__copy__(A(p, int))",
+    ),
+    Way(
+        "and so does that of a Callable",
+        "type '_CallableGenericAlias' is not an acceptable base type",
+        "import collections.abc\nclass A(type(collections.abc.Callable[[int], int])): pass",
+    ),
+]
+
+_NO_FIELD = "Field names must be valid identifiers, and not names of the interpreter's own"
+_FRAME_FIELD = (
+    "import dataclasses\n@dataclasses.dataclass\nclass D:\n    gi_frame: int = 0\ndef g(): yield 1\nt = g()\nnext(t)\n"
+)
+FIELDS = [
+    Way("a field of a dataclass is a frame, printed", _NO_FIELD, _FRAME_FIELD + "print(D.__repr__(t))"),
+    Way(
+        "a field of a dataclass is a frame, compared",
+        _NO_FIELD,
+        _FRAME_FIELD + "class E:\n    def __eq__(self, other): print(other)\n"
+        "class O:\n    __class__ = type(t)\n    gi_frame = E()\nD.__eq__(t, O())",
+    ),
+    Way(
+        "a field of a dataclass depends on the object",
+        "attribute 'obj' is refused",
+        "import dataclasses, math\n@dataclasses.dataclass\nclass D:\n    obj: int = 0\n"
+        "try: math.nothing\nexcept AttributeError as e: print(D.__repr__(e))",
+    ),
+    Way(
+        "a frozen dataclass sets what no program may set",
+        _NO_FIELD,
+        "import dataclasses, json\n@dataclasses.dataclass(frozen=True, eq=False, repr=False)\n"
+        "class D:\n    __kwdefaults__: dict\nD.__init__([json.dumps][0], {})",
+    ),
+    Way(
+        "the state of a dataclass with slots sets it",
+        _NO_FIELD,
+        "import dataclasses, json\n@dataclasses.dataclass(frozen=True, slots=True)\nclass D:\n    a: int\n"
+        "f = dataclasses.fields(D)[0]\nf.name = '__kwdefaults__'\nt = [json.loads][0]\n"
+        "t.__dataclass_fields__ = {'a': f}\nD.__setstate__(t, [{}])",
+    ),
+    Way(
+        "a field is the method that sets",
+        _NO_FIELD,
+        "import dataclasses\n@dataclasses.dataclass\nclass D:\n    __setattr__: int",
+    ),
+    Way(
+        "what stands for a class is made a dataclass",
+        "dataclass() is for classes",
+        "import dataclasses, types\ndataclasses.dataclass(slots=True)(types.GenericAlias(type, int))",
+    ),
+]
+
+COPIES = [
+    Way(
+        "a memo says what stands for the name of a method that is copied",
+        "attribute '__globals__' is refused",
+        "import copy, json\nclass M(dict):\n    n = 0\n    def get(self, key, default=None):\n        self.n += 1\n"
+        "        return {2: json.dumps, 3: '__globals__'}.get(self.n, default)\n"
+        "print(copy.deepcopy([].__len__, M()))",
+    ),
+    Way(
+        "and so it does where a library copies",
+        "attribute '__globals__' is refused",
+        "import json, xml.etree.ElementTree as ET\nclass M(dict):\n    n = 0\n    def get(self, key, default=None):\n"
+        "        self.n += 1\n        return {2: json.dumps, 3: '__globals__'}.get(self.n, default)\n"
+        "e = ET.Element('a')\ne.text = [].__len__\nprint(e.__deepcopy__(M()).text)",
+    ),
+    Way(
+        "a memo holds the code of a reference",
+        "held []",
+        "import copy, typing\nr = typing.List['1'].__args__[0]\nm = {}\ncopy.deepcopy(r, m)\n"
+        "print('held', [k for v in list(m.values()) if type(v) is dict for k in v if 'code' in k])",
+    ),
+    Way(
+        "a memo holds the dict of a partial",
+        "held {}",
+        f"import copy\n{_PARTIAL}m = {{}}\nprint('held', copy.deepcopy(p, m).__dict__, m)",
+    ),
+    Way(
+        "a class that says that it is a library's is given its state",
+        "slots ['get_loop']",
+        "import copy, asyncio\nclass T(asyncio.Task):\n    __module__ = 'json'\n"
+        "    __slotnames__ = ['get_stack', 'get_loop'] * 40\n"
+        "    def __init__(self, *a):\n        if a: super().__init__(*a)\n"
+        "    def __setstate__(self, state): print('slots', sorted(state[1]))\nasync def nothing(): pass\n"
+        "async def main(): copy.copy(T(nothing()))\nasyncio.run(main())",
+    ),
+    Way(
+        "a metaclass is compared with the types that are copied",
+        "code False",
+        "import copy\ngot = []\nat = [0]\nclass M(type):\n    def __hash__(self): return at[0]\n"
+        "    def __eq__(self, other): got.append(other)\nclass X(metaclass=M): pass\n"
+        "start = type.__hash__(type(lambda: 0))\nfor at[0] in range(start - 6000, start + 6000): copy.copy(X())\n"
+        "print('code', 'code' in [cls.__name__ for cls in got] or not got)",
+    ),
+]
+ENUMS = [
+    Way(
+        "an object in the place of __reduce_ex__ is compared with that of object",
+        "got []",
+        "import enum\ngot = []\nclass Spy:\n    def __eq__(self, other): got.append(other)\n"
+        "class Mix: __reduce_ex__ = Spy()\nclass E(Mix, enum.Enum): A = 1\nprint('got', got)",
+    ),
+    Way(
+        "enum.property reads a name that another function of enum spells",
+        "attribute '__reduce_ex__' is refused" if sys.version_info >= (3, 12) else "_member_map_",
+        "import enum\np = enum.property(None)\np._attr_type = 'attr'; p._cls_type = [].__len__\n"
+        "p.name = '__reduce_ex__'\nprint(p.__get__(1, int))",
+    ),
+]
+
+
 WAYS = [
+    *WHO_ANSWERS_TWICE,
+    *NAMES_OF_WRAPPERS,
+    *FIELDS,
+    *COPIES,
+    *ENUMS,
     *WHOSE_CLASS_IT_IS,
     *WHAT_A_STATE_HOLDS,
     *CLASSES_OF_PYTHON,
