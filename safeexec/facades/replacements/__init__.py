@@ -37,6 +37,7 @@ _FILES = {
     "logging": "logs",
     "asyncio": "loops",
     "numpy": "arrays",
+    "pandas": "queries",
     "os": "environment",
     "shutil": "removal",
     "tqdm": "progress",

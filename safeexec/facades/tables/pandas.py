@@ -23,10 +23,11 @@ TABLES = {
             read_sas read_spss read_stata read_table read_xml
         """,
         evaluates="eval",
+        replaced="read_sql read_sql_query",
         refuse={
             "test": LIBRARY_TESTS,
             "show_versions": MACHINE,
-            "read_iceberg read_sql read_sql_query read_sql_table": NETWORK,
+            "read_iceberg read_sql_table": NETWORK,
             "HDFStore read_hdf read_pickle to_pickle": PICKLE,
             "read_clipboard": PROCESS,
         },

@@ -521,9 +521,9 @@ MODULE_ATTRIBUTES: dict[str, Advice] = dotted(
                 "": "Keep the frame in a variable: it stays alive from step to step.",
             },
             "read_clipboard": "There is no clipboard; put the text into the code and read it with `pd.read_csv(io.StringIO(text))`.",
-            "read_sql": {
+            "read_sql_table": {
                 "tool:query": "There is no database here; call the host tool `{tool}(...)`.",
-                "": '`sql("select …")` asks frames and CSV files; of a database file, by its connection: `rows = con.execute(query)` and `pd.DataFrame(rows.fetchall(), columns=[c[0] for c in rows.description])`.',
+                "": "`pd.read_sql('select * from name', con)` reads a connection of `sqlite3`; `sql(\"select …\")` asks frames and CSV files.",
             },
         },
     }

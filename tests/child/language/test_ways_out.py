@@ -251,6 +251,12 @@ TEXT_BECOMES_A_NAME += [
 ]
 
 DATABASES_AND_DOCUMENTS += [
+    Way(
+        "pandas.read_sql of a database by its address",
+        "a connection of sqlite3 alone is read here",
+        "import pandas\npandas.read_sql('select 1', 'sqlite:////tmp/x.db')",
+        "data-analysis",
+    ),
     *(
         Way(
             f"an address of machine code in a query, {how}",

@@ -1,4 +1,5 @@
 import io
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -58,4 +59,8 @@ print(
     pd.Timedelta("2h30m"),
     pd.Categorical(["b", "a"]).codes,
 )
+with sqlite3.connect(":memory:") as connection:
+    frame.drop(columns="day").to_sql("sales", connection, index=False)
+    print(pd.read_sql("select city, sum(sales) as total from sales group by city", connection, index_col="city"))
+    print([len(part) for part in pd.read_sql_query("select * from sales where units > ?", connection, params=(0,), chunksize=2)])
 frame["nope"]
