@@ -7,9 +7,10 @@ and a test, run with the policy that the manifest names, in a process as the hos
     def test_price(plugin):
         assert plugin.price(10) == 12
 
-`plugin_source` and `plugin_options` may be overridden by fixtures of the same name: where the plugin is (default: the
-nearest directory with a manifest, from the test's own file upwards), and the keywords of `Sandbox.plugin`
-(``settings``, ``tools``, ``exports``, ``state``).
+`plugin_source`, `plugin_policy` and `plugin_options` may be overridden by fixtures of the same name: where the plugin
+is (default: the nearest directory with a manifest, from the test's own file upwards), the policy (default: that of the
+manifest, which is found by name; a `Policy` or the path of a file for one of the host's own), and the keywords of
+`Sandbox.plugin` (``settings``, ``tools``, ``exports``, ``state``).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import Any
 
 import pytest
 
-from safeexec import Plugin, Sandbox, plugin_manifest
+from safeexec import Plugin, Policy, Sandbox, plugin_manifest
 
-__all__ = ["plugin", "plugin_options", "plugin_sandbox", "plugin_source"]
+__all__ = ["plugin", "plugin_options", "plugin_policy", "plugin_sandbox", "plugin_source"]
 _MANIFESTS = ("plugin.yaml", "plugin.yml")
 
 
@@ -44,9 +45,15 @@ def plugin_options() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def plugin_sandbox(plugin_source: Path) -> Iterator[Sandbox]:
-    """One sandbox for the tests of a file, under the policy that the manifest names, else ``plugin``."""
-    with Sandbox(plugin_manifest(plugin_source).policy or "plugin") as sandbox:
+def plugin_policy(plugin_source: Path) -> Policy | str:
+    """The policy that the manifest names, else ``plugin``."""
+    return plugin_manifest(plugin_source).policy or "plugin"
+
+
+@pytest.fixture(scope="module")
+def plugin_sandbox(plugin_policy: Policy | str) -> Iterator[Sandbox]:
+    """One sandbox for the tests of a file."""
+    with Sandbox(plugin_policy) as sandbox:
         yield sandbox
 
 

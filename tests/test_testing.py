@@ -14,11 +14,15 @@ from safeexec import PluginError
 def plugin_options():
     return {"settings": {"rate": 2}}
 
+@pytest.fixture(scope="module")
+def plugin_policy(plugin_source):
+    return plugin_source / "mine.yaml"
+
 def test_price(plugin):
     assert plugin.price(10) == 20
 
 def test_it_is_loaded_anew(plugin, plugin_sandbox):
-    assert (plugin.count(), plugin_sandbox.policy.name) == (1, "plugin")
+    assert (plugin.count(), plugin_sandbox.policy.name) == (1, "mine")
 
 def test_it_is_loaded_anew_again(plugin):
     assert plugin.count() == 1
@@ -26,11 +30,12 @@ def test_it_is_loaded_anew_again(plugin):
 
 
 def test_a_plugin_is_tested_in_a_process_as_its_host_has_it(tmp_path: Path) -> None:
-    (tmp_path / "plugin.yaml").write_text("name: shop\nmain: shop\nsettings:\n  rate: {type: int}\n")
+    (tmp_path / "plugin.yaml").write_text("name: shop\npolicy: mine\nmain: shop\nsettings:\n  rate: {type: int}\n")
     (tmp_path / "shop.py").write_text(
         "calls = 0\ndef price(x): return x * settings['rate']\n"
         "def count():\n    global calls\n    calls += 1\n    return calls\n"
     )
+    (tmp_path / "mine.yaml").write_text("extends: plugin\n")
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "conftest.py").write_text('pytest_plugins = ["safeexec.testing"]\n')

@@ -15,7 +15,7 @@ from safeexec.agent.errors import AgentError
 from safeexec.agent.loop import CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
 from safeexec.agent.notebook import notebook
-from safeexec.agent.outcome import AgentResult, Event
+from safeexec.agent.outcome import AgentResult, Event, OfRun
 from safeexec.agent.report import html_report, markdown_report, pictures_of
 from safeexec.agent.survey import SUFFIXES, FileSurvey, survey_of, survey_program
 from safeexec.agent.wishes import ListFiles, Loop, ReadFile, RunApart, Wish
@@ -42,7 +42,7 @@ _MAX_TRIES = 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Analysis:
+class Analysis(OfRun):
     """A finished analysis: the run with its tables and pictures, and what was known about the files before it."""
 
     question: str
@@ -65,6 +65,11 @@ class Analysis:
 
     def __bool__(self) -> bool:
         return self.run.ok
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended."""
+        return self.run.reason
 
     @property
     def answer(self) -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -264,17 +264,27 @@ def _opened(agent: Driven, aparts: bool) -> Iterator[tuple[Any, Apart]]:
         raise AgentError(f"an {type(given).__name__} is awaited: use run_async() or resume_async(), or ask_async()")
     elif hasattr(given, "session"):
         with given.session() as session:
-            yield session, Apart(partial(given.session, checkpoints="off"))
-    elif not aparts:
-        yield given, Apart()
+            if given.max_sessions is None:
+                yield session, Apart(partial(given.session, checkpoints="off"))
+                return
+            with _beside(session, aparts) as opened:
+                yield opened
     else:
-        try:
-            before = given.branch(checkpoints="before-step")[0]
-        except CheckpointError:
-            yield given, Apart()
-            return
-        with before:
-            yield given, Apart(before=before)
+        with _beside(given, aparts) as opened:
+            yield opened
+
+
+@contextmanager
+def _beside(session: Any, aparts: bool) -> Iterator[tuple[Any, Apart]]:
+    """A session and a branch of it as it is now, which takes no place of `max_sessions`: runs that each held a place
+    and waited for one more would wait for each other.
+    """
+    try:
+        before = session.branch(checkpoints="before-step")[0] if aparts else None
+    except CheckpointError:
+        before = None
+    with before or nullcontext():
+        yield session, Apart(before=before)
 
 
 @asynccontextmanager
@@ -288,17 +298,25 @@ async def _async_opened(agent: Driven, aparts: bool) -> AsyncIterator[tuple[Any,
             yield opened
     elif hasattr(given, "session"):
         async with given.session() as session:
-            yield session, Apart(partial(given.session, checkpoints="off"))
-    elif not aparts:
-        yield given, Apart()
+            if given.max_sessions is None:
+                yield session, Apart(partial(given.session, checkpoints="off"))
+                return
+            async with _async_beside(session, aparts) as opened:
+                yield opened
     else:
-        try:
-            before = (await given.branch(checkpoints="before-step"))[0]
-        except CheckpointError:
-            yield given, Apart()
-            return
-        async with before:
-            yield given, Apart(before=before)
+        async with _async_beside(given, aparts) as opened:
+            yield opened
+
+
+@asynccontextmanager
+async def _async_beside(session: Any, aparts: bool) -> AsyncIterator[tuple[Any, Apart]]:
+    """As `_beside`."""
+    try:
+        before = (await session.branch(checkpoints="before-step"))[0] if aparts else None
+    except CheckpointError:
+        before = None
+    async with before or nullcontext():
+        yield session, Apart(before=before)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,14 +98,14 @@ class CodeAgent:
         CodeAgent(MistralModel(), "calculator").run("What is the square root of 2?").answer
 
     `sandbox` is a Sandbox, an open Session (its variables are used and kept), or a policy's name or `Policy`, for
-    which a sandbox is opened and closed in each run, with `tools` and `files`. The awaiting face takes an
-    AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With `images`
-    the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event` gets the
-    events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the model gets.
-    `conclude` sees prose behind the code of a reply, once that code has run, and says whether it is the answer. Both
-    may have programs run apart: see `MathAssistant`. `confirm` sees the code of each step before it runs and answers
-    True or `Allow()`, `Allow(source=…)` to run that instead, or False or `Deny(reason)`, which the model reads; the
-    awaiting face awaits it.
+    which a sandbox is opened and closed in each run, with `tools`, their `approval` and `files`. The awaiting face
+    takes an AsyncSandbox or its session as well. `native` uses the model's own function calling instead of tags. With
+    `images` the model, one that sees, gets the pictures that steps show; without, it reads what they are. `on_event`
+    gets the events of `outcome`. `review` sees an answer before it is taken and may return an objection, which the
+    model gets. `conclude` sees prose behind the code of a reply, once that code has run, and says whether it is the
+    answer. Both may have programs run apart: see `MathAssistant`. `confirm` sees the code of each step before it runs
+    and answers True or `Allow()`, `Allow(source=…)` to run that instead, or False or `Deny(reason)`, which the model
+    reads; the awaiting face awaits it.
     Limits (steps, tokens, seconds …) are keywords: see `AgentLimits`.
     """
 
@@ -116,6 +116,7 @@ class CodeAgent:
         *,
         tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]] | None = None,
         files: Mapping[str, Any] | None = None,
+        approval: Callable[..., Any] | None = None,
         native: bool = False,
         images: bool = False,
         instructions: str = "",
@@ -126,9 +127,10 @@ class CodeAgent:
         transcript: str | Path | None = None,
         **limits: Any,
     ) -> None:
-        if (tools or files) and hasattr(sandbox, "run"):
+        if (tools or files or approval) and hasattr(sandbox, "run"):
             raise AgentError(
-                "tools= and files= are for a policy; a sandbox that is given has its own: Sandbox(policy, tools=…)"
+                "tools=, files= and approval= are for a policy; a sandbox that is given has its own: "
+                "Sandbox(policy, tools=…)"
             )
         if iscoroutinefunction(on_event) or iscoroutinefunction(review):
             raise AgentError("on_event and review are called, not awaited: give plain functions")
@@ -143,12 +145,14 @@ class CodeAgent:
             sandbox = Policy.load(sandbox)
         self.model = model
         if unknown := [name for name in limits if name not in AgentLimits.__dataclass_fields__]:
-            known = ", ".join(AgentLimits.__dataclass_fields__)
-            raise TypeError(f"an agent has no keyword {unknown[0]!r}; the limits of a run are {known}")
+            own = [name for name, one in signature(CodeAgent).parameters.items() if one.kind is one.KEYWORD_ONLY]
+            known = ", ".join([*own, *AgentLimits.__dataclass_fields__])
+            raise TypeError(f"an agent has no keyword {unknown[0]!r}; it takes {known}")
         self.limits = AgentLimits(**limits)
         self._sandbox = sandbox
         self._tools = tools
         self._files = files
+        self._approval = approval
         self._native = native
         self._images = images
         self._instructions = instructions
@@ -216,7 +220,7 @@ class CodeAgent:
     @property
     def opening(self) -> dict[str, Any]:
         """The arguments for a sandbox of one's own."""
-        return {"tools": self._tools, "files": self._files}
+        return {"tools": self._tools, "files": self._files, "approval": self._approval}
 
     @property
     def tool_specs(self) -> tuple[ToolSpec, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
-from safeexec.agent.outcome import AgentResult, AgentStep, Event
+from safeexec.agent.outcome import AgentResult, AgentStep, Event, OfRun
 from safeexec.agent.snippets import Parser
 from safeexec.agent.wishes import RunApart, Wish
 from safeexec.text import short_repr, shorten
@@ -50,7 +50,7 @@ _PERCENT = re.compile(r"\*\s?100(?:\.0)?\b|\b100(?:\.0)?\s?\*|percent|pct|%[\"'}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MathAnswer:
+class MathAnswer(OfRun):
     """A mathematical answer.
 
     `verified` says that `code`, run by itself, computes `answer` (it is not just written there) and that the words of

@@ -107,6 +107,28 @@ class AgentResult:
         return "" if self.answer is None else as_text(self.answer)
 
 
+class OfRun:
+    """What the results of agents for one task have of their `run`."""
+
+    __slots__ = ()
+    run: AgentResult
+
+    @property
+    def steps(self) -> tuple[AgentStep, ...]:
+        """The steps of the run."""
+        return self.run.steps
+
+    @property
+    def stop(self) -> Stop:
+        """What ended the run, as a word."""
+        return self.run.stop
+
+    @property
+    def usage(self) -> AgentUsage:
+        """What the run took: tokens, calls of the model, steps, seconds."""
+        return self.run.usage
+
+
 class _Repr:
     """Prints itself as the text that it was given."""
 

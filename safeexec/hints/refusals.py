@@ -97,7 +97,8 @@ def _of_table(name: str, plan: LanguagePlan) -> str | None:
 
 
 def _misspelt_module(name: str, plan: LanguagePlan) -> str | None:
-    near = nearest(name, plan.imports, worst=TYPING_ERRORS)
+    # A library's name is not the nearest of Python's: `pint` is no `pprint`.
+    near = [one for one in nearest(name, plan.imports, worst=TYPING_ERRORS) if abs(len(one) - len(name)) < 2]
     meant = SYNONYMS.get(name) or ALIASES.get(name) or (near[0] if near else "")
     return f"Did you mean `import {meant}`?" if meant and importable(meant, plan) else None
 

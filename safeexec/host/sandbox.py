@@ -440,9 +440,11 @@ class SandboxCore:
 
     def _enter(self, turnstile: Turnstile, seconds: float) -> Core[None]:
         if not (yield from turnstile.enter(monotonic() + seconds)):
+            idle = self.stats().idle
+            advice = "; idle_seconds= closes those that nobody uses" if idle and self._idle_seconds is None else ""
             raise SandboxBusy(
-                f"{self._max_sessions} sessions are open (max_sessions) and none was closed within {seconds:g} s; "
-                f"{turnstile.waiting} more wait"
+                f"{self._max_sessions} sessions are open (max_sessions), {idle} of them idle, and none was closed "
+                f"within {seconds:g} s; {turnstile.waiting} more wait{advice}"
             )
         if self.closed:
             turnstile.leave()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 __all__ = ["SandboxStats", "SessionCounts", "count"]
 
@@ -29,6 +30,11 @@ class SandboxStats(SessionCounts, frozen=True):
     by_label: Mapping[str | None, SessionCounts] = {}
     spare: int = 0
     """Processes that wait for sessions to come."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as what `json.dumps` takes, for a page of your service."""
+        told: dict[str, Any] = to_builtins(self)
+        return told
 
 
 class Counted(Struct, frozen=True):

@@ -75,7 +75,9 @@ def named(name: str, searched: list[str]) -> str:
 
     here = next((f"./{name}{suffix}" for suffix in SUFFIXES if os.path.isfile(f"{name}{suffix}")), "")
     known = names()
-    hint = f"; the file here is {here}" if here else nearest(name, known) or f"; known are {', '.join(known)}"
+    hint = f"; the file here is {here}: give that path, or name its directory in SAFEEXEC_POLICY_PATH"
+    if not here:
+        hint = nearest(name, known) or f"; known are {', '.join(known)}, and those that SAFEEXEC_POLICY_PATH leads to"
     if not here and os.path.exists(name):
         hint = f"; {name} here is no policy: a policy is a file whose name ends in {' or '.join(SUFFIXES)}"
     absent = [directory for directory in searched if not os.path.isdir(directory)]

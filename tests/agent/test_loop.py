@@ -815,3 +815,25 @@ def test_messages_may_be_dicts() -> None:
     for wrong in ({"content": "x"}, {"role": "robot", "content": "x"}, "x", {"role": "user", "content": [1]}):
         with pytest.raises(ValueError, match="a message is a dict with role"):
             as_messages([wrong])  # type: ignore[list-item]
+
+
+def test_tools_of_an_agent_have_an_approval() -> None:
+    def order(fruit: str) -> str:
+        """Order fruit."""
+        return f"{fruit} ordered"
+
+    policy = Policy.load("standard").replace(tools={"approval": ["order"]})
+    asked: list[object] = []
+
+    def approval(tool: str, arguments: dict[str, object]) -> Allow | Deny:
+        asked.append(arguments)
+        return Allow() if arguments["fruit"] == "pear" else Deny("only pears")
+
+    replies = [code("order('pear')"), code("order('plum')"), "Done."]
+    result = CodeAgent(ScriptedModel(replies), policy, tools=[order], approval=approval).run("Order.")
+    assert result.steps[0].result.value == "pear ordered" and len(asked) == 2
+    assert result.steps[1].result.error is not None and "only pears" in result.steps[1].result.error.message
+    with pytest.raises(TypeError, match=r"no keyword 'aproval'; it takes tools, files, approval, native,.* max_steps"):
+        CodeAgent(ScriptedModel([]), aproval=approval)
+    with Sandbox("calculator") as given, pytest.raises(AgentError, match="approval= are for a policy"):
+        CodeAgent(ScriptedModel([]), given, approval=approval)

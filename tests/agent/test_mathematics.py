@@ -271,3 +271,18 @@ def test_questions_are_awaited_in_any_sandbox(sandbox: Sandbox) -> None:
 def test_options_are_checked_when_the_assistant_is_made(options: dict[str, object], message: str) -> None:
     with pytest.raises((AgentError, ValueError, TypeError), match=message):
         MathAssistant(**{"model": ScriptedModel([]), **options})  # type: ignore[arg-type]
+
+
+def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
+    """Each proves its answer without a second place of `max_sessions`, in both faces."""
+    with Sandbox("calculator", max_sessions=1, queue_seconds=20) as sandbox:
+        answer = MathAssistant(ScriptedModel([code("final_answer(2 ** 5)")]), sandbox).ask("2 ** 5?")
+        assert (answer.value, answer.verified, answer.stop, len(answer.steps)) == (32, True, "final_answer", 1)
+
+    async def ask() -> list[tuple[object, bool]]:
+        async with AsyncSandbox("calculator", max_sessions=2, queue_seconds=60) as sandbox:
+            asked = [MathAssistant(ScriptedModel([code(f"final_answer({n} ** 2)")]), sandbox) for n in range(4)]
+            answers = await asyncio.gather(*(one.ask_async("Square it.") for one in asked))
+            return [(answer.value, answer.verified) for answer in answers]
+
+    assert asyncio.run(ask()) == [(n * n, True) for n in range(4)]

@@ -558,3 +558,14 @@ def test_several_tries_are_awaited_one_after_the_other(shop: Path) -> None:
     model = ScriptedModel(["I cannot.", "I cannot.", code(GOOD), "Done."])
     result = asyncio.run(RepairAgent(model, shop, editable=["src/"], candidates=2).run_async())
     assert [bool(tried) for tried in result.candidates] == [False, True] and result.ok
+
+
+def test_code_that_looks_for_files_is_told_the_tools(shop: Path) -> None:
+    replies = [
+        "<execute_python>\nfrom pathlib import Path\nPath('shop.py').read_text()\n</execute_python>",
+        "I give up.",
+    ]
+    result = RepairAgent(ScriptedModel(replies), shop, verify=["pytest", "-q"]).run()
+    error = result.steps[0].result.error
+    assert error is not None and error.hint is not None and "read_file(path)" in error.hint
+    assert (result.ok, result.stop) == (False, result.run.stop) and result.reason == result.run.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from collections import Counter
@@ -31,9 +32,10 @@ def test_a_sandbox_tells_its_sessions() -> None:
         session.run("while True: pass", timeout=0.2)
         told = sandbox.stats()
         assert told.by_label == {"first": SessionCounts(1, 0, 1, 0, 1)}
+        assert json.loads(json.dumps(told.to_dict()))["by_label"]["first"]["idle"] == 1
 
         def ask() -> None:
-            with pytest.raises(SandboxBusy):
+            with pytest.raises(SandboxBusy, match=r"1 of them idle, .*; idle_seconds= closes those"):
                 sandbox.session(queue_seconds=1, label="x")
 
         waits = threading.Thread(target=ask)

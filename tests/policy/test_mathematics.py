@@ -4,11 +4,13 @@ sympy and mpmath evaluate is held to the rules of the program.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 import pytest
 
-from safeexec import Policy, Sandbox
+from safeexec import Opaque, Policy, Sandbox
 from safeexec.host.startup.configuration import preloaded
 
 pytestmark = pytest.mark.modules("numpy", "sympy", "mpmath")
@@ -111,3 +113,24 @@ def test_two_runs_of_the_deterministic_profile_print_the_same() -> None:
     source = "import random, time, numpy as np\nprint(random.random(), np.random.rand(2), time.time(), {'a', 'b', 'c'})"
     with Sandbox("deterministic") as sandbox:
         assert sandbox.run(source).stdout == sandbox.run(source).stdout != ""
+
+
+def test_a_number_that_python_has_too_crosses_and_a_formula_stays(sandbox: Sandbox) -> None:
+    numbers = (
+        "[sp.Integer(2), sp.Rational(-1, 3), sp.S.Half, sp.pi.evalf(), sp.Float(0), sp.S.true, mpmath.mpf('-0.1')]"
+    )
+    result = sandbox.run(f"{X}import mpmath\n{numbers}")
+    assert result.value == [2, Fraction(-1, 3), Fraction(1, 2), math.pi, 0.0, True, -0.1], result.error
+    assert [type(one) for one in result.value] == [int, Fraction, Fraction, float, float, bool, float]
+    assert sandbox.run(f"{X}sp.solve(x ** 2 - 4), {{sp.Integer(1): sp.Integer(2)}}").value == ([-2, 2], {1: 2})
+    stays = "[sp.sqrt(2), sp.pi, sp.pi.evalf(30), sp.Float('1e400'), sp.Float('1e-330'), sp.oo, sp.zoo, sp.nan]"
+    assert {type(one) for one in sandbox.run(f"{X}{stays}").value} == {Opaque}
+    forged = "class Three(sp.Rational):\n    p, q = '3', 0\nobject.__new__(Three)"
+    assert type(sandbox.run(f"{X}{forged}").value) in (Opaque, type(None))
+
+
+def test_solutions_show_themselves_as_latex(sandbox: Sandbox) -> None:
+    result = sandbox.run(X + "sp.solve(x ** 2 - 2)")
+    assert result.displays[0]["text/latex"] == r"$$\left[ - \sqrt{2}, \  \sqrt{2}\right]$$"
+    assert sandbox.run(X + "{x: sp.sqrt(2)}").displays[0]["text/latex"] == r"$$\left\{ x : \sqrt{2}\right\}$$"
+    assert sandbox.run(X + "[1, 'x', sp.sqrt(2)], [], [x] * 1000").displays == ()

@@ -29,6 +29,11 @@ verify("what the change does"), and look at its verdict. A change that makes thi
 makes things worse is rolled back at once. Mend the code, not the tests. The verification has no network and starts no \
 other program: what fails for that alone is not yours to mend.
 When the verification passes, reply in plain text what was wrong and what you changed."""
+_TOOLS = (
+    "The repository is reached by tools: read_file(path), list_files(), search(text); replace_text(path, old, new), "
+    "apply_diff(diff), write_file(path, text); verify(message) runs its checks."
+)
+_NO_FILES = ("open", "pathlib.Path", "os", "subprocess")
 _TASK = "Repair the code, so that the verification passes."
 _ADVICE = "Mend the code for every input, or repeat your answer if that cannot be done."
 
@@ -150,7 +155,9 @@ class RepairAgent:
             path = Path(options["transcript"])
             options = {**options, "transcript": path.with_name(f"{path.stem}-{number}{path.suffix}")}
         # A verification has its own limit, and a person takes the time that it takes.
-        policy = Policy.load("standard").replace(tools={"timeout_seconds": 86_400, "clock": "stops"})
+        policy = Policy.load("standard").replace(
+            tools={"timeout_seconds": 86_400, "clock": "stops"}, hints=dict.fromkeys(_NO_FILES, _TOOLS)
+        )
         return CodeAgent(
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
             review=_Review(bench, self._strict).review, **options,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safeexec.agent.errors import RepairError
-from safeexec.agent.outcome import AgentResult
+from safeexec.agent.outcome import AgentResult, OfRun
 from safeexec.agent.repair.commits import GitCommit, take_back
 from safeexec.agent.repair.commits import commit as make_commit
 from safeexec.agent.repair.patches import RepairCommit
@@ -23,7 +23,7 @@ from safeexec.text import printable
 AUTHOR = "safeexec <safeexec@localhost>"
 
 
-class RepairResult:
+class RepairResult(OfRun):
     """The outcome of a repair. Truthy when the verification passes after the last commit. The original is untouched
     until `apply`.
     """
@@ -79,6 +79,11 @@ class RepairResult:
         verdict = "ok" if self.ok else "not ok"
         told = f"{files} changed, {len(self.warnings)} warnings; {self.after.summary()}{held_out}"
         return f"<RepairResult {verdict}: {told}>"
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended."""
+        return self.run.reason
 
     @property
     def answer(self) -> Any:

@@ -104,7 +104,7 @@ class Displays:
         if "matplotlib._pylab_helpers" in sys.modules:
             self.show_figures()
         drawn, self._drawn = self._drawn, []
-        if type(value) not in _PLAIN and not any(value is figure for figure in drawn):
+        if (type(value) not in _PLAIN or "sympy" in sys.modules) and not any(value is figure for figure in drawn):
             self._show_value(value, text)
         if not self._shown and not self._left_out:
             return []

@@ -32,6 +32,8 @@ _METHODS = (
     ("_repr_jpeg_", "image/jpeg"),
     ("_repr_json_", "application/json"),
 )
+MOST_FORMULAS = 100
+_HOLDERS = (list, tuple, set, dict)
 _PLAIN_MODULES = frozenset(
     {"builtins", "collections", "decimal", "fractions", "datetime", "uuid", "enum", "functools", "re"}
 )
@@ -45,7 +47,7 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
     kind = type(value)
     module = type.__dict__["__module__"].__get__(kind)
     if type(module) is not str or module in _PLAIN_MODULES:
-        return {}
+        return _of_formulas(value, kind) if kind in _HOLDERS and "sympy" in sys.modules else {}
     package = module.partition(".")[0]
     special = _SPECIAL.get(package)
     if special is not None:
@@ -190,6 +192,17 @@ def _of_sympy(value: Any, include: tuple[str, ...]) -> dict[str, Any] | None:
     sympy = sys.modules.get("sympy")
     if sympy is None or not isinstance(value, (sympy.Basic, sympy.MatrixBase)):
         return None
+    return {"text/latex": f"$${sympy.latex(value)}$$"}
+
+
+def _of_formulas(value: Any, kind: type) -> dict[str, Any]:
+    """A list, tuple, set or dict of formulas, as sympy prints it."""
+    items = [*value, *value.values()] if kind is dict else value
+    sympy = sys.modules["sympy"]
+    if not 0 < len(items) <= MOST_FORMULAS or not all(
+        isinstance(one, (sympy.Basic, sympy.MatrixBase)) for one in items
+    ):
+        return {}
     return {"text/latex": f"$${sympy.latex(value)}$$"}
 
 

@@ -100,6 +100,12 @@ class SandboxFace:
             lines = read_lock(lines)
         return policy if lines is None else policy.replace(requirements=[*policy.requirements, *lines])
 
+    @property
+    def max_sessions(self) -> int | None:
+        """How many sessions may be open at once; None: as many as the machine holds."""
+        found: int | None = getattr(self, "_arguments", {}).get("max_sessions")  # a server's sandbox has none
+        return found
+
     def card(self, format: Literal["text", "markdown", "json"] = "text") -> str:
         """The policy and the host tools of this sandbox, for a model's prompt."""
         return self.policy.card(format, tools=self._arguments["tools"] or ())

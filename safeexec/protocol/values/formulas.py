@@ -1,0 +1,59 @@
+"""Numbers of sympy and mpmath → bytes: those that are a plain number exactly. sqrt(2), pi and 30 digits stay.
+
+Neither is imported: what is in `sys.modules` decides.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import inf, ldexp, nan
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from safeexec.protocol.values.writer import Write, Writer
+
+_BITS = 53
+_EXPONENTS = range(-1074, 971)
+"""Of the last bit: what a float can hold as it is."""
+_SPECIAL = {0: 0.0, -456: inf, -789: -inf, -123: nan}
+"""The exponents of numbers without a mantissa, as mpmath writes them."""
+_mro = type.__dict__["__mro__"].__get__
+
+
+def writer_of_number(kind: type) -> Write | None:
+    """What writes this type of sympy or mpmath, or None where it is written like any other."""
+    mro = _mro(kind)
+    numbers = sys.modules.get("sympy.core.numbers")
+    if numbers is not None:
+        if numbers.Rational in mro:
+            return _rational
+        if numbers.Float in mro:
+            return _binary
+    boolean = sys.modules.get("sympy.logic.boolalg")
+    if boolean is not None and boolean.BooleanAtom in mro:
+        return _truth
+    return _binary if getattr(sys.modules.get("mpmath.ctx_mp_python"), "_mpf", None) in mro else None
+
+
+def _rational(w: Writer, value: Any, depth: int) -> None:
+    from fractions import Fraction  # with sympy it is there
+
+    p, q = value.p, value.q
+    if type(p) is not int or type(q) is not int or q < 1:
+        w.opaque(value, depth)
+    else:
+        w.put(p if q == 1 else Fraction(p, q), depth)
+
+
+def _binary(w: Writer, value: Any, depth: int) -> None:
+    sign, mantissa, exponent, bits = map(int, value._mpf_)
+    if not mantissa and exponent in _SPECIAL:
+        w.put(_SPECIAL[exponent], depth)
+    elif bits > _BITS or mantissa.bit_length() > _BITS or exponent not in _EXPONENTS:
+        w.opaque(value, depth)
+    else:
+        w.put(ldexp(-mantissa if sign else mantissa, exponent), depth)
+
+
+def _truth(w: Writer, value: Any, depth: int) -> None:
+    w.put(value is sys.modules["sympy.logic.boolalg"].true, depth)
