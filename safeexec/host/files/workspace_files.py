@@ -19,6 +19,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from safeexec.errors import WorkspaceError
+from safeexec.host.files import tree
 from safeexec.results import FileChange
 from safeexec.text import printable
 
@@ -46,7 +47,9 @@ def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
-    return sorted(islice(_walk(top, "", MAX_DEPTH), max_files))
+    found = tree.walk(top, regains=False)
+    files = (FileInfo(path, info.st_size) for path, info in found if stat.S_ISREG(info.st_mode))
+    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), max_files))
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -122,32 +125,6 @@ def _type(name: str) -> str:
     import mimetypes
 
     return mimetypes.guess_type(name, strict=False)[0] or "application/octet-stream"
-
-
-def _walk(top: int, prefix: str, depth: int) -> Iterator[FileInfo]:
-    try:
-        entries = sorted(os.scandir(top), key=lambda entry: entry.name)
-    except OSError:
-        return
-    directories = []
-    for entry in entries:
-        try:
-            info = os.stat(entry.name, dir_fd=top, follow_symlinks=False)
-        except OSError:
-            continue
-        if stat.S_ISREG(info.st_mode):
-            yield FileInfo(prefix + entry.name, info.st_size)
-        elif stat.S_ISDIR(info.st_mode) and depth:
-            directories.append(entry.name)
-    for name in directories:
-        try:
-            inner = os.open(name, _DIRECTORY, dir_fd=top)
-        except OSError:
-            continue
-        try:
-            yield from _walk(inner, f"{prefix}{name}/", depth - 1)
-        finally:
-            os.close(inner)
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from safeexec.errors import PolicyError
+from safeexec.errors import CheckpointError, PolicyError
 from safeexec.protocol.arguments import encode_arguments, foreign
 from safeexec.results import ErrorInfo, Result
 
 if TYPE_CHECKING:
+    from safeexec.host.watch.supervisor import Lineage
     from safeexec.policy.model import Policy
     from safeexec.policy.settings import Limits
 
@@ -61,3 +62,16 @@ def checked_query(query: str, name: str) -> bytes:
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"{name!r} is not a variable name")
     return query.encode("utf-8", "surrogatepass")
+
+
+def check_branches(policy: Policy, lineage: Lineage, count: int) -> None:
+    """Raises `CheckpointError` unless so many more branches may live in a lineage."""
+    there, limit = len(lineage.sessions) - 1, policy.limits.branches
+    if there + count <= limit:
+        return
+    rule = policy.origin("limits.branches")
+    open_now = f" beside the {there} that are open" if there else ""
+    raise CheckpointError(
+        f"{count} branch{'' if count == 1 else 'es'} asked for{open_now}, {limit} allowed"
+        f"{f' by {rule}' if rule else ''} (limits.branches); close some, or give the policy more"
+    )

@@ -1,7 +1,8 @@
 """A session without its I/O: what a face offers, as generators that the face drives. Nothing here blocks.
 
 A session is put together from parts: a `Turn` says who uses it, `states` what it is in the middle of, a `Line` has its
-processes and by its `History` the way back, a `Step` is the request that runs. This module is the order of things.
+processes and by its `History` the way back, a `Keeper` has a process ready and brings the state back, a `Step` is the
+request that runs, and `requests` judges what is asked. This module is the order of things.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from safeexec.host.session.line import PARK_SECONDS, Line, wait_for
 from safeexec.host.session.listeners import NOBODY, Listeners
 from safeexec.host.session.output import OutputFile
 from safeexec.host.session.protection import as_tried, planned
-from safeexec.host.session.requests import arguments_for, checked_query, timeout_of, too_long
+from safeexec.host.session.requests import arguments_for, check_branches, checked_query, timeout_of, too_long
 from safeexec.host.session.runner import Runner
 from safeexec.host.session.standard_input import Given, StandardInput, checked_arguments
 from safeexec.host.session.states import ASKING, CLOSED, IDLE, LOST, STEPPING
@@ -700,7 +701,7 @@ class SessionCore:
             if checkpoints not in ("idle", "before-step", "off"):
                 raise ValueError(f"checkpoints={checkpoints!r}: idle, before-step or off")
             policy = replace(policy, checkpoints=checkpoints)
-        self.check_branches(count)
+        check_branches(policy, self.line.lineage, count)
         copy = yield from self.keeper.shared_copy()
         branches: list[SessionCore] = []
         arrived = 0
@@ -719,18 +720,6 @@ class SessionCore:
         finally:
             copy.release()
         return branches
-
-    def check_branches(self, count: int) -> None:
-        """Raises `CheckpointError` unless so many more branches of this session may live."""
-        there, limit = len(self.line.lineage.sessions) - 1, self.policy.limits.branches
-        if there + count <= limit:
-            return
-        rule = self.policy.origin("limits.branches")
-        open_now = f" beside the {there} that are open" if there else ""
-        raise CheckpointError(
-            f"{count} branch{'' if count == 1 else 'es'} asked for{open_now}, {limit} allowed"
-            f"{f' by {rule}' if rule else ''} (limits.branches); close some, or give the policy more"
-        )
 
     def new_branch(self, policy: Policy) -> SessionCore:
         """A session that is to go on from the state as it is now: `begin_branch` of its line, then `arrive`."""

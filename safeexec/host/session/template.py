@@ -19,6 +19,7 @@ from msgspec import Struct
 from safeexec.errors import CheckpointError, RecordingError, SandboxBusy, SandboxError
 from safeexec.host.queue import Turnstile
 from safeexec.host.session.recorder import TemplateRecord, preparation, record
+from safeexec.host.session.requests import check_branches
 from safeexec.host.waiting import CallTool, Core
 from safeexec.host.watch.memory import own_bytes
 from safeexec.results import StepFailed
@@ -155,7 +156,7 @@ class TemplateCore:
         copy = yield from self._living()
         session = self.session
         assert session is not None
-        session.check_branches(1)
+        check_branches(session.policy, session.line.lineage, 1)
         branch = session.new_branch(policy)
         branch.label = label
         try:
