@@ -286,16 +286,16 @@ def _error(chaos: Chaos, line: Line, random: Random) -> bool:
 
 
 def _stopped(chaos: Chaos, line: Line, random: Random) -> bool:
-    source, _ = statements(random, line.model.now, files=True)
+    source, after = statements(random, line.model.now, files=True)
     ending = random.choice(
         ["while True: pass", "import time\ntime.sleep(60)", "import os\nos._exit(3)", "import os\nos.abort()"]
     )
     result = line.session.run(f"{source}\n{ending}", timeout=0.3)
-    return lost(result, line, "timeout", "crashed")
+    return _ended(result, line, after, "timeout", "crashed")
 
 
 def _cancelled(chaos: Chaos, line: Line, random: Random) -> bool:
-    source, _ = statements(random, line.model.now, files=True)
+    source, after = statements(random, line.model.now, files=True)
     over = threading.Event()
 
     def cancel() -> None:
@@ -313,7 +313,15 @@ def _cancelled(chaos: Chaos, line: Line, random: Random) -> bool:
     finally:
         over.set()
         canceller.join()
-    return lost(result, line, "cancelled")
+    return _ended(result, line, after, "cancelled")
+
+
+def _ended(result: Any, line: Line, after: State, *outcomes: str) -> bool:
+    """A step that was to be ended; one that a full disk ended with an error before has run in part."""
+    told = lost(result, line, *outcomes)
+    if result.state == "kept" and result.outcome == "error":
+        _ran_in_part(line, after)
+    return told
 
 
 def _checkpoint(chaos: Chaos, line: Line, random: Random) -> bool:
