@@ -145,6 +145,8 @@ def _key_of_dict(failure: Failure, match: re.Match[str]) -> str | None:
     name = match[1]
     if not failure.rest_of_line.startswith(":") or not re.search(rf"[{{,]\s*{re.escape(name)}\s*:", failure.line):
         return None
+    if re.search(rf"""\bf["'].*{{\s*{re.escape(name)}\s*:""", failure.line):  # a format in an f-string
+        return None
     return f"Put the key in quotes, `{{{name!r}: ...}}`, or assign `{name}` first."
 
 
@@ -165,9 +167,10 @@ def _misspelt(failure: Failure, match: re.Match[str]) -> str | None:
 
 @RULES.when("NameError", _NAME, wrong="xrange(3)", right="range(3)")
 def _of_language(failure: Failure, match: re.Match[str]) -> str | None:
-    """A name of another language, or of Python 2."""
+    """A name of another language, of Python 2, or one that a function of mathematics is called elsewhere."""
     if match[1] not in NAMES:
-        return None
+        called = failure.rest_of_line.startswith("(") and importable("math", failure.plan)
+        return missing_in_module("math", match[1], failure.plan) if called else None
     member = re.match(r"\.(\w+)", failure.rest_of_line)
     if member and match[1] == "Math" and member[1] in failure.builtins:
         return f"Use the builtin `{member[1]}(...)`."

@@ -121,7 +121,7 @@ REMOVED: dict[str, str] = {
                 "gaussian": "Use `np.random.default_rng().normal(mean, sd, size)`.",
             },
             "numpy.linalg": {
-                "inverse": "Use `np.linalg.inv(a)`.",
+                "inverse invert": "Use `np.linalg.inv(a)`.",
                 "determinant": "Use `np.linalg.det(a)`.",
                 "rank": "Use `np.linalg.matrix_rank(a)`.",
                 "dot": "Use `a @ b`, or `np.dot(a, b)`.",
@@ -195,6 +195,8 @@ REMOVED: dict[str, str] = {
                 "hamming": "Use `scipy.signal.windows.hamming(n)`.",
             },
             "scipy": {
+                "trapz": "Use `scipy.integrate.trapezoid(y, x)`.",
+                "simps": "Use `scipy.integrate.simpson(y, x=x)`.",
                 "random": "Use `numpy.random.default_rng()`.",
                 "array": "Use `numpy.array(...)`.",
                 "linspace": "Use `numpy.linspace(...)`.",
