@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Any
 
+from safeexec.identity import module_of, qualname_of
+
 _ESCAPE_SEQUENCES = re.compile(
     # Linear: what repeats never holds what comes after it (possessive), and no sequence holds the start of another one.
     "\x1b\\[[0-9;:<=>?]*+[ -/]*+[@-~]"  # CSI: colours, cursor, clear, window reports
@@ -113,8 +115,8 @@ def blank(text: str) -> str:
 
 def type_name(kind: type) -> str:
     """The name of a type as people write it: ``dict``, ``Point``, ``numpy.ndarray``. Never runs code of the type."""
-    name = type.__dict__["__qualname__"].__get__(kind)
-    module = type.__dict__["__module__"].__get__(kind)
+    name = qualname_of(kind)
+    module = module_of(kind)
     if type(module) is not str or module in ("builtins", "__main__"):
         return str(name)
     return f"{module}.{name}"

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias, MappingProxyType, MemberDescriptorType, ModuleType
 from typing import Any, Final, NoReturn
 
+from safeexec.identity import dict_of, flags_of
+
 _POINTER: Final = ctypes.sizeof(ctypes.c_void_p)
 _TYPE_FLAGS: Final = 21 * _POINTER  # PyTypeObject.tp_flags
 _MEMBER: Final = 5 * _POINTER  # PyMemberDescrObject.d_member
@@ -28,8 +30,6 @@ _HEAP: Final = 1 << 9
 _BASE: Final = 1 << 10
 _READ_ONLY: Final = 1
 
-_dict_of: Final[Callable[[type], dict[str, Any]]] = type.__dict__["__dict__"].__get__
-_flags_of: Final[Callable[[type], int]] = type.__dict__["__flags__"].__get__
 
 Resolve = Callable[[str], Any]
 
@@ -56,7 +56,7 @@ class Facade:
         self._assignable(name).__delete__(self)
 
     def _assignable(self, name: str) -> property:
-        found = _dict_of(type(self)).get(name)
+        found = dict_of(type(self)).get(name)
         if type(found) is not property:
             raise AttributeError(f"assignment to '{self.__name__}.{name}' is refused: modules are read-only")
         return found
@@ -189,9 +189,9 @@ def sealed(
 def names_of(facade: Facade | OwnModule) -> dict[str, Any]:
     """The names that a facade holds now, with their values, read past its ``__getattr__``; of an own module all."""
     if issubclass(type(facade), OwnModule):
-        return dict(_dict_of(type(facade))["__dict__"].fget(facade))
+        return dict(dict_of(type(facade))["__dict__"].fget(facade))
     found = {}
-    for name, member in _dict_of(type(facade)).items():
+    for name, member in dict_of(type(facade)).items():
         if type(member) is MemberDescriptorType:
             try:
                 found[name] = member.__get__(facade)
@@ -233,11 +233,11 @@ def find_classes() -> None:
 def _find_all(pending: list[Any]) -> None:
     while pending:
         cls = pending.pop()
-        if not isinstance(cls, type) or not _HEAP <= _flags_of(cls) & (_HEAP | _IMMUTABLE) < _HEAP + _IMMUTABLE:
+        if not isinstance(cls, type) or not _HEAP <= flags_of(cls) & (_HEAP | _IMMUTABLE) < _HEAP + _IMMUTABLE:
             continue
         if id(cls) in _unsealed:
             continue
-        held = _dict_of(cls)
+        held = dict_of(cls)
         home = held.get("__module__")
         if type(home) is not str or home.partition(".")[0] not in _SEALED_LIBRARIES:
             continue
@@ -271,7 +271,7 @@ def write_to_class(cls: type, name: str, value: object) -> None:
 
 
 def _seal(cls: type, *, base: bool = False) -> None:
-    for member in _dict_of(cls).values():
+    for member in dict_of(cls).values():
         if type(member) is MemberDescriptorType:
             _definition_flags(member).value |= _READ_ONLY
     flags = _type_flags(cls)
@@ -280,7 +280,7 @@ def _seal(cls: type, *, base: bool = False) -> None:
 
 def _type_flags(cls: type) -> ctypes.c_ulong:
     flags = ctypes.c_ulong.from_address(id(cls) + _TYPE_FLAGS)
-    if flags.value != _flags_of(cls):
+    if flags.value != flags_of(cls):
         raise RuntimeError("this Python lays out its types in a way that is not known here: none can be sealed")
     return flags
 
@@ -298,7 +298,7 @@ def _definition_flags(member: MemberDescriptorType) -> ctypes.c_int:
 
 def _fill(facade: Facade, name: str, value: Any) -> None:
     """Put the value into its slot, which is empty: what is read the first time costs nothing the second."""
-    offset = ctypes.c_ssize_t.from_address(_definition(_dict_of(type(facade))[name]) + _MEMBER_OFFSET).value
+    offset = ctypes.c_ssize_t.from_address(_definition(dict_of(type(facade))[name]) + _MEMBER_OFFSET).value
     slot: Any = ctypes.py_object.from_address(id(facade) + offset)
     try:
         slot.value  # noqa: B018  # another thread was first

@@ -11,13 +11,10 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from safeexec.facades.sealed import MODULES, names_of
+from safeexec.identity import dict_of, module_of, mro_of, name_of
 
 MISSING: Any = object()
 MAX_NAMES = 3000
-_name_of = type.__dict__["__name__"].__get__
-_mro_of = type.__dict__["__mro__"].__get__
-_dict_of = type.__dict__["__dict__"].__get__
-_module_of = type.__dict__["__module__"].__get__
 _dict_of_module = vars(ModuleType)["__dict__"].__get__
 _GETSET = type(BaseException.__dict__["__dict__"])
 _C_FUNCTIONS: tuple[type, ...] = (type(len), type([].append), type(str.split))
@@ -27,7 +24,7 @@ _OF_PYTHON = ("builtins", "collections", "datetime", "re", "decimal", "fractions
 
 def type_name(kind: type) -> str:
     """``__name__`` of a class, whatever its metaclass says."""
-    return str.__str__(_name_of(kind))
+    return str.__str__(name_of(kind))
 
 
 def class_of(obj: Any) -> type:
@@ -37,18 +34,18 @@ def class_of(obj: Any) -> type:
 
 def bases_of(obj: Any) -> tuple[type, ...]:
     """The classes in which an attribute of `obj` is looked for, the nearest first."""
-    bases: tuple[type, ...] = _mro_of(class_of(obj))
+    bases: tuple[type, ...] = mro_of(class_of(obj))
     return bases
 
 
 def is_of_guest(obj: Any) -> bool:
     """Was the class, or the class of the object, written by the guest?"""
-    return bool(_module_of(class_of(obj)) == "__main__")
+    return bool(module_of(class_of(obj)) == "__main__")
 
 
 def is_of_python(kind: type) -> bool:
     """Is the class one of Python itself, so that its name says what it is?"""
-    return _module_of(kind) in _OF_PYTHON
+    return module_of(kind) in _OF_PYTHON
 
 
 def is_module(obj: Any) -> bool:
@@ -58,12 +55,12 @@ def is_module(obj: Any) -> bool:
 
 def members_of(kind: type) -> dict[str, Any]:
     """What the body of a class defines."""
-    return dict(_dict_of(kind))
+    return dict(dict_of(kind))
 
 
 def enum_members(obj: Any) -> list[str]:
     """The names of the members, if `obj` is a class made with Enum, or one of its members."""
-    names = _dict_of(class_of(obj)).get("_member_names_")
+    names = dict_of(class_of(obj)).get("_member_names_")
     return names if type(names) is list else []
 
 
@@ -76,7 +73,7 @@ def attribute_of(owner: Any, name: str) -> Any:
     if name in (own := instance_dict(owner)):
         return own[name]
     for base in bases_of(owner):
-        if name in (names := _dict_of(base)):
+        if name in (names := dict_of(base)):
             value = names[name]
             return value.__func__ if type(value) in (staticmethod, classmethod) else value
     return MISSING
@@ -84,8 +81,8 @@ def attribute_of(owner: Any, name: str) -> Any:
 
 def instance_dict(obj: Any) -> dict[str, Any]:
     """The instance dictionary of `obj`, or an empty one; a class that redefines ``__dict__`` is not asked."""
-    for base in _mro_of(type(obj)):
-        if "__dict__" in (names := _dict_of(base)):
+    for base in mro_of(type(obj)):
+        if "__dict__" in (names := dict_of(base)):
             found = names["__dict__"].__get__(obj) if type(names["__dict__"]) is _GETSET else None
             return found if type(found) is dict else {}
     return {}
@@ -101,7 +98,7 @@ def attribute_names(obj: Any) -> list[str]:
     else:
         found.update(dict.fromkeys(instance_dict(obj)))
         for base in bases_of(obj):
-            found.update(dict.fromkeys(() if base is object else _dict_of(base)))
+            found.update(dict.fromkeys(() if base is object else dict_of(base)))
     return [name for name in found if type(name) is str][:MAX_NAMES]
 
 
@@ -140,8 +137,8 @@ def library_kind(obj: Any) -> str:
     """``pandas.DataFrame``, ``.Series``, ``.Index``, ``.GroupBy``, ``numpy.ndarray``, ``.Generator``,
     ``matplotlib.Figure`` or ``.Axes``; else empty.
     """
-    for base in _mro_of(type(obj)):
-        module, name = _module_of(base), type_name(base)
+    for base in mro_of(type(obj)):
+        module, name = module_of(base), type_name(base)
         home = _LIBRARY_KINDS.get(name)
         if home and type(module) is str and f"{module}.".startswith(f"{home}."):
             return f"{home.partition('.')[0]}.{name.removesuffix('Base').removeprefix('Base')}"
@@ -166,7 +163,7 @@ def parameters(function: Any) -> list[str]:
     if type(signature) is not str and (numpy := sys.modules.get("numpy")):
         if type(function) is type(numpy.linspace):
             return parameters(getattr(function, "_implementation", None))
-        if type(function) is type(_dict_of(numpy.random.Generator)["integers"]):
+        if type(function) is type(dict_of(numpy.random.Generator)["integers"]):
             signature = _first_line(function.__doc__)
     found = re.findall(r"(?<![\w=.'\"*])([A-Za-z_]\w*)\s*(?=[=,)])", signature if type(signature) is str else "")
     return [name for name in found if name not in _NOT_NAMES]

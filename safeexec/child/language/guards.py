@@ -35,7 +35,7 @@ from safeexec.compiler.diagnostics import MESSAGES, hint_of
 from safeexec.compiler.rules import GUARDED, PLAIN, REFUSED, Rules
 from safeexec.compiler.templates import refused_field
 from safeexec.facades.sealed import MODULES, OwnModule
-from safeexec.identity import identity
+from safeexec.identity import dict_of, flags_of, identity, mro_of, name_of
 
 Guard = Callable[..., Any]
 Refuse = Callable[[str], AttributeError]
@@ -80,10 +80,6 @@ unseen: Final[list[tuple[AttributeError, int]]] = []
 """Refusals in whose place `getattr` gave its default, as `hasattr` says no, and the line: for the step's result."""
 _REAL_BUILTINS: Final = vars(builtins)
 
-_mro_of_class: Final = type.__dict__["__mro__"].__get__
-_name_of_class: Final = type.__dict__["__name__"].__get__
-_flags_of_class: Final = type.__dict__["__flags__"].__get__
-_dict_of_class: Final = type.__dict__["__dict__"].__get__
 _dict_of_module: Final = vars(ModuleType)["__dict__"].__get__
 _MODULE_OF_TYPE: Final = type.__dict__["__module__"]
 _OBJ: Final = vars(AttributeError)["obj"]
@@ -120,7 +116,7 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         """`value.name` where `name` is guarded: the object decides."""
         return judged(value, name, _getattr(value, name))
 
-    def dict_of(value: Any) -> Any:
+    def vars_of(value: Any) -> Any:
         """`vars(value)`, with the error of `vars` for an object that has none."""
         if not _hasattr(value, "__dict__"):
             return _vars(value)
@@ -147,7 +143,7 @@ def attribute_guards(rules: Rules, own: GuestProgram) -> dict[str, Guard]:
         "setattr": _setattr_guard(assignable),
         "delattr": delattr,
         "hasattr": hasattr,
-        "<vars>": dict_of,
+        "<vars>": vars_of,
         "<state>": state,
         "<name>": check_name,
         names.GUARD_ATTRIBUTE: read,
@@ -348,7 +344,7 @@ def group_guard() -> tuple[()]:
         kind = _type(error)
         own = _getattr(error, "__dict__", {})
         if kind.split is not BaseExceptionGroup.split or kind.derive is not BaseExceptionGroup.derive or "split" in own:
-            for klass in _mro_of_class(kind):
+            for klass in mro_of(kind):
                 if "split" in klass.__dict__ and klass is not BaseExceptionGroup:
                     raise TypeError(f"{kind.__name__}.split is refused: except* splits exception groups itself")
             if "split" in own or "derive" in own:
@@ -430,7 +426,7 @@ def _match_guard(rules: Rules, refuse: Refuse) -> Guard:
             return found[2]
         if arguments is not None and _type(arguments) is not tuple:
             got = _type(arguments).__name__
-            raise TypeError(f"{_name_of_class(cls)}.__match_args__ must be a tuple (got {got})")
+            raise TypeError(f"{name_of(cls)}.__match_args__ must be a tuple (got {got})")
         for name in arguments or ():
             if _type(name) is _str and rules.attribute(name) != PLAIN:
                 raise refuse(name)
@@ -456,9 +452,9 @@ def _stand_in(cls: type, arguments: tuple[Any, ...] | None) -> type:
         def __instancecheck__(self, instance: object) -> bool:
             return isinstance(instance, cls)
 
-    bases = (list,) if _flags_of_class(cls) & _MATCH_SELF else ()
+    bases = (list,) if flags_of(cls) & _MATCH_SELF else ()
     names = {} if arguments is None else {"__match_args__": arguments}
-    return Meta(_name_of_class(cls), bases, {"__slots__": (), **names})
+    return Meta(name_of(cls), bases, {"__slots__": (), **names})
 
 
 def _readable_dict(value: Any, found: Any, rules: Rules, own: GuestProgram, refuse: Refuse) -> Any:
@@ -539,7 +535,7 @@ def _own_subclasses(value: Any, found: Any, own: GuestProgram, refuse: Refuse) -
 
 def _is_own_class(cls: type, own: GuestProgram) -> bool:
     """Tell whether guest code defined the class: by `__module__`, which no program sets of a library's class."""
-    return _is_name_of(_dict_of_class(cls).get("__module__"), own)
+    return _is_name_of(dict_of(cls).get("__module__"), own)
 
 
 def _is_name_of(module: Any, own: GuestProgram) -> bool:
@@ -553,8 +549,8 @@ def _defines(value: Any, name: str, found: Any, own: GuestProgram) -> bool:
         return False
     cls = value if issubclass(_type(value), type) else _type(value)
     for wanted in (name, "__getattr__"):
-        for klass in _mro_of_class(cls):
-            if wanted in _dict_of_class(klass):
+        for klass in mro_of(cls):
+            if wanted in dict_of(klass):
                 return _is_own_class(klass, own)
         if name in _instance_dict(value):
             break
@@ -568,7 +564,7 @@ def _is_harmless(found: Any) -> bool:
         return names.GUARD_ATTRIBUTE in _keys(function.__globals__.get("__builtins__"))
     if _type(function) in _OF_LIBRARIES:
         return False
-    return not any(_is_endpoint(base) for base in _mro_of_class(_type(found)))
+    return not any(_is_endpoint(base) for base in mro_of(_type(found)))
 
 
 def _is_endpoint(base: type) -> bool:
@@ -594,22 +590,22 @@ def _is_forwarded(value: Any, name: str, own: GuestProgram) -> bool:
 
     A column of a DataFrame is the DataFrame's own.
     """
-    classes = _mro_of_class(_type(value))
+    classes = mro_of(_type(value))
     if issubclass(_type(value), type):
-        classes = (*_mro_of_class(value), *classes)
-    if name in _instance_dict(value) or any(name in _dict_of_class(klass) for klass in classes):
+        classes = (*mro_of(value), *classes)
+    if name in _instance_dict(value) or any(name in dict_of(klass) for klass in classes):
         return False
-    for klass in _mro_of_class(_type(value)):
-        if "__getattr__" in _dict_of_class(klass):
-            module = _dict_of_class(klass).get("__module__")
+    for klass in mro_of(_type(value)):
+        if "__getattr__" in dict_of(klass):
+            module = dict_of(klass).get("__module__")
             return not (_is_name_of(module, own) or _str(module).partition(".")[0] == "pandas")
     return True
 
 
 def _instance_dict(value: Any) -> dict[Any, Any]:
     """The dict of the object itself, whatever its class or a proxy says is one."""
-    for klass in _mro_of_class(_type(value)):
-        descriptor = _dict_of_class(klass).get("__dict__")
+    for klass in mro_of(_type(value)):
+        descriptor: Any = dict_of(klass).get("__dict__")
         if _type(descriptor) is GetSetDescriptorType:
             found = descriptor.__get__(value)
             return found if _type(found) is dict else {}

@@ -38,6 +38,7 @@ from safeexec.facades.replacements.attributes import check_states
 from safeexec.facades.replacements.guards import checked_getattr, checked_setattr, checked_vars
 from safeexec.facades.sealed import write_to_class
 from safeexec.facades.tables import refusals, table
+from safeexec.identity import dict_of, mro_of
 
 _getattr, _setattr, _type = getattr, setattr, type
 
@@ -132,7 +133,7 @@ def _for_its_kind(module: str, method: str, position: int, home: str, kind: str)
 
     def of_its_kind(*arguments: Any, **options: Any) -> Any:
         given = _type(arguments[position]) if len(arguments) > position else object
-        dicts = [_dict_of(cls)["__dict__"] for cls in _mro_of(given) if "__dict__" in _dict_of(cls)]
+        dicts = [dict_of(cls)["__dict__"] for cls in mro_of(given) if "__dict__" in dict_of(cls)]
         if not issubclass(given, wanted) or any(_type(found) is not GetSetDescriptorType for found in dicts):
             raise TypeError(f"{method}() is for a {kind!r} object")
         return real(*arguments, **options)
@@ -201,7 +202,7 @@ def _check_members(enum: ModuleType, rules: Rules) -> None:
 
     def __set_name__(self: Any, enum_class: Any, member_name: Any) -> None:
         meta = _type(enum_class)
-        if not issubclass(meta, kind) or any("__mro__" in _dict_of(cls) for cls in _mro_of(meta) if cls is not type):
+        if not issubclass(meta, kind) or any("__mro__" in dict_of(cls) for cls in mro_of(meta) if cls is not type):
             raise TypeError("members are those of an enum")
         if _type(member_name) is not str or rules.attribute(member_name) == REFUSED or member_name[:2] == "__":
             raise ValueError(f"invalid name of a member: {member_name!r}")
@@ -211,8 +212,6 @@ def _check_members(enum: ModuleType, rules: Rules) -> None:
 
 
 _METHODS: Final = (FunctionType, MethodDescriptorType)
-_mro_of: Final = type.__dict__["__mro__"].__get__
-_dict_of: Final = type.__dict__["__dict__"].__get__
 
 
 def library_getattr(module: str, rules: Rules, known: set[str]) -> Callable[..., Any]:

@@ -27,7 +27,7 @@ from zlib import crc32
 
 from safeexec.compiler.names import is_internal
 from safeexec.facades.sealed import MODULES
-from safeexec.identity import identity
+from safeexec.identity import dict_of, identity, module_of, mro_of, name_of
 from safeexec.protocol.messages import MANY, ChangesReport, VariableData
 from safeexec.text import short_repr, type_name
 
@@ -41,8 +41,6 @@ _DESCRIBED = 200
 _VARIABLES = 1000
 _TEXT = 80
 
-_mro = type.__dict__["__mro__"].__get__
-_class_dict = type.__dict__["__dict__"].__get__
 
 _NUMBERS = (int, float, bool, complex)
 _LONG = 10**39
@@ -252,8 +250,8 @@ def _of_object(value: Any, kind: type, levels: int) -> Any:
 
 def _of_attributes(value: Any, kind: type, levels: int) -> Any:
     """The ``__dict__`` that the interpreter keeps for `value`, not one that a class of the guest pretends to have."""
-    for base in _mro(kind):
-        descriptor = _class_dict(base).get("__dict__")
+    for base in mro_of(kind):
+        descriptor = dict_of(base).get("__dict__")
         if descriptor is not None:
             attributes = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
             return _of_dict(attributes, levels - 1) if type(attributes) is dict else None
@@ -360,10 +358,10 @@ def shape_of(value: Any) -> str:
 
 def library_of(kind: type) -> str:
     """The package that really defines `kind`, if its objects may be asked; a class that only claims so has none."""
-    module = type.__dict__["__module__"].__get__(kind)
+    module = module_of(kind)
     if type(module) is not str or module.partition(".")[0] not in _LIBRARIES:
         return ""
-    found = getattr(sys.modules.get(module), type.__dict__["__name__"].__get__(kind), None)
+    found = getattr(sys.modules.get(module), name_of(kind), None)
     return module.partition(".")[0] if found is kind else ""
 
 

@@ -20,6 +20,7 @@ from safeexec.child.step.standard_input import NO_ARGUMENTS, GuestInput
 from safeexec.child.step.violations import explain, is_out_of_memory
 from safeexec.compiler.names import GUARD_NAMES, is_internal
 from safeexec.compiler.step import Rejection
+from safeexec.identity import name_of
 from safeexec.protocol import messages as m
 from safeexec.protocol.values import Encoded, encode
 from safeexec.text import short_repr
@@ -370,7 +371,7 @@ def _print_exit_message(code: object) -> None:
 def _brief_report(error: BaseException) -> m.ErrorReport:
     """Type, message and line, without the modules that tell the rest. Asks nothing of the exception's own code."""
     own = BaseException.__dict__
-    name: str = type.__dict__["__name__"].__get__(type(error))
+    name: str = name_of(type(error))
     words = str(error) if type(error) is OSError else " ".join(filter(_is_text, own["args"].__get__(error)))
     line, place = None, own["__traceback__"].__get__(error)
     while place is not None:

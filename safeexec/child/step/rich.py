@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from safeexec.child.step import figures
+from safeexec.identity import module_of
 from safeexec.text import short_repr, type_name
 
 TEXT_CHARACTERS = 10_000
@@ -45,7 +46,7 @@ def rich(value: Any, include: tuple[str, ...] = ()) -> dict[str, Any]:
     `include` names MIME types that are made on request only (``image/svg+xml`` of a figure).
     """
     kind = type(value)
-    module = type.__dict__["__module__"].__get__(kind)
+    module = module_of(kind)
     if type(module) is not str or module in _PLAIN_MODULES:
         return _of_formulas(value, kind) if kind in _HOLDERS and "sympy" in sys.modules else {}
     package = module.partition(".")[0]

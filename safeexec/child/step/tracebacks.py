@@ -15,6 +15,7 @@ from time import monotonic
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from safeexec.identity import dict_of, module_of, mro_of, name_of, qualname_of
 from safeexec.text import blank, columns
 
 if TYPE_CHECKING:
@@ -30,11 +31,6 @@ MAX_FRAMES = 40
 MAX_EXCEPTIONS = 60
 _FOLD_AFTER = 3
 
-_name_of = type.__dict__["__name__"].__get__
-_qualname_of = type.__dict__["__qualname__"].__get__
-_module_of = type.__dict__["__module__"].__get__
-_mro_of = type.__dict__["__mro__"].__get__
-_dict_of = type.__dict__["__dict__"].__get__
 _traceback_of = BaseException.__dict__["__traceback__"].__get__
 _cause_of = BaseException.__dict__["__cause__"].__get__
 _context_of = BaseException.__dict__["__context__"].__get__
@@ -77,7 +73,7 @@ class GuestFrame(NamedTuple):
 
 def type_name(kind: type) -> str:
     """``__name__`` of a class, whatever its metaclass says."""
-    return str.__str__(_name_of(kind))
+    return str.__str__(name_of(kind))
 
 
 def args_of(exc: BaseException) -> tuple[Any, ...]:
@@ -96,8 +92,8 @@ def only_member(exc: BaseException) -> BaseException | None:
 
 def qualified_name(kind: type) -> str:
     """The class as the last line of a traceback names it: ``json.decoder.JSONDecodeError``, ``ValueError``."""
-    module = _module_of(kind)
-    name: str = _qualname_of(kind)
+    module = module_of(kind)
+    name: str = qualname_of(kind)
     return name if type(module) is not str or module in ("builtins", "__main__") else f"{module}.{name}"
 
 
@@ -129,8 +125,8 @@ def message_of(exc: BaseException) -> str:
 
 def _is_plain(kind: type, args: tuple[Any, ...]) -> bool:
     """Does ``str(exc)`` run no Python code: the class's ``__str__`` is written in C and its arguments are plain."""
-    for base in _mro_of(kind):
-        if "__str__" in (names := _dict_of(base)):
+    for base in mro_of(kind):
+        if "__str__" in (names := dict_of(base)):
             if type(names["__str__"]) is not type(BaseException.__str__):
                 return False
             break

@@ -286,47 +286,30 @@ _LIST: dict[str, str] = {
     "items": "It is a list: use `enumerate({obj})` for positions and items.", "keys": "It is a list: use `range(len({obj}))`.", "values": "It is a list: loop over it directly.", "iteritems": "It is a list: use `enumerate({obj})`.", "entries": "Use `enumerate({obj})`.", "enumerate": "Use `enumerate({obj})`.",
     "shape": "Make an array of it: `np.array({obj}).shape` (with `import numpy as np`), or use `len({obj})`.", "reshape": "Make an array of it first: `np.array({obj}).reshape(...)` (with `import numpy as np`).", "tolist": "It is a list already; use it as it is.", "to_list": "It is a list already; use it as it is.", "astype": "Use a comprehension: `[int(x) for x in {obj}]`.", "describe": "Make a Series of it: `pd.Series({obj}).describe()`.", "value_counts": "Use `collections.Counter({obj})`.", "groupby": "Use a dict of lists, or `itertools.groupby` on the sorted list.", "dtype": "A list has no dtype; make an array of it: `np.array({obj})`.", "zip": "Use `zip({obj}, other)`.", "fill": "Use `[value] * n`.", "clone": "Use `{obj}.copy()`.", "dup": "Use `{obj}.copy()`.", "toString": "Use `str({obj})`.", "iloc": "Use an index: `{obj}[i]`.", "loc": "Use an index: `{obj}[i]`.", "T": "Use `list(zip(*{obj}))`.", "print": "Use `print({obj})`.", "equals": "Use `==`.",
 }  # fmt: skip
-_LIST = {
-    **dict.fromkeys(("sum", "total"), "Use `sum({obj})`."),
-    **dict.fromkeys(("average", "avg"), "Use `sum({obj}) / len({obj})`."),
-    **dict.fromkeys(("median",), "Use `statistics.median({obj})` (with `import statistics`)."),
-    **dict.fromkeys(("std", "stdev"), "Use `statistics.stdev({obj})` (with `import statistics`)."),
-    **dict.fromkeys(
-        ("group_by", "groupby"),
-        "Use `collections.defaultdict(list)` and a loop, or `itertools.groupby(sorted({obj}))`.",
-    ),
-    **dict.fromkeys(("flatten", "flat"), "Use `[x for part in {obj} for x in part]`."),
-    **dict.fromkeys(("set", "put"), "Assign it: `{obj}[i] = value`."),
-    **dict.fromkeys(("get", "nth", "at", "elementAt"), "Use an index: `{obj}[i]`."),
-    **dict.fromkeys(("peek", "top"), "Use `{obj}[-1]`."),
-    **dict.fromkeys(
-        ("remove_at", "removeAt", "delete", "erase"),
-        "Use `del {obj}[i]` for a position, or `{obj}.remove(item)` for a value.",
-    ),
-    **dict.fromkeys(("remove_all", "removeAll"), "Use a comprehension: `[x for x in {obj} if x != item]`."),
-    **dict.fromkeys(("discard",), "Use `{obj}.remove(item)`, after `item in {obj}`."),
-    **dict.fromkeys(("zip",), "Use `zip({obj}, other)`."),
-    **dict.fromkeys(("enumerate",), "Use `enumerate({obj})`."),
-    **dict.fromkeys(("any", "some"), "Use `any(condition for x in {obj})`."),
-    **dict.fromkeys(("all", "every"), "Use `all(condition for x in {obj})`."),
-    **dict.fromkeys(("chunk", "batch"), "Use slices: `[{obj}[i:i + n] for i in range(0, len({obj}), n)]`."),
-    **dict.fromkeys(("difference", "subtract"), "Use `[x for x in {obj} if x not in other]`."),
-    **dict.fromkeys(("intersection",), "Use `[x for x in {obj} if x in other]`."),
-    **dict.fromkeys(("union",), "Use `list(dict.fromkeys({obj} + other))`."),
-    **dict.fromkeys(("toString", "to_string", "stringify"), "Use `str({obj})`, or `', '.join(map(str, {obj}))`."),
-    **dict.fromkeys(("swap",), "Use `{obj}[i], {obj}[j] = {obj}[j], {obj}[i]`."),
-    **dict.fromkeys(("fill",), "Use `[value] * len({obj})`."),
-    **dict.fromkeys(("shuffle",), "Use `random.shuffle({obj})` (with `import random`)."),
-    **dict.fromkeys(("sample", "choice", "random"), "Use `random.choice({obj})` (with `import random`)."),
-    **dict.fromkeys(("argmax", "index_max"), "Use `{obj}.index(max({obj}))`."),
-    **dict.fromkeys(("argmin", "index_min"), "Use `{obj}.index(min({obj}))`."),
-    **dict.fromkeys(("cumsum",), "Use `list(itertools.accumulate({obj}))` (with `import itertools`)."),
-    **dict.fromkeys(("value_counts", "counter"), "Use `collections.Counter({obj})` (with `import collections`)."),
-    **dict.fromkeys(("drop_duplicates", "distinct"), "Use `list(dict.fromkeys({obj}))`."),
-    **dict.fromkeys(("take", "head"), "Use a slice: `{obj}[:n]`."),
-    **dict.fromkeys(("skip", "tail"), "Use a slice: `{obj}[n:]`, or `{obj}[-n:]` for the last ones."),
-    **_LIST,
-}
+_LIST |= by_name(
+    {
+        "total": "Use `sum({obj})`.",
+        "stdev": "Use `statistics.stdev({obj})` (with `import statistics`).",
+        "group_by": "Use `collections.defaultdict(list)` and a loop, or `itertools.groupby(sorted({obj}))`.",
+        "set put": "Assign it: `{obj}[i] = value`.",
+        "nth elementAt": "Use an index: `{obj}[i]`.",
+        "remove_all": "Use a comprehension: `[x for x in {obj} if x != item]`.",
+        "chunk batch": "Use slices: `[{obj}[i:i + n] for i in range(0, len({obj}), n)]`.",
+        "difference subtract": "Use `[x for x in {obj} if x not in other]`.",
+        "intersection": "Use `[x for x in {obj} if x in other]`.",
+        "union": "Use `list(dict.fromkeys({obj} + other))`.",
+        "to_string stringify": "Use `str({obj})`, or `', '.join(map(str, {obj}))`.",
+        "swap": "Use `{obj}[i], {obj}[j] = {obj}[j], {obj}[i]`.",
+        "shuffle": "Use `random.shuffle({obj})` (with `import random`).",
+        "sample choice random": "Use `random.choice({obj})` (with `import random`).",
+        "argmax index_max": "Use `{obj}.index(max({obj}))`.",
+        "argmin index_min": "Use `{obj}.index(min({obj}))`.",
+        "cumsum": "Use `list(itertools.accumulate({obj}))` (with `import itertools`).",
+        "counter": "Use `collections.Counter({obj})` (with `import collections`).",
+        "drop_duplicates": "Use `list(dict.fromkeys({obj}))`.",
+        "skip": "Use a slice: `{obj}[n:]`, or `{obj}[-n:]` for the last ones.",
+    }
+)
 _DICT: dict[str, str] = {
     "has_key": "Use `in`: `key in {obj}`.", "hasOwnProperty": "Use `in`: `key in {obj}`.", "containsKey": "Use `in`: `key in {obj}`.", "contains": "Use `in`: `key in {obj}`.", "contains_key": "Use `in`: `key in {obj}`.", "has": "Use `in`: `key in {obj}`.", "includes": "Use `in`: `key in {obj}`.", "exists": "Use `in`: `key in {obj}`.", "find": "Use `{obj}.get(key)`.",
     "iteritems": "Use `{obj}.items()`.", "iterkeys": "Use `{obj}.keys()`.", "itervalues": "Use `{obj}.values()`.", "viewitems": "Use `{obj}.items()`.", "viewkeys": "Use `{obj}.keys()`.", "viewvalues": "Use `{obj}.values()`.", "toArray": "Use `list({obj}.items())`.", "tolist": "Use `list({obj}.items())`.", "to_list": "Use `list({obj}.items())`.", "last": "Use `list({obj}.items())[-1]`.", "search": "Use `{obj}.get(key)`, or `key in {obj}`.", "reverse": "Use `dict(reversed({obj}.items()))`.", "unique": "Use `set({obj}.values())`.", "average": "Use `sum({obj}.values()) / len({obj})`.", "total": "Use `sum({obj}.values())`.", "rename": "Use `{obj}[new] = {obj}.pop(old)`.", "remove_key": "Use `{obj}.pop(key, None)`.", "add_key": "Assign it: `{obj}[key] = value`.", "key_of": "Use `next(k for k, v in {obj}.items() if v == value)`.", "iloc": "It is a dict: use `list({obj}.values())[i]`, or `pd.DataFrame({obj})`.", "entries": "Use `{obj}.items()`.", "each": "Use a loop: `for key, value in {obj}.items():`.", "forEach": "Use a loop: `for key, value in {obj}.items():`.",
@@ -343,107 +326,82 @@ _TUPLE: dict[str, str] = {
     **dict.fromkeys(("append", "push", "add", "extend", "insert", "remove", "pop", "clear"), _TUPLE_ONLY),
     "sorted": "Use `sorted({obj})`, which gives a list.", "sort": "Use `sorted({obj})`, which gives a list.", "reverse": "Use `{obj}[::-1]`.", "copy": "A tuple cannot change, so no copy is needed.", "tolist": "Use `list({obj})`.",
 }  # fmt: skip
-_TUPLE.update(
-    dict.fromkeys(
-        (
-            "savefig",
-            "plot",
-            "bar",
-            "hist",
-            "scatter",
-            "set_title",
-            "set_xlabel",
-            "set_ylabel",
-            "suptitle",
-            "tight_layout",
-            "legend",
-        ),
-        "`plt.subplots()` gives a pair: write `fig, ax = plt.subplots()`.",
-    )
+_TUPLE |= by_name(
+    {
+        "savefig plot bar hist scatter set_title set_xlabel set_ylabel suptitle tight_layout legend": "`plt.subplots()` gives a pair: write `fig, ax = plt.subplots()`.",
+    }
 )
 _NUMBER: dict[str, str] = {
     "toString": "Use `str({obj})`.", "to_string": "Use `str({obj})`.", "to_s": "Use `str({obj})`.", "toFixed": "Use `f'{{obj}:.2f}'`, or `round({obj}, 2)`.", "round": "Use `round({obj}, 2)`.", "abs": "Use `abs({obj})`.", "sqrt": "Use `math.sqrt({obj})`, or `{obj} ** 0.5`.", "floor": "Use `math.floor({obj})`, or `int({obj} // 1)`.", "ceil": "Use `math.ceil({obj})`.", "length": "A number has no length; use `len(str({obj}))` for its digits.", "len": "A number has no length; use `len(str({obj}))` for its digits.", "digits": "Use `[int(d) for d in str({obj})]`.", "isdigit": "It is a number already; use it as it is.", "isnumeric": "It is a number already; use it as it is.", "to_i": "Use `int({obj})`.", "to_f": "Use `float({obj})`.", "toInt": "Use `int({obj})`.", "isNaN": "Use `math.isnan({obj})`.", "is_nan": "Use `math.isnan({obj})`.", "isnan": "Use `math.isnan({obj})`.", "isInteger": "Use `float({obj}).is_integer()`.", "pow": "Use `{obj} ** n`.", "mod": "Use `{obj} % n`.", "format": "Use `f'{{obj}:.2f}'`.", "times": "Use a loop: `for _ in range({obj}):`.", "split": "It is a number: use `str({obj}).split(...)`.", "replace": "It is a number: use `str({obj}).replace(...)`.", "strip": "It is a number: use `str({obj}).strip()`.", "lower": "It is a number: use `str({obj}).lower()`.", "upper": "It is a number: use `str({obj}).upper()`.", "zfill": "It is a number: use `str({obj}).zfill(width)`.", "startswith": "It is a number: use `str({obj}).startswith(...)`.", "join": "It is a number: use `str({obj})`.", "append": "It is a number, not a list; start with a list: `values = []`.", "mean": "It is one number already, not a list.", "sum": "It is one number already, not a list.", "days": "It is a number of its own; `.days` belongs to a `timedelta`.", "astype": "Use `int({obj})` or `float({obj})`.", "item": "It is a plain number already; use it as it is.", "tolist": "It is a plain number already; use it as it is.", "shape": "It is a plain number, not an array.", "encode": "It is a number: use `str({obj}).encode()`.", "isInt": "Use `isinstance({obj}, int)`.", "toNumber": "It is a number already; use it as it is.", "isalpha": "It is a number: use `str({obj}).isalpha()`.", "copy": "A number cannot change, so no copy is needed.",
 }  # fmt: skip
-_NUMBER = {
-    **dict.fromkeys(("to_hex", "toHex"), "Use `hex({obj})`."),
-    **dict.fromkeys(("to_binary", "toBinary", "binary", "to_bin"), "Use `bin({obj})`."),
-    **dict.fromkeys(("is_even", "isEven", "even"), "Use `{obj} % 2 == 0`."),
-    **dict.fromkeys(("is_odd", "isOdd", "odd"), "Use `{obj} % 2 == 1`."),
-    **dict.fromkeys(("to_int", "int", "intValue", "toInteger"), "Use `int({obj})`."),
-    **dict.fromkeys(("to_float", "float", "toFloat"), "Use `float({obj})`."),
-    **dict.fromkeys(
-        ("is_prime", "isPrime"),
-        "Write it: `all({obj} % d for d in range(2, int({obj} ** 0.5) + 1))` for numbers above 1.",
-    ),
-    **dict.fromkeys(("factorial",), "Use `math.factorial({obj})` (with `import math`)."),
-    **dict.fromkeys(("power",), "Use `{obj} ** n`."),
-    **dict.fromkeys(
-        ("append", "extend", "add", "push"),
-        "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
-    ),
-    **dict.fromkeys(("items", "keys", "values", "get"), "It is a number, not a dict: use the dict that it comes from."),
-    **dict.fromkeys(
-        ("sum", "mean", "max", "min", "std", "sort"),
-        "It is one number: use it as it is, or put the numbers into a list.",
-    ),
-    **dict.fromkeys(
-        ("shape", "size", "reshape", "astype", "tolist"),
-        "It is a plain number: `numpy.asarray({obj})` makes an array of it where numpy is there.",
-    ),
-    **dict.fromkeys(
-        ("strftime", "year", "month", "day", "date"),
-        "It is a number: make a date of it first, `datetime.datetime.fromtimestamp({obj})` for seconds.",
-    ),
-    **dict.fromkeys(("total_seconds", "seconds", "days"), "It is a number already; use it as it is."),
-    **dict.fromkeys(("clamp", "clip"), "Use `max(low, min({obj}, high))`."),
-    **dict.fromkeys(("upto", "downto", "each"), "Use a loop: `for i in range({obj}):`."),
-    **_NUMBER,
-}
-_FRACTION: dict[str, str] = {
-    **dict.fromkeys(("to_float", "toFloat", "float", "evalf", "decimal", "as_float"), "Use `float({obj})`."),
-    **dict.fromkeys(
-        ("simplify", "reduce", "normalize", "lowest_terms"), "A Fraction is always in lowest terms: use it as it is."
-    ),
-    **dict.fromkeys(("round", "quantize"), "Use `round({obj}, 2)`, or `{obj}.limit_denominator(100)`."),
-    **dict.fromkeys(("to_decimal", "as_decimal"), "Use `Decimal({obj}.numerator) / Decimal({obj}.denominator)`."),
-    **dict.fromkeys(("inverse", "reciprocal", "invert"), "Use `1 / {obj}`."),
-    **dict.fromkeys(("num", "numer", "top", "p"), "Use `{obj}.numerator`."),
-    **dict.fromkeys(("den", "denom", "bottom", "q"), "Use `{obj}.denominator`."),
-    **dict.fromkeys(("to_mixed", "mixed"), "Use `divmod({obj}.numerator, {obj}.denominator)`."),
-    **dict.fromkeys(("sqrt",), "Use `float({obj}) ** 0.5`."),
-    **dict.fromkeys(("pow", "power"), "Use `{obj} ** n`."),
-    **dict.fromkeys(("abs",), "Use `abs({obj})`."),
-    **dict.fromkeys(("add", "plus"), "Use `{obj} + other`."),
-    **dict.fromkeys(("to_string", "toString", "str"), "Use `str({obj})`."),
-}
-_DECIMAL: dict[str, str] = {
-    **dict.fromkeys(
-        ("round", "toFixed", "to_fixed", "setScale"), "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`."
-    ),
-    **dict.fromkeys(("pow",), "Use `{obj} ** n`."),
-    **dict.fromkeys(("to_float", "toFloat", "float"), "Use `float({obj})`."),
-    **dict.fromkeys(("to_int", "toInt", "int"), "Use `int({obj})`."),
-    **dict.fromkeys(("abs",), "Use `abs({obj})`."),
-    **dict.fromkeys(("add", "plus"), "Use `{obj} + other`."),
-    **dict.fromkeys(("multiply", "times", "mul"), "Use `{obj} * other`."),
-    **dict.fromkeys(("divide", "div"), "Use `{obj} / other`."),
-    **dict.fromkeys(("subtract", "minus"), "Use `{obj} - other`."),
-    **dict.fromkeys(("floor",), "Use `{obj}.to_integral_value(rounding='ROUND_FLOOR')`."),
-    **dict.fromkeys(("ceil",), "Use `{obj}.to_integral_value(rounding='ROUND_CEILING')`."),
-    **dict.fromkeys(("to_string", "toString", "str"), "Use `str({obj})`."),
-    **dict.fromkeys(("is_integer",), "Use `{obj} == {obj}.to_integral_value()`."),
-    **dict.fromkeys(("log",), "Use `{obj}.ln()`, or `{obj}.log10()`."),
-}
-_COMPLEX: dict[str, str] = {
-    **dict.fromkeys(("abs", "magnitude", "modulus", "norm", "absolute", "mod", "r"), "Use `abs({obj})`."),
-    **dict.fromkeys(("re", "Re", "real_part"), "Use `{obj}.real`."),
-    **dict.fromkeys(("im", "Im", "imaginary", "imag_part"), "Use `{obj}.imag`."),
-    **dict.fromkeys(("phase", "angle", "arg", "argument", "theta"), "Use `cmath.phase({obj})` (with `import cmath`)."),
-    **dict.fromkeys(("polar", "to_polar"), "Use `cmath.polar({obj})` (with `import cmath`)."),
-    **dict.fromkeys(("conj",), "Use `{obj}.conjugate()`."),
-    **dict.fromkeys(("sqrt",), "Use `cmath.sqrt({obj})` (with `import cmath`)."),
-    **dict.fromkeys(("round",), "Use `complex(round({obj}.real, 2), round({obj}.imag, 2))`."),
-}
+_NUMBER |= by_name(
+    {
+        "to_hex toHex": "Use `hex({obj})`.",
+        "to_binary toBinary binary to_bin": "Use `bin({obj})`.",
+        "is_even isEven even": "Use `{obj} % 2 == 0`.",
+        "is_odd isOdd odd": "Use `{obj} % 2 == 1`.",
+        "to_int int intValue toInteger": "Use `int({obj})`.",
+        "to_float float toFloat": "Use `float({obj})`.",
+        "is_prime isPrime": "Write it: `all({obj} % d for d in range(2, int({obj} ** 0.5) + 1))` for numbers above 1.",
+        "factorial": "Use `math.factorial({obj})` (with `import math`).",
+        "power": "Use `{obj} ** n`.",
+        "extend add push": "It is a number, not a list: make a list first, `values = [{obj}]`, and use `values.append(item)`.",
+        "items keys values get": "It is a number, not a dict: use the dict that it comes from.",
+        "max min std sort": "It is one number: use it as it is, or put the numbers into a list.",
+        "size reshape": "It is a plain number: `numpy.asarray({obj})` makes an array of it where numpy is there.",
+        "strftime year month day date": "It is a number: make a date of it first, `datetime.datetime.fromtimestamp({obj})` for seconds.",
+        "total_seconds seconds": "It is a number already; use it as it is.",
+        "clamp clip": "Use `max(low, min({obj}, high))`.",
+        "upto downto each": "Use a loop: `for i in range({obj}):`.",
+    }
+)
+_FRACTION: dict[str, str] = by_name(
+    {
+        "to_float toFloat float evalf decimal as_float": "Use `float({obj})`.",
+        "simplify reduce normalize lowest_terms": "A Fraction is always in lowest terms: use it as it is.",
+        "round quantize": "Use `round({obj}, 2)`, or `{obj}.limit_denominator(100)`.",
+        "to_decimal as_decimal": "Use `Decimal({obj}.numerator) / Decimal({obj}.denominator)`.",
+        "inverse reciprocal invert": "Use `1 / {obj}`.",
+        "num numer top p": "Use `{obj}.numerator`.",
+        "den denom bottom q": "Use `{obj}.denominator`.",
+        "to_mixed mixed": "Use `divmod({obj}.numerator, {obj}.denominator)`.",
+        "sqrt": "Use `float({obj}) ** 0.5`.",
+        "pow power": "Use `{obj} ** n`.",
+        "abs": "Use `abs({obj})`.",
+        "add plus": "Use `{obj} + other`.",
+        "to_string toString str": "Use `str({obj})`.",
+    }
+)
+_DECIMAL: dict[str, str] = by_name(
+    {
+        "round toFixed to_fixed setScale": "Use `round({obj}, 2)`, or `{obj}.quantize(Decimal('0.01'))`.",
+        "pow": "Use `{obj} ** n`.",
+        "to_float toFloat float": "Use `float({obj})`.",
+        "to_int toInt int": "Use `int({obj})`.",
+        "abs": "Use `abs({obj})`.",
+        "add plus": "Use `{obj} + other`.",
+        "multiply times mul": "Use `{obj} * other`.",
+        "divide div": "Use `{obj} / other`.",
+        "subtract minus": "Use `{obj} - other`.",
+        "floor": "Use `{obj}.to_integral_value(rounding='ROUND_FLOOR')`.",
+        "ceil": "Use `{obj}.to_integral_value(rounding='ROUND_CEILING')`.",
+        "to_string toString str": "Use `str({obj})`.",
+        "is_integer": "Use `{obj} == {obj}.to_integral_value()`.",
+        "log": "Use `{obj}.ln()`, or `{obj}.log10()`.",
+    }
+)
+_COMPLEX: dict[str, str] = by_name(
+    {
+        "abs magnitude modulus norm absolute mod r": "Use `abs({obj})`.",
+        "re Re real_part": "Use `{obj}.real`.",
+        "im Im imaginary imag_part": "Use `{obj}.imag`.",
+        "phase angle arg argument theta": "Use `cmath.phase({obj})` (with `import cmath`).",
+        "polar to_polar": "Use `cmath.polar({obj})` (with `import cmath`).",
+        "conj": "Use `{obj}.conjugate()`.",
+        "sqrt": "Use `cmath.sqrt({obj})` (with `import cmath`).",
+        "round": "Use `complex(round({obj}.real, 2), round({obj}.imag, 2))`.",
+    }
+)
 
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "str": _TEXT,
@@ -476,24 +434,22 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
 ATTRIBUTES["datetime"] = {**ATTRIBUTES["date"], "date": "Use `{obj}.date()`."}
 ATTRIBUTES["datetime"].pop("hour")
 
-CLASSES: dict[str, str] = {
-    "datetime.datetime": "`datetime` is the class here: use `datetime(2024, 1, 31)` itself.",
-    "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
-    "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
-    "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
-    "datetime.parse": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
-    "datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
-    "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
-    "date.parse": "Use `date.fromisoformat(text)`.",
-    "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
-    "date.from_string": "Use `date.fromisoformat(text)`.",
-    "int.parse": "Use `int(text)`.",
-    "int.Parse": "Use `int(text)`.",
-    "float.parse": "Use `float(text)`.",
-    "str.valueOf": "Use `str(value)`.",
-    "str.from_int": "Use `str(value)`.",
-    "date.now": "Use `date.today()`.",
-    "str.format_map": "Use an f-string.",
-    "dict.fromlist": "Use `dict(pairs)`.",
-}
+CLASSES: dict[str, str] = by_name(
+    {
+        "datetime.datetime": "`datetime` is the class here: use `datetime(2024, 1, 31)` itself.",
+        "datetime.timedelta": "`datetime` is the class here: use `from datetime import timedelta`.",
+        "datetime.date": "`datetime` is the class here: use `from datetime import date`.",
+        "datetime.timezone": "`datetime` is the class here: use `from datetime import timezone`.",
+        "datetime.parse datetime.from_string": "Use `datetime.strptime(text, '%Y-%m-%d')`, or `datetime.fromisoformat(text)`.",
+        "datetime.sleep": "Use `time.sleep(seconds)` (with `import time`).",
+        "date.parse date.from_string": "Use `date.fromisoformat(text)`.",
+        "date.strptime": "Use `datetime.datetime.strptime(text, '%Y-%m-%d').date()`, or `date.fromisoformat(text)`.",
+        "int.parse int.Parse": "Use `int(text)`.",
+        "float.parse": "Use `float(text)`.",
+        "str.valueOf str.from_int": "Use `str(value)`.",
+        "date.now": "Use `date.today()`.",
+        "str.format_map": "Use an f-string.",
+        "dict.fromlist": "Use `dict(pairs)`.",
+    }
+)
 """Class and attribute → what to write; for names that are asked of a class instead of its module or an instance."""
