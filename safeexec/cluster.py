@@ -1,7 +1,7 @@
 """Programs for a cluster: `map` over workers of Ray, and `serve`, the HTTP door behind Ray Serve.
 
-Each program is run once. One that was under way at a worker that is lost may have begun: its result is `crashed`, with
-an error of the type `WorkerLost`, and whether it is run again is the caller's to say.
+Each program is run once. A program that a lost worker was running may have begun: its result is `crashed`, with an
+error of the type `WorkerLost`. The caller decides whether to run it again.
 """
 
 from __future__ import annotations

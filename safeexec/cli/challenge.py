@@ -1,4 +1,4 @@
-"""`safeexec challenge`: flags outside the sandbox, for who wants to try to read one from inside."""
+"""`safeexec challenge`: flags outside the sandbox, for anybody who wants to read one from inside."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Pictures as sixels, for terminals that answer that they can show them. A picture is a guest's: it is read in a
-sandbox, and what comes back is printed only where it is sixels and nothing else.
+"""Pictures as sixels, for terminals that say that they can show them.
+
+A guest made the picture, so a sandbox reads it. Its answer is printed only if it is sixels and nothing else.
 """
 
 from __future__ import annotations

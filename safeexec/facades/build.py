@@ -1,8 +1,8 @@
 """Builds facades, and is the ``import`` statement of guest code.
 
-A facade holds the allowed names of a module and nothing else; `safeexec.facades.sealed` tells what it is made of. What
-an import statement is answered is exact: the facade has the name before IMPORT_FROM asks for it, and cannot lose it.
-So IMPORT_FROM never falls back on `sys.modules`, where the real modules are.
+A facade holds the allowed names of a module and nothing else; `safeexec.facades.sealed` tells what it is made of. It
+has each imported name before IMPORT_FROM asks for it, and cannot lose it. So IMPORT_FROM never falls back on
+`sys.modules`, where the real modules are.
 """
 
 from __future__ import annotations

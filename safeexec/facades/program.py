@@ -1,6 +1,6 @@
 """The modules that the program of this process has written, for libraries that look one up by ``cls.__module__``.
 
-They are not in `sys.modules`: there a library would find them that asks for one which is not installed.
+They are not in `sys.modules`: a library that looks there for an optional package would find the program's own module.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The objects that stand for modules in guest code, and the classes of Python's own modules. Nothing can be written
-into one, by whatever road.
+"""The objects that guest code has in place of modules, and the classes of Python's own modules. None of them can be
+changed, in whatever way one tries.
 
 A facade is the only instance of a class of its own, with one slot for each name. The class is marked immutable and its
 slots read-only where CPython itself looks (``tp_flags`` of the class, the flags of each member), so that `setattr`,

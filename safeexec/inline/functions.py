@@ -1,6 +1,6 @@
 """The functions that an expression may call, each behind a guard `(fuel, *arguments)` that spends its cost first.
 
-`BUILTINS` by name, `MODULES` for the functions of `math` and `statistics`; `CONSTANTS` are `math.pi` and its like.
+`BUILTINS` by name, `MODULES` for the functions of `math` and `statistics`; `CONSTANTS` are `math.pi` and so on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads a profile from its YAML, with those that it extends. Loaded for what no shipped, unchanged profile is."""
+"""Reads a profile from its YAML, with those that it extends. Not loaded for a shipped profile that is unchanged."""
 
 from __future__ import annotations
 

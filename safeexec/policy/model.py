@@ -1,4 +1,4 @@
-"""`Policy`: what a policy says, and all that can be asked of it. The one place above the model *and* the reports on it.
+"""`Policy`: what a policy says, and all that can be asked of it. Only this module uses both the model and the reports.
 
 `policy.settings` holds the data; the modules of `policy` read, change and plan it, those of `reports` explain it, and
 none of them imports this one. A report loads when it is asked for: most processes need none.

@@ -1,7 +1,7 @@
-"""Two ends of one step: what differs first. Pure.
+"""Compares two results of one step and tells the first difference. Pure.
 
-Times, memory and notes are no part of it. Addresses of objects, and how deep a recursion came before it was too deep,
-are not compared: they are promised to nobody.
+It does not compare times, memory, notes, addresses of objects, and the depth that a recursion reached before it failed:
+none of them is promised.
 """
 
 from __future__ import annotations

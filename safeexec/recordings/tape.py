@@ -2,7 +2,7 @@
 
 The caller makes a closure, encodes the value and appends to the queue: 12 to 22 us of its CPU time for a small step
 that takes 100 (`python -m benchmarks.recording`). The line is made by the thread, which lets records come together for
-a moment: to be woken for each would take the interpreter's lock from the next step.
+a moment: waking it for each would take the interpreter's lock from the next step.
 
 Each line is one write at the end of a file that nobody else may read; what a full disk took in part is cut off again,
 so that the file is whole after every line. A recording that cannot go on stops, the session does not; `problem` says

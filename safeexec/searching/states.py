@@ -1,8 +1,8 @@
-"""By what two states of a search are told to be equal: variables that are plain values, by what they hold, and files.
+"""When two states of a search count as equal: their variables have the same plain values, and their files are the same.
 
-A variable of another kind (a frame, an object, a large value) cannot be compared. It counts as what it was where the
-search began, unless a program since then mentions it: then the state is like no other. So states that differ are not
-taken for equal, while some that are equal may not be found.
+A variable of another kind (a frame, an object, a large value) cannot be compared. It counts as unchanged
+since the search began, unless a program has mentioned it: then the state equals no other. So states that differ never
+count as equal, and some equal states are not found.
 """
 
 from __future__ import annotations

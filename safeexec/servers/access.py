@@ -1,5 +1,7 @@
-"""Who may use a door that listens on a port: the holder of its token, who calls it by one of its names. Bound to
-loopback unless more is asked for, announced in one line.
+"""Access to a server that listens on a port: its token, the names that it answers to, and the address that it binds.
+
+A server binds loopback unless more is asked for, and prints where it listens in one line. A server with tenants checks
+tokens in `safeexec.servers.http.app`.
 """
 
 from __future__ import annotations

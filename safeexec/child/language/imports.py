@@ -2,7 +2,7 @@
 
 C code of libraries asks the guest's ``__import__`` too: `PyImport_Import` calls the one of the frame that runs, so
 `datetime.strptime` asks for `_strptime` there. It passes an empty *list* as `fromlist` and takes the module from
-`sys.modules`, whatever it is answered; an import statement passes a tuple or None. Guest code cannot call
+`sys.modules`, whatever the call returns; an import statement passes a tuple or None. Guest code cannot call
 ``__import__``: neither its name nor the dict that holds it is within reach.
 """
 

@@ -3,10 +3,9 @@
 Each has a namespace and builtins of its own, is compiled by the same rules as a step, and runs when it is first
 imported.
 
-What guest code holds of one is no real module but what `facades.sealed.own_module` makes. And what an import
-statement is answered is exact: IMPORT_FROM falls back on ``sys.modules[f"{module.__name__}.{item}"]``, where the real
-modules are, and guest code can call its modules as it likes. So ``from x import y`` and ``import x.y as z`` get an
-object that nobody else has, which holds what is asked for.
+Guest code never holds the real module, but an object that `facades.sealed.own_module` makes. IMPORT_FROM falls back on
+``sys.modules[f"{module.__name__}.{item}"]``, where the real modules are, and guest code chooses the names of its
+modules. So ``from x import y`` and ``import x.y as z`` get an object of their own, which holds what they ask for.
 """
 
 from __future__ import annotations

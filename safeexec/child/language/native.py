@@ -1,4 +1,4 @@
-"""Makes a function of ours what CPython has in its place: ``isinstance(print, types.BuiltinFunctionType)`` is true.
+"""Makes a builtin of a Python function, so that ``isinstance(print, types.BuiltinFunctionType)`` is true here, too.
 
 ``PyObject_Vectorcall(callable, args, nargs, kwnames)`` is a C function of the kind METH_FASTCALL | METH_KEYWORDS, whose
 `self` is what it calls: the object made here is a real builtin, no frame of its own comes between the guest's frame and

@@ -1,8 +1,8 @@
 """The first code of a child after the fork: take the descriptors, lock down, say Ready, serve.
 
-What a child is made of, the zygote has made (`zygote.preload`), and has run a few steps with; here it is given what is
-its own. Every page that this writes is copied and stays with the session: a server that each child made for itself cost
-another 130 pages of 4 KiB.
+The zygote has made the parts of a child (`zygote.preload`) and run a few steps with them; here the child gets what is
+its own. Every page that this code writes is copied and stays with the session: a server that each child made for itself
+cost another 130 pages of 4 KiB.
 """
 
 from __future__ import annotations

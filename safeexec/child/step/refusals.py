@@ -1,9 +1,9 @@
-"""Refusals while a step runs that guest code or a library catches: by the kernel, and by `getattr` with a default.
+"""Refusals that guest code or a library catches while a step runs: by the kernel, and by `getattr` with a default.
 
-An exception leaves no trace once it is caught, so the interpreter's audit events are heard instead, which come before
-an operation is tried. A call that the filter of this child refuses is noted as such; for a path outside of the
-workspace the kernel is asked, by opening it. Heard is what Python's own functions do (``open``, `os`, `socket`,
-`subprocess`), not what C code of a library calls by itself. A new thread that is refused raises no event of its own.
+A caught exception leaves no trace. So this module listens to the interpreter's audit events, which come before an
+operation is tried. It notes a call that the filter of this child refuses; for a path outside of the workspace it asks
+the kernel, by opening the path. It hears what Python's own functions do (``open``, `os`, `socket`, `subprocess`), not
+what C code of a library calls by itself. A new thread that is refused raises no event of its own.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from typing import Any
 from safeexec.facades import program
 from safeexec.facades.replacements.guards import checked_getattr
 from safeexec.facades.sealed import MODULES
+from safeexec.identity import dict_of, mro_of
 
 _BUILTIN_TYPES = {name: value for name, value in vars(builtins).items() if isinstance(value, type)}
 
@@ -194,8 +195,6 @@ def signature(
 
 
 _NONE = object()
-_dict_of: Callable[[type], dict[str, Any]] = type.__dict__["__dict__"].__get__
-_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _bases_of: Callable[[type], tuple[type, ...]] = type.__dict__["__bases__"].__get__
 _GUARDED_SLOTS = frozenset({"__getattribute__", "__setattr__", "__delattr__"})
 _PREDICATES = [value for name, value in vars(inspect).items() if name.startswith("is")]
@@ -208,7 +207,7 @@ def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> li
     alone: dict[str, Any] = {}
     inherited: list[str] = []
     if isinstance(object, type):
-        alone = {name: value for cls in reversed(_mro_of(object)) for name, value in _of_instances(cls)}
+        alone = {name: value for cls in reversed(mro_of(object)) for name, value in _of_instances(cls)}
         inherited = [name for base in _bases_of(object) for name, _ in _of_instances(base)]
     names = dir(object)
     for place, name in enumerate([*names, *inherited]):
@@ -230,7 +229,7 @@ def getmembers(object: Any, predicate: Callable[[Any], Any] | None = None) -> li
 
 def _of_instances(cls: type) -> list[tuple[str, Any]]:
     """What instances have and the class itself has not: the ``name`` and ``value`` of an Enum."""
-    return [item for item in _dict_of(cls).items() if isinstance(item[1], DynamicClassAttribute)]
+    return [item for item in dict_of(cls).items() if isinstance(item[1], DynamicClassAttribute)]
 
 
 def unwrap(func: Any, *, stop: Callable[[Any], Any] | None = None) -> Any:

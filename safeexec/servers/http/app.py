@@ -1,4 +1,4 @@
-"""The HTTP application: who comes in is judged here, before any method sees the request.
+"""The HTTP application. It checks the token of a request, and whose it is, before any method sees the request.
 
 Each method finds its tenant in ``request.scope["tenant"]``. Whatever a method raises becomes an answer; a fault of ours
 is one line on standard error and never a traceback to a client.

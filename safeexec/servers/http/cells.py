@@ -1,4 +1,4 @@
-"""A result as the clients of notebooks read it: what was shown, the error with its hint, E2B's execution."""
+"""A result in the form of notebook clients: what was shown, the error with its hint, E2B's execution."""
 
 from __future__ import annotations
 

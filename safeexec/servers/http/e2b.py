@@ -1,7 +1,7 @@
 """The shape of E2B: sandboxes that its SDKs create, run cells in, fork, pause, resume and kill.
 
-What a sandbox has is a workspace, which clients call ``/home/user``; what it has not (shell processes, networks) is
-said to be not offered.
+A sandbox has a workspace, which clients call ``/home/user``. Calls for what it does not have (shell processes,
+networks) get the answer that it is not offered.
 """
 
 from __future__ import annotations

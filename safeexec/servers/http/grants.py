@@ -1,6 +1,6 @@
-"""Who may use a server, and how much of it: tenants, their tokens and quotas. The clock is handed in.
+"""Tenants of a server: their tokens and quotas, and how a token file is read. Callers pass the time.
 
-A token file is one word, the token of whoever uses the server, or names tenants, with what each may use:
+A token file is one word, the token of the only tenant, or names tenants and what each may use:
 
     alice: a-token-of-at-least-16-characters
     bob:

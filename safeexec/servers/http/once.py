@@ -1,4 +1,4 @@
-"""A request that is sent twice runs once: its id, and the answer, as long as that is kept."""
+"""A request that is sent twice runs once: ids of requests, and their answers for a while."""
 
 from __future__ import annotations
 

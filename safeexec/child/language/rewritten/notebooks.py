@@ -1,4 +1,4 @@
-"""`IPython.display` as far as it shows something: written here, as guest code, for IPython itself is a shell.
+"""The part of `IPython.display` that shows values, written here as guest code: IPython itself is a shell.
 
 An object has the methods that a notebook asks for its forms; `display` is the one that every session has.
 """

@@ -1,4 +1,4 @@
-"""`timeit`: of text and of functions, and not as a command."""
+"""`timeit` for text and functions, without its command line."""
 
 from __future__ import annotations
 

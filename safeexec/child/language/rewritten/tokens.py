@@ -1,4 +1,4 @@
-"""`tokenize` and `token`, of text that the program has, not of files; `shlex`, which opens what the program could."""
+"""`tokenize` and `token` for text instead of files; `shlex`, which opens only the files that the program may open."""
 
 from __future__ import annotations
 
