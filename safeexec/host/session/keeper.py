@@ -202,9 +202,10 @@ class Keeper:
 
     def bring_back(self) -> Core[list[str]]:
         """Bring back the state before a step whose process has ended. Returns notes."""
-        # What it printed is not to count against the process that goes on.
+        # Neither what it printed nor what a look found as it was ended is to count against the process that goes on.
         self.line.out.begin()
         self.line.err.begin()
+        self.overused = None
         return (yield from self.restore())
 
     def take_out(self) -> Core[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -27,6 +28,7 @@ class Bare:
     workspace = runner = None
 
     def __init__(self, left: list[str]) -> None:
+        self.out = self.err = SimpleNamespace(begin=lambda: None)
         self.history: History[object] = History()
         self.left = left
 
@@ -72,6 +74,14 @@ def test_what_the_watch_has_ended_is_told_with_its_reason_once() -> None:
     with pytest.raises(SandboxError, match=r"died \(the session held too much\)"):
         drive(kept.lost(Gone("broken pipe")))
     assert kept.overused is None
+
+
+def test_what_a_look_finds_as_a_step_is_ended_is_not_told_of_the_time_after_it() -> None:
+    kept = keeper([])
+    drive(kept.stop())
+    kept.overused = Verdict("memory", "the session holds too much")
+    drive(kept.bring_back())
+    assert kept.overused is None and kept.told_next == []
 
 
 def test_a_restore_that_the_caller_asked_for_counts_as_none() -> None:
