@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from safeexec.child.language.native import builtin
-from safeexec.facades.replacements.streams import INPUT_BYTES, current_stream, set_has_input
+from safeexec.facades.replacements.streams import INPUT_BYTES, set_has_input
 
 STDIN = 0
 NO_ARGUMENTS = ("",)
@@ -88,8 +88,9 @@ def _running() -> list[Any]:
 
 def read_line(prompt: object = "", /) -> str:
     """`input` of guest code: prints `prompt` and reads one line. Raises EOFError at the end."""
-    print(prompt, end="", flush=True)
-    line: str = current_stream("stdin").readline()
+    if type(prompt) is not str or prompt:
+        print(prompt, end="", flush=True)
+    line: str = sys.stdin.readline()
     if not line:
         raise EOFError("EOF when reading a line")
     return line.removesuffix("\n")

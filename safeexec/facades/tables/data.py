@@ -91,7 +91,7 @@ TABLES = {
     ),
     "configparser": Table(
         """
-            BasicInterpolation ConfigParser ConverterMapping DEFAULTSECT DuplicateOptionError DuplicateSectionError
+            BasicInterpolation ConfigParser ConverterMapping DEFAULTSECT DuplicateOptionError DuplicateSectionError Error
             ExtendedInterpolation Interpolation InterpolationDepthError InterpolationError
             InterpolationMissingOptionError InterpolationSyntaxError LegacyInterpolation MAX_INTERPOLATION_DEPTH
             MissingSectionHeaderError MultilineContinuationError NoOptionError NoSectionError ParsingError
