@@ -91,8 +91,8 @@ TABLES = {
     ),
     "configparser": Table(
         """
-            BasicInterpolation ConfigParser ConverterMapping DEFAULTSECT DuplicateOptionError DuplicateSectionError Error
-            ExtendedInterpolation Interpolation InterpolationDepthError InterpolationError
+            BasicInterpolation ConfigParser ConverterMapping DEFAULTSECT DuplicateOptionError DuplicateSectionError
+            Error ExtendedInterpolation Interpolation InterpolationDepthError InterpolationError
             InterpolationMissingOptionError InterpolationSyntaxError LegacyInterpolation MAX_INTERPOLATION_DEPTH
             MissingSectionHeaderError MultilineContinuationError NoOptionError NoSectionError ParsingError
             RawConfigParser SafeConfigParser SectionProxy UNNAMED_SECTION
