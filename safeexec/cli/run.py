@@ -39,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--display-dir", metavar="DIR", help="write pictures and tables that steps show into this directory"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object per step instead of its output")
+    parser.add_argument("--record", metavar="FILE", help="write a recording, for replay, debug and view")
     many.add_options(parser)
 
 
@@ -53,7 +54,10 @@ def main(options: argparse.Namespace) -> int:
         print("safeexec run: nothing to run: give a FILE, - or -c CODE", file=sys.stderr)
         return 2
     pictures = Pictures(options.display_dir)
-    with Sandbox(options.policy, files=_files(options.file) or None) as sandbox, sandbox.session() as session:
+    with (
+        Sandbox(options.policy, files=_files(options.file) or None) as sandbox,
+        sandbox.session(record=options.record) as session,
+    ):
         for number, source in enumerate(sources, 1):
             last = number == len(sources)
             result = session.run(

@@ -355,6 +355,9 @@ class Builder:
             if node.id in mathematical.FUNCTIONS:
                 message = f'no function {node.id}: write math.{node.id}(...), or pass functions="mathematics"'
                 raise self.error(message, node)
+            owner = next((module for module, table in functions.MODULES.items() if node.id in table), "")
+            if owner:
+                raise self.error(f"no function {node.id}: write {owner}.{node.id}(...)", node)
             known = (*functions.BUILTINS, *self.host, *(mathematical.FUNCTIONS if self.mathematics else ()))
             raise self.error(_unknown(f"no function {node.id}", node.id, known), node)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:

@@ -71,3 +71,19 @@ def test_diff_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "imports.random" in {one["path"] for one in told["differences"]}
     assert main(["policy", "diff", "--json", "calculator", "calculator"]) == 0
     assert json.loads(capsys.readouterr().out) == {"differences": [], "steps": []}
+
+
+def test_a_profile_from_scratch_is_told_that_it_requires_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("builtins: [print]\n")
+    assert main(["policy", "check", str(mine)]) == 0
+    told = capsys.readouterr().err
+    assert "mine.yaml: note: require: a machine without seccomp" in told
+    line = told.split("`")[1]
+    mine.write_text(f"builtins: [print]\n{line}\n")
+    assert main(["policy", "check", "--strict", str(mine)]) == 0
+    assert capsys.readouterr().err == ""
+    mine.write_text("builtins: [print]\nrequire: []\n")
+    assert main(["policy", "check", "--strict", str(mine)]) == 0

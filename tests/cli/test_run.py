@@ -228,3 +228,12 @@ def test_a_reader_that_goes_ends_the_command_without_a_word(arguments: list[str]
         assert process.stderr is not None
         assert process.stderr.read() == ""
     assert process.returncode == 128 + signal.SIGPIPE
+
+
+def test_a_run_is_recorded_and_replayed(tmp_path: Path) -> None:
+    recording = str(tmp_path / "run.jsonl")
+    assert safeexec("run", "--record", recording, "-c", "x = 20", "-c", "x + 1").stdout == "21\n"
+    replayed = safeexec("replay", recording)
+    assert replayed.returncode == 0 and replayed.stdout.startswith("2 steps of "), replayed
+    again = safeexec("run", "--record", recording, "-c", "1")
+    assert again.returncode == 2 and "run.jsonl" in again.stderr and "Traceback" not in again.stderr, again

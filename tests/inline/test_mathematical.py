@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from typing import Literal
 
 import pytest
 
@@ -69,6 +70,13 @@ def test_without_them_a_function_of_math_is_named() -> None:
     with pytest.raises(ExpressionError, match=r"write math\.sqrt\(\.\.\.\), or pass functions=\"mathematics\""):
         evaluate("sqrt(2)")
     assert evaluate("2 ^ 10") == 8
+
+
+@pytest.mark.parametrize("functions", [None, "mathematics"])
+def test_a_function_of_statistics_is_named(functions: Literal["mathematics"] | None) -> None:
+    with pytest.raises(ExpressionError, match=r"no function mean: write statistics\.mean\("):
+        evaluate("mean([1, 2, 3])", functions=functions)
+    assert evaluate("statistics.mean([1, 2, 3])", functions=functions) == 2
 
 
 def test_what_a_policy_leaves_out_is_refused_by_its_bare_name_too() -> None:
