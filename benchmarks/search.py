@@ -130,17 +130,19 @@ def plot(measured: dict[str, dict[int, tuple[Figures, Figures]]], path: str) -> 
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(measured), figsize=(4 * len(measured), 3.5), sharey=True)
+    figure, axes = pyplot.subplots(
+        1, len(measured), figsize=(3 * len(measured), 3.2), sharey=True, layout="constrained"
+    )
     for axis, (name, sizes) in zip(axes, measured.items(), strict=True):
         for place, what in enumerate(("with checkpoints", "every candidate from the start")):
             axis.plot(list(sizes), [pair[place].seconds for pair in sizes.values()], "o-", label=what)
         axis.set(title=name, xlabel="MB of prepared data", xscale="log", yscale="log")
     axes[0].set_ylabel("seconds")
-    axes[0].legend()
-    figure.tight_layout()
-    figure.savefig(path)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None)
 
 
 if __name__ == "__main__":

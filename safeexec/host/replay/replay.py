@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 """A step: the number of its session, and its own."""
+LIBRARIES_TOLD = 5
 PROGRAM = "a program of this machine depends on more than is recorded: its version, the clock, other files"
 OWN = "the recording, or a step depends on what is not recorded (processes, threads, the times of files, the kernel)"
 
@@ -524,9 +525,12 @@ class Replay:
         if (python := platform.python_version()) != heading.python:
             return f"it was recorded under Python {heading.python}, and this is {python}"
         here = libraries(self.policy)
-        for name, version in heading.libraries.items():
-            if here.get(name) != version:
-                return f"it was recorded with {name} {version}, and here is {here.get(name, 'none')}"
+        other = {name: had for name, had in heading.libraries.items() if here.get(name) != had}
+        if other:
+            # Which of them it was nobody knows. Those of another version before those that are missing.
+            names = sorted(other, key=lambda name: (name not in here, name))[:LIBRARIES_TOLD]
+            had, have = (", ".join(f"{name} {of.get(name, 'none')}" for name in names) for of in (other, here))
+            return f"it was recorded with {had}, and here is {have}"
         if self._other:
             return f"because of the policy {self.policy.name!r}"
         if self.policy.determinism is None and result is not None:

@@ -469,6 +469,24 @@ def test_without_determinism_that_is_the_cause(tmp_path: Path) -> None:
         assert "the policy has no `determinism`" in str(replayed.difference)
 
 
+@pytest.mark.modules("numpy", "pandas")
+def test_other_versions_of_libraries_are_named_before_those_that_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    policy = Policy.load("data-analysis").replace(determinism=FIXED.determinism)
+    with Sandbox(policy, spare=0) as sandbox, sandbox.session(record=path) as session:
+        session.run("import numpy\nnumpy.arange(2)")
+    heading, *steps = path.read_text().replace("array([0, 1])", "array([0., 1.])").splitlines(keepends=True)
+    recorded = json.loads(heading)
+    had = recorded["libraries"]["numpy"]
+    recorded["libraries"] |= {"numpy": "0.9", "absent": "1.0"}
+    path.write_text("".join([json.dumps(recorded) + "\n", *steps]))
+    with replay(path, policy=policy) as replayed:
+        assert replayed.difference is not None
+        assert replayed.difference.cause == (
+            f"it was recorded with numpy 0.9, absent 1.0, and here is numpy {had}, absent none"
+        )
+
+
 def test_tools_answer_from_the_recording(record: Record) -> None:
     path = record(lambda session: session.run("price('tea'), price('milk', n=2)"))
     with replay(path, trust=True) as replayed:
