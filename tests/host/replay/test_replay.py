@@ -487,6 +487,16 @@ def test_other_versions_of_libraries_are_named_before_those_that_are_missing(tmp
         )
 
 
+def test_addresses_differ_from_process_to_process_and_are_no_difference(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    values = ["object()", "[object(), (1.5, float('nan'))]", "{'one': object(), 'two': {1: print}}", "[object(), 'x']"]
+    with Sandbox("standard", spare=0) as sandbox, sandbox.session(record=path) as session:
+        for value in values:
+            session.run(value).check()
+    with replay(path) as replayed:
+        assert replayed.difference is None and replayed.steps == len(values)
+
+
 def test_tools_answer_from_the_recording(record: Record) -> None:
     path = record(lambda session: session.run("price('tea'), price('milk', n=2)"))
     with replay(path, trust=True) as replayed:
