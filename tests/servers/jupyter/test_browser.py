@@ -124,7 +124,7 @@ def test_people_work_and_displays_do_nothing(lab: str, tmp_path: Path) -> None:
     requests: list[Any] = []
     screenshots = os.environ.get("SAFEEXEC_SCREENSHOTS", str(tmp_path))
     with browser() as page:
-        page.on("request", requests.append)
+        page.on("request", lambda request: requests.append(request))
         page.goto(f"{lab}/lab/tree/tried.ipynb?token={TOKEN}")
         page.wait_for_selector(".jp-CodeCell .cm-content")
         page.get_by_text("| Idle").wait_for()
