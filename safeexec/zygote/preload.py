@@ -165,9 +165,14 @@ pages of 4 KiB less (3.11)."""
 
 
 def warm(server: Server) -> None:
-    """Specialise the code of a step, and take everything out of the collector's sight."""
+    """Specialise the code of a step."""
     for _ in range(WARM_UPS):
         server.warm_up()
+    settle()
+
+
+def settle() -> None:
+    """Take everything out of the collector's sight: a child's would copy each page of what it looks through."""
     gc.collect()
     gc.freeze()
 
