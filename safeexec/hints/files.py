@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from safeexec.hints.failure import Failure
+from safeexec.hints.limits import NO_PROCESSES
 from safeexec.hints.matching import nearest, quoted
 from safeexec.hints.refusals import hint_for
 from safeexec.hints.rules import HintRules
@@ -39,6 +40,16 @@ def _name(failure: Failure) -> str:
     if type(name) is not str and (match := re.fullmatch(r"(\S+) not found\.", failure.message)):
         name = match[1]  # numpy's own words
     return name if type(name) is str else ""
+
+
+@RULES.when("FileNotFoundError PermissionError OSError", wrong="", right="")
+def _no_semaphores(failure: Failure, match: re.Match[str]) -> str | None:
+    """Of `multiprocessing`, which begins with a semaphore that processes would share: it is tested with a policy."""
+    place = failure.exc.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    in_there = place is not None and place.tb_frame.f_code.co_filename.endswith("/multiprocessing/synchronize.py")
+    return NO_PROCESSES if in_there else None
 
 
 _NO_FILES = "There are no files here: keep the data in variables, or put it into the code as text and read it with `io.StringIO(text)`."

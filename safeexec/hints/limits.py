@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from safeexec.protocol.plan import LimitsPlan
 
 
+NO_PROCESSES = "No more processes can be started here: use `concurrent.futures.ThreadPoolExecutor` instead of a pool of processes, or a plain loop."
+
+
 def limit_hint(
     outcome: str,
     limits: LimitsPlan | None = None,
@@ -40,6 +43,7 @@ def limit_hint(
 _FIXED = {
     "limits.workspace_mb": "The files of the step took more room than the workspace has: write less, in a more compact form, or remove what is no longer needed before you write more.",
     "limits.workspace_files": "The step made more files than the workspace may hold: put the data into one file or a few.",
+    "limits.processes": NO_PROCESSES,
     "crashed": "The process ended (a crash in compiled code, or recursion that went too deep); the state before the step is back: try smaller data or a loop instead of recursion.",
     "cancelled": "The step was stopped from outside; the state before the step is back, and it can be run again.",
 }

@@ -68,7 +68,11 @@ MODULES: dict[str, Advice] = by_name(
             "import:datetime": "Use `from datetime import datetime, timedelta` instead.",
             "": "Compute dates from plain numbers instead.",
         },
-        "threading thread _thread multiprocessing concurrent concurrent.futures gevent eventlet trio ray": {
+        "multiprocessing multiprocessing.pool multiprocessing.dummy billiard": {
+            "import:concurrent.futures": "There are no processes here: use `concurrent.futures.ThreadPoolExecutor`, whose `map` is that of a pool, or a plain loop.",
+            "": "There are no processes here: call the functions one after the other in a loop.",
+        },
+        "threading thread _thread concurrent concurrent.futures gevent eventlet trio ray": {
             "import:asyncio": "Guest code runs in one thread; call the functions one after the other in a loop, or use `asyncio` for code that waits.",
             "": "Guest code runs in one thread; call the functions one after the other in a loop.",
         },

@@ -125,6 +125,7 @@ class WatchedSession:
                     "violation",
                     f"guest code started {'a process' if not allowed else 'one process too many'}; "
                     f"limits.processes is {allowed}{f' ({rule})' if rule else ''}",
+                    rule="limits.processes",
                 )
         return None
 

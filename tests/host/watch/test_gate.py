@@ -291,3 +291,20 @@ def test_a_policy_may_require_it(monkeypatch: pytest.MonkeyPatch, machine: Probe
     monkeypatch.setattr("safeexec.linux.probe._cache", [machine._replace(notify=ProbeAnswer(False, "taken away"))])
     with pytest.raises(ProtectionError, match="requires: fork-gate"), Sandbox(policy):
         pass
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from multiprocessing import Pool\nPool(2)",
+        "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor() as pool: pool.submit(int)",
+        "from multiprocessing import Process\nProcess(target=int).start()",
+    ],
+)
+@pytest.mark.parametrize("profile", ["standard", "confined-python"])
+def test_who_wants_processes_is_told_of_threads(profile: str, source: str) -> None:
+    with Sandbox(profile) as sandbox:
+        error = sandbox.run(source).error
+        assert error is not None and "`concurrent.futures.ThreadPoolExecutor`" in (error.hint or "")
+        instead = "from concurrent.futures import ThreadPoolExecutor\nlist(ThreadPoolExecutor(2).map(abs, [-1]))"
+        assert sandbox.run(instead).value == [1]
