@@ -116,6 +116,11 @@ GUARDED: Final = frozenset(
         "zlib",
         "np",
         "mpl",
+        "matplotlib",
+        "plt",
+        "cm",
+        "implementation",
+        "_PIL",
         "__getstate__",  # that of `object` shows what `__dict__` hides
         "__subclasses__",  # plugin registries; only classes of the program itself are shown
         "__wrapped__",  # memoised functions; not the wrapped originals of library code
@@ -163,9 +168,11 @@ OWN_ONLY: Final = frozenset(
 )
 """Guarded names that programs use for themselves, and that are refused where a class of a library defines them."""
 
-BY_VALUE: Final = frozenset({"_flavour", "parser", "pathmod", "zlib", "np", "mpl"})
+BY_VALUE: Final = frozenset(
+    {"_flavour", "parser", "pathmod", "zlib", "np", "mpl", "matplotlib", "plt", "cm", "implementation", "_PIL"}
+)
 """Guarded names that are refused only where they give what leads away: `pathlib.PurePath` has the real `os.path`, a
-stream of `tarfile` the real `zlib`."""
+stream of `tarfile` the real `zlib`, a plot of sympy the real `matplotlib`."""
 
 UNASSIGNABLE: Final = frozenset(
     {"__defaults__", "__kwdefaults__", "__closure__", "__self__", "__func__", "__subclasses__"}

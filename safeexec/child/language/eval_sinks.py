@@ -49,6 +49,7 @@ def guard_libraries(rules: Rules, guest_globals: dict[str, Any], table: dict[str
     for module in ("sympy.parsing.sympy_parser", "sympy.parsing.ast_parser"):
         _put(module, lambda: {"eval": text.evaluate, "compile": _unparsed, "exec": text.import_names})
     _put("sympy.plotting.experimental_lambdify", lambda: {"exec": text.run})
+    _put("scipy.stats._distn_infrastructure", lambda: {"exec": text.run})
     _put("sympy.utilities.lambdify", partial(_for_lambdify, text))
 
 

@@ -26,7 +26,7 @@ from types import (
 )
 from typing import Any, Final, NoReturn
 
-from safeexec.child.language.guards import leads_away, refusal
+from safeexec.child.language.guards import exact, leads_away, refusal
 from safeexec.child.language.on_import import after_import
 from safeexec.child.language.sites import READERS, WRITERS
 from safeexec.compiler import names
@@ -67,7 +67,6 @@ HELD: Final = (
     "scipy.spatial.transform._rigid_transform_xp",
 )
 """Modules that objects of libraries hold (``rotation._xp``), or give to methods that a program may override."""
-_OF_LXML: Final = "html5lib.treebuilders.etree_lxml"
 
 
 def guard_reads(rules: Rules) -> None:
@@ -94,9 +93,10 @@ def guard_reads(rules: Rules) -> None:
     _put("inspect", lambda: {"eval": _named(rules)})
     _put("traceback", lambda: {"__import__": sys.modules.__getitem__})  # which looks for the name of an ImportError
     after_import("sqlite3", _close_databases)
-    after_import("plotly.graph_objs._layout", lambda: _take_module("plotly.graph_objs._layout", "Layout", "re"))
-    after_import("html5lib.treebuilders.etree_lxml", lambda: _take_module(_OF_LXML, "TreeBuilder", "implementation"))
-    after_import("_plotly_utils.basevalidators", _hold_pictures)
+    after_import("plotly.graph_objs._layout", lambda: delattr(sys.modules["plotly.graph_objs._layout"].Layout, "re"))
+    _put("pandas.core.accessor", lambda: {"setattr": _setattr_of_accessors()})
+    _put("sympy.core.core", lambda: {"setattr": _setattr_of_registry})
+    after_import("plotly.express.trendline_functions", _drop_results)
     _put("_plotly_utils.basevalidators", lambda: {"eval": _validator})
     _put("sklearn.utils.validation", lambda: {"joblib": SimpleNamespace(Memory=_no_memory)})
     after_import("copy", lambda: check_states(sys.modules["copy"]))
@@ -400,23 +400,37 @@ def _close_databases() -> None:
     write_to_class(connection, "set_authorizer", set_authorizer)
 
 
-def _take_module(module: str, cls: str, name: str) -> None:
-    """Take from a class the module that it has imported into itself, and does not use."""
-    delattr(vars(sys.modules[module])[cls], name)
+def _setattr_of_accessors() -> Callable[[type, str, Any], None]:
+    """What `pandas.api.extensions.register_…_accessor` puts an accessor into a class of pandas with: it is a new name,
+    or that of an accessor which the program has registered before.
+    """
+    registered: set[tuple[type, str]] = set()
+
+    def setattr(target: type, name: Any, accessor: Any) -> None:
+        name = exact(name)
+        known = any(name in dict_of(cls) for cls in mro_of(target))
+        if _type(name) is str and (name[:2] == "__" or (known and (target, name) not in registered)):
+            raise AttributeError(
+                f"the accessor {name!r} is refused: {target.__name__} has this name already", name=name
+            )
+        _setattr(target, name, accessor)
+        registered.add((target, name))
+
+    return setattr
 
 
-class _Pictures:
-    """PIL, for a validator that asks whether something is a picture."""
-
-    __slots__ = ()
-
-    @property
-    def Image(self) -> Any:
-        return SimpleNamespace(Image=_getattr(sys.modules.get("PIL.Image"), "Image", ()))
+def _setattr_of_registry(target: type, name: str, value: Any) -> None:
+    """`sympy.S` keeps its constants in its class, where ``S.__module__ = …`` would be stored as well."""
+    if name[:2] == "__":
+        raise AttributeError(f"assignment to 'S.{name}' is refused: it would be stored in sympy's class", name=name)
+    _setattr(target, name, value)
 
 
-def _hold_pictures() -> None:
-    vars(sys.modules["_plotly_utils.basevalidators"])["ImageUriValidator"]._PIL = _Pictures()
+def _drop_results() -> None:
+    """`trendline="ols"` without the objects of statsmodels that fitted it: they load pickles and run formulas."""
+    space = vars(sys.modules["plotly.express.trendline_functions"])
+    fit = space["ols"]
+    space["ols"] = lambda *args: (*fit(*args)[:2], None)
 
 
 def _refused_reload(module: object) -> NoReturn:

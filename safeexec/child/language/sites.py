@@ -157,7 +157,7 @@ JUDGED: Final[dict[str, str]] = {
         openpyxl.reader.workbook:WorkbookParser.assign_names openpyxl.worksheet.worksheet:Worksheet.print_area
         soupsieve:* plotly.data:_get_dataset collections:namedtuple gettext:c2py scipy._lib._bunch:_make_tuple_bunch
         scipy.optimize._nonlin:_nonlin_wrapper
-        scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods inspect:_signature_fromstr.wrap_value
+        inspect:_signature_fromstr.wrap_value
     """,
     "parsed, not run": """
         ast:parse typing:ForwardRef.__init__
@@ -168,7 +168,7 @@ JUDGED: Final[dict[str, str]] = {
         typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
     """,
     "replaced in the library (eval_sinks, library_reads)": """
-        html5lib.treebuilders.etree_lxml:TreeBuilder functools:singledispatch.* typing:get_type_hints argparse:*
+        functools:singledispatch.* typing:get_type_hints argparse:*
         functools:cached_property.__get__ pprint:*
         PIL.ImageFile:StubImageFile.load
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
@@ -181,6 +181,7 @@ JUDGED: Final[dict[str, str]] = {
         sympy.utilities.lambdify:_get_namespace
         mpmath.identification:identify pandas.plotting._core:_load_backend sympy.parsing.ast_parser:parse_expr
         sympy.parsing.sympy_parser:eval_expr sympy.parsing.sympy_parser:parse_expr
+        scipy.stats._distn_infrastructure:rv_generic._attach_argparser_methods
         sympy.plotting.experimental_lambdify:Lambdifier.__init__ sympy.stats.joint_rv:JointDistribution.sample
         sympy.stats.matrix_distributions:MatrixDistribution.sample sympy.stats.rv:Distribution.sample
         sympy.stats.rv:sample_iter sympy.utilities.lambdify:lambdify

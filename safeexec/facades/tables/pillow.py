@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import DISPLAY, EVALUATES, INTERNAL, INTERPRETER
+from safeexec.facades.tables.reasons import DISPLAY, EVALUATES, INTERNAL, INTERPRETER, MODULE
 
 TABLES = {
     "PIL": Table("UnidentifiedImageError"),
@@ -37,7 +37,7 @@ TABLES = {
         """
     ),
     "PIL.ImageColor": Table("colormap getcolor getrgb"),
-    "PIL.ImageDraw": Table("Draw floodfill getdraw ImageDraw Outline", internal="TYPE_CHECKING"),
+    "PIL.ImageDraw": Table("Draw floodfill ImageDraw Outline", refuse={"getdraw": MODULE}, internal="TYPE_CHECKING"),
     "PIL.ImageEnhance": Table("Brightness Color Contrast Sharpness"),
     "PIL.ImageFile": Table(
         "ERRORS ImageFile LOAD_TRUNCATED_IMAGES MAXBLOCK Parser SAFEBLOCK",

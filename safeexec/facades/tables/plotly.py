@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import DISPLAY, PROCESS
+from safeexec.facades.tables.reasons import DISPLAY, PROCESS, UNREVIEWED
 
 _COLORS = {
     name: f"_plotly_utils.colors.{name}"
@@ -31,11 +31,11 @@ TABLES = {
     "plotly.express": Table(
         """
             area bar bar_polar box choropleth choropleth_map Constant density_contour density_heatmap density_map ecdf
-            funnel funnel_area get_trendline_results histogram icicle IdentityMap imshow line line_3d line_geo
-            line_map line_polar line_ternary NO_COLOR parallel_categories parallel_coordinates pie Range scatter
-            scatter_3d scatter_geo scatter_map scatter_matrix scatter_polar scatter_ternary strip sunburst timeline
-            treemap violin
-        """
+            funnel funnel_area histogram icicle IdentityMap imshow line line_3d line_geo line_map line_polar
+            line_ternary NO_COLOR parallel_categories parallel_coordinates pie Range scatter scatter_3d scatter_geo
+            scatter_map scatter_matrix scatter_polar scatter_ternary strip sunburst timeline treemap violin
+        """,
+        refuse={"get_trendline_results": UNREVIEWED},
     ),
     "plotly.graph_objects": Table(
         """

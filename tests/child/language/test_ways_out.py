@@ -593,9 +593,62 @@ REAL_MODULES += [
         marks=[pytest.mark.skipif(sys.version_info >= (3, 12), reason="until 3.11")],
     ),
     Way(
+        "what a plot of sympy is drawn by",
+        "attribute 'plt' is refused",
+        "import sympy\nprint(sympy.plot(sympy.Symbol('x'), show=False).plt.sys)",
+        "data-analysis",
+    ),
+    Way(
+        "what a tree of html5lib is built by, asked of the class above that of lxml",
+        "attribute 'implementation' is refused",
+        "from lxml.html.html5parser import HTMLParser\np = HTMLParser()\nHTMLParser.__mro__[1].__init__(p)\n"
+        "print(p.tree.implementation.sys)",
+        "data-analysis",
+    ),
+    Way(
+        "a function that gives a module",
+        "getdraw is refused",
+        "from PIL import ImageDraw\nprint(ImageDraw.getdraw()[1].Image.os)",
+        "data-analysis",
+    ),
+    Way(
         "what a compressed stream of tarfile has",
         "attribute 'zlib' is refused",
         "import io, tarfile\nprint(tarfile.open(fileobj=io.BytesIO(), mode='w|gz').fileobj.zlib)",
+        "data-analysis",
+    ),
+]
+
+_CURVE = "from scipy import stats\nclass D(stats.rv_continuous):\n    def _pdf(self, x): return x\n"
+CODE_OF_LIBRARIES = [
+    Way(
+        "a template in an object of a library",
+        "builtin '__builtins__' is refused",
+        _CURVE + "d = D()\nd._parse_arg_template = 'print(__builtins__)'\nd._attach_argparser_methods()",
+        "data-analysis",
+    ),
+    Way(
+        "a template that imports",
+        "import of 'socket' is refused",
+        _CURVE + "d = D()\nd._parse_arg_template = 'import socket'\nd._attach_argparser_methods()",
+        "data-analysis",
+    ),
+]
+
+CLASSES_OF_LIBRARIES = [
+    *(
+        Way(
+            f"an accessor of pandas named {name}",
+            f"the accessor '{name}' is refused",
+            f"import pandas\npandas.api.extensions.register_dataframe_accessor('{name}')(list)",
+            "data-analysis",
+        )
+        for name in ("merge", "__reduce__", "plot")
+    ),
+    Way(
+        "what is assigned to an object is stored in its class",
+        "'S.__module__' is refused",
+        "import sympy\nsympy.S.__module__ = '__main__'",
         "data-analysis",
     ),
 ]
@@ -1013,6 +1066,8 @@ WAYS = [
     *PAGES_AND_TREES,
     *FIGURES,
     *DICTS_OF_OTHERS,
+    *CODE_OF_LIBRARIES,
+    *CLASSES_OF_LIBRARIES,
 ]
 
 
