@@ -5,17 +5,20 @@
 Two searches take turns. The grammar joins every route from a text to an attribute with every refused and guarded name
 and every carrier of objects, and every form of binding with every name of the interpreter's own. The walk starts at
 what the facades of a profile give, follows each attribute that the guards allow, and calls what can be called with
-harmless arguments, two calls deep. Each ends with an oracle: a real module, a frame, a code object or the builtins
+harmless arguments, two calls deep. Where a library reads a name in a module of its own, each name is tried that its
+facade does not have. Each ends with an oracle: a real module, a frame, a code object or the builtins
 in a variable of the program is a way out, and is printed with the program that has it.
 """
 
 from __future__ import annotations
 
 import argparse
+import builtins
+import importlib.util
 import itertools
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from time import monotonic
 
 from safeexec import Policy, Sandbox, Session
@@ -30,25 +33,31 @@ def _is_out(x):
         return "__import__" in x or "__builtins__" in x or "__loader__" in x and "__spec__" in x
     if kind.__name__ == "module":  # a facade tells no place
         return " from " in repr(x) or "(frozen)" in repr(x) or "(built-in)" in repr(x)
-    if kind.__name__ in ("frame", "code") and kind.__module__ == "builtins":
+    if kind.__name__ == "frame" and kind.__module__ == "builtins" or kind.__name__ == "code" and _is_code(kind):
         return True
+    if kind is type:
+        return x.__name__ == "frame" and x.__module__ == "builtins" or x.__name__ == "code" and _is_code(x)
     if kind.__name__ in ("method_descriptor", "wrapper_descriptor", "getset_descriptor", "method-wrapper"):
         return x.__name__ in _RAW  # what a program gets of them by name is a guard
     if kind.__name__ == "builtin_function_or_method":
         return repr(x) in _POWERS or repr(x).startswith("<built-in method __subclasses__ of type")
     return False
-_RAW = {"__subclasses__", "__getattribute__", "__globals__", "__code__", "gi_frame", "cr_frame", "tb_frame"}
+_NO = ("nknown window", "not understood", "invalid signature", "is not callable", "is not a valid function", "refused")
+_HARMLESS = ("Symbol", "NoneType", "str")
+def _is_code(kind):  # what `compile` gives to a program is called so, too
+    return "mere mortals" in (kind.__doc__ or "")
+_RAW = {"__subclasses__", "__getattribute__", "__globals__", "__code__", "gi_frame", "cr_frame", "tb_frame",
+        "__reduce__", "__reduce_ex__"}
 _POWERS = {f"<built-in function {n}>" for n in ("eval", "exec", "compile", "__import__", "open", "getattr", "vars")}
 def _look(x, path, depth=2):
     if _is_out(x):
-        _found.append(path)
+        print("way out:", path)  # at once: a step that is stopped has no variables
     elif depth and type(x) in (list, tuple, set, frozenset):
         for item in list(x)[:50]:
             _look(item, path + "[...]", depth - 1)
     elif depth and type(x) is dict:
         for item in list(x.values())[:200]:
             _look(item, path + "[...]", depth - 1)
-_found = []
 """
 
 CARRIERS = {
@@ -135,11 +144,104 @@ ROUTES = {
     "a copy that was given its state": "copy.copy(t).got[1][NAME]",
     "a weak proxy": "getattr(weakref.proxy(t), NAME)",
     "a typing proxy": "getattr(proxy(t), NAME)",
+    "a wrapper that is given it": "given(lambda w: functools.update_wrapper(w, t, (NAME,), ()))",
+    "a wrapper that is given a dict": "given(lambda w: functools.update_wrapper(w, t, (), (NAME, '__dict__')))",
+    "the fields of a dataclass, compared": "compared(dataclasses.make_dataclass('D', [NAME]), t, NAME)",
+    "the fields of a dataclass, given on": "dataclasses.asdict(with_fields(t, NAME))",
+    "a frozen dataclass, set": "dataclasses.make_dataclass('D', [NAME], frozen=True, repr=False).__init__(t, 1)",
+    "the memo of a deep copy": "(memo := {}, tried(lambda: copy.deepcopy(t, memo)), list(memo.values()))",
+    "a memo that says what stands for it": "copy.deepcopy([].__len__, Memo(t, NAME))",
+    "a copy by a library": "tried(lambda: collections.UserDict.__copy__(t))",
+    "a mixin that is compared": "mixed(NAME)",
+    "a property of an enum": "property_of(t, NAME)",
+    "the default of a parameter": "list(inspect.signature(t).parameters.values())[0].default",
+    "printed by its fields": "printed(with_fields(t, NAME))",
+    "in another thread": "list(futures.ThreadPoolExecutor(1).map(getattr, [t], [NAME]))",
+    "the fields of a tree": "list(ast.iter_child_nodes(types.SimpleNamespace(_fields=[NAME])))",
+    "written": "setattr(t, NAME, 1)",
 }
-PRELUDE = (
-    "import operator, functools, string, inspect, ast, types, weakref, typing, copy\n"
-    "def proxy(t):\n    a = typing.List[int]\n    a.__origin__ = t\n    return a\n"
-)
+OF_A_MODULE = {
+    "the text of a signature": ("os", "inspect.signature(Signed('(x=os.' + NAME + ')'))"),
+    "a function of a table": ("numpy", "pandas.Series([1.0]).agg(NAME)"),
+    "a function of each column": ("numpy", "pandas.DataFrame({'a': [1.0]}).transform(NAME)"),
+    "a function of groups": ("numpy", "pandas.Series([1.0]).groupby([1]).agg(NAME)"),
+    "a window": ("scipy.signal", "scipy.signal.get_window(NAME, 3)"),
+    "a rolling window": ("scipy.signal", "pandas.Series([1.0, 2]).rolling(2, win_type=NAME)._scipy_weight_generator"),
+    "a distribution": ("scipy.stats", "scipy.stats.kstest([1.0, 2], NAME)"),
+    "a kind of number": ("numpy", "numpy.dtype(NAME)"),
+    "a module's text that is run": ("sympy", "sympy.sympify(NAME)"),
+    "text that is parsed": ("sympy", "sympy.parsing.sympy_parser.parse_expr(NAME)"),
+    "a function that is made of text": ("numpy", "sympy.lambdify(x, sympy.Function(NAME)(x), 'numpy')(1)"),
+    "the same with mathematics": ("math", "sympy.lambdify(x, sympy.Function(NAME)(x), 'math')(1)"),
+    "the same with scipy": ("scipy", "sympy.lambdify(x, sympy.Function(NAME)(x), 'scipy')(1)"),
+    "the same with sympy": ("sympy", "sympy.lambdify(x, sympy.Function(NAME)(x), 'sympy')(1)"),
+    "the same with mpmath": ("mpmath", "sympy.lambdify(x, sympy.Function(NAME)(x), 'mpmath')(1)"),
+    "a constant that is searched for": ("mpmath", "mpmath.identify(1.5, [NAME])"),
+    "a table's expression": ("numpy", "pandas.DataFrame({'a': [1.0]}).eval(NAME + '(a)')"),
+}
+"""Where a library reads a name that a text gives in a module of its own, or runs text among the names that it has
+imported: what → that module, and an expression. A name that the facade of the module does not have leads nowhere.
+"""
+PRELUDE = """
+import operator, functools, string, types, typing, copy, collections, dataclasses, enum, pprint, io
+try: import inspect, ast, weakref
+except ImportError: pass
+try: from concurrent import futures
+except ImportError: pass
+def proxy(t):
+    a = typing.List[int]
+    a.__origin__ = t
+    return a
+def tried(f):
+    try: return f()
+    except Exception as error: return error
+def given(f):
+    got = []
+    class U:
+        def update(self, it): got.append(it)
+    class W:
+        __dict__ = property(lambda self: U())
+        def __getattr__(self, name): return U()
+        def __setattr__(self, name, value): got.append(value)
+    tried(lambda: f(W()))
+    return got
+class Spy:
+    def __init__(self): self.got = []
+    def __eq__(self, other): self.got.append(other)
+def compared(cls, t, name):
+    spy = Spy()
+    other = type("O", (), {"__class__": property(lambda self: type(t)), name: spy})()
+    tried(lambda: cls.__eq__(t, other))
+    return spy.got
+def with_fields(t, name):
+    field = dataclasses.fields(dataclasses.make_dataclass("D", ["a"]))[0]
+    field.name = name
+    t.__dataclass_fields__ = {"a": field}
+    t.__dataclass_params__ = field
+    return t
+def printed(t):
+    class P(pprint.PrettyPrinter):
+        def _format_namespace_items(self, items, *rest): got.extend(items)
+    got = []
+    tried(lambda: P()._pprint_dataclass(t, io.StringIO(), 0, 0, {}, 0))
+    return got
+class Memo(dict):
+    def __init__(self, t, name): self.answers = [None, t, name]
+    def get(self, key, default=None): return (self.answers.pop(0) if self.answers else None) or default
+def mixed(name):
+    spy = Spy()
+    tried(lambda: enum.EnumType("E", (type("Mix", (), {name: spy}), enum.Enum), enum.EnumType.__prepare__("E", ())))
+    return spy.got
+def property_of(t, name):
+    p = enum.property(None)
+    p._attr_type, p._cls_type, p.name = "attr", t, name
+    return p.__get__(1, int)
+class Signed:
+    __name__ = "f"
+    def __init__(self, text): self.__text_signature__ = text
+    def __get__(self, a, b=None): return self
+    def __call__(self): pass
+"""
 BINDINGS = (
     "NAME = 1", "(NAME := 1)", "for NAME in [1]: pass", "with open('x') as NAME: pass",
     "try: 1/0\nexcept Exception as NAME: pass", "match 1:\n    case NAME: pass", "match [1]:\n    case [*NAME]: pass",
@@ -152,7 +254,7 @@ BINDINGS = (
 )  # fmt: skip
 
 WALK = """
-import asyncio, collections
+import collections
 _seen = set()
 _keep = []
 def _walk(x, path, depth, calls):
@@ -203,7 +305,7 @@ def programs(seed: int) -> Iterator[tuple[str, str]]:
     for carrier, route, name in joined:
         source = CARRIERS[carrier].replace("NAME", repr(name))
         expression = ROUTES[route].replace("NAME", "''.join(" + repr(list(name)) + ")")
-        yield f"{carrier}, {route}, {name}", f"{PRELUDE}{source}\nfound = {expression}\n_look(found, 'found')"
+        yield f"{carrier}, {route}, {name}", f"{source}\nfound = {expression}\n_look(found, 'found')"
 
 
 _DUNDERS = {
@@ -211,6 +313,34 @@ _DUNDERS = {
     "__reduce__", "__reduce_ex__", "__loader__", "__spec__", "__dict__", "__init_subclass__", "__objclass__",
     "__mro__", "__bases__", "__class__", "__getattribute__", "__thisclass__", "__self_class__",
 }  # fmt: skip
+
+
+def readings(profile: str) -> Iterator[tuple[str, str]]:
+    """(what it joins, its source) for each name that a module has and its facade has not: who calls it has found it."""
+    plan = language_plan(Policy.load(profile))
+    for told, (module, expression) in OF_A_MODULE.items():
+        libraries = {name for name in LIBRARIES if name in f"{module}.{expression}"}
+        if not all(name in plan.imports and importlib.util.find_spec(name) for name in libraries):
+            continue
+        real = importlib.import_module(module)
+        given = known_names(module, plan) if module in plan.imports else frozenset()
+        for name in sorted({*dir(real), *_DUNDERS} - given):
+            if name.isidentifier() and not hasattr(builtins, name):
+                source = "".join(f"import {item}\n" for item in sorted(libraries))
+                source += "import sympy.parsing.sympy_parser\nx = sympy.Symbol('x')\n" if "sympy" in libraries else ""
+                yield f"{told}, {name}", source + READING.format(expression.replace("NAME", repr(name)), name=name)
+
+
+LIBRARIES = ("numpy", "pandas", "scipy", "sympy", "mpmath")
+READING = """
+try: found = {}
+except (AttributeError, NameError, ImportError): pass
+except (ValueError, TypeError, SyntaxError) as error:
+    if not any(word in str(error) for word in _NO): print("way out: called,", repr(error))
+else:
+    _look(found, "found")
+    if type(found).__name__ not in _HARMLESS: print("way out: found", type(found), repr(found)[:200])
+"""
 
 
 def bindings() -> Iterator[str]:
@@ -221,29 +351,33 @@ def bindings() -> Iterator[str]:
 
 def run_programs(session: Session, chosen: list[tuple[str, str]]) -> list[str]:
     """What of these programs has something that is outside."""
-    out = []
-    for told, source in chosen:
-        session.run("_found.clear()").check()
-        session.run(source, timeout=2.0)
-        if session.run("len(_found)").value:
-            out.append(f"{told}\n{source}")
-    return out
+    return [
+        f"{told}: {way}\n{source}"
+        for told, source in chosen
+        for way in ways_out(session.run(source, timeout=5.0).stdout)
+    ]
+
+
+def ways_out(printed: str) -> list[str]:
+    """What the oracle has told, also in a step that was stopped."""
+    return [line.removeprefix("way out: ") for line in printed.splitlines() if line.startswith("way out: ")]
 
 
 def walk(session: Session, module: str, *, depth: int, calls: int, limit: int, timeout: float) -> list[str]:
     """The paths from this module's facade that lead to something outside."""
     if not session.run(f"import {module} as _start").ok:
         return []
-    session.run("_found.clear(); _seen.clear(); _keep.clear()").check()
-    result = session.run(f"LIMIT = {limit}\n_walk(_start, {module!r}, {depth}, {calls})\n_found", timeout=timeout)
+    session.run("_seen.clear(); _keep.clear()").check()
+    result = session.run(f"LIMIT = {limit}\n_walk(_start, {module!r}, {depth}, {calls})", timeout=timeout)
     if not result.ok and result.outcome not in ("timeout", "memory"):
         return [f"{module}: the walk ended with {result.error or result.outcome}"]
-    return [f"{module}: {path}" for path in session.run("list(_found)").value]
+    return [f"{module}: {path}" for path in ways_out(result.stdout)]
 
 
 def prepare(session: Session) -> None:
     """Give the session the oracle and the walk."""
     session.run(ORACLE).check()
+    session.run(PRELUDE).check()
     session.run("_POWERS.discard(repr(open))")  # rejected where the profile gives none
     session.run(WALK).check()
 
@@ -284,12 +418,17 @@ def _search(profile: str, seed: int, until: float) -> list[str]:
     tried = 0
     with Sandbox(profile) as sandbox, sandbox.session() as session:
         prepare(session)
-        for module in importable(profile):
-            if monotonic() < until:
+        half = (monotonic() + until) / 2
+        modules = importable(profile)
+        random.Random(seed).shuffle(modules)
+        for module in modules:
+            if monotonic() < half:
                 out += walk(session, module, depth=3, calls=2, limit=20_000, timeout=30.0)
-                if not session.run("_found").ok:
+                if not session.run("_seen").ok:
                     prepare(session)
-        for told, source in programs(seed):
+        asked = list(readings(profile))
+        random.Random(seed).shuffle(asked)
+        for told, source in _in_turns(asked, programs(seed)):
             if monotonic() >= until:
                 break
             tried += 1
@@ -298,6 +437,10 @@ def _search(profile: str, seed: int, until: float) -> list[str]:
                 prepare(session)
     print(f"{profile}: {tried} programs", file=sys.stderr)
     return out
+
+
+def _in_turns(*of: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    return (item for turn in itertools.zip_longest(*of) for item in turn if item is not None)
 
 
 if __name__ == "__main__":

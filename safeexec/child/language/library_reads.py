@@ -21,6 +21,7 @@ from types import (
     FunctionType,
     GetSetDescriptorType,
     MethodDescriptorType,
+    MethodType,
     ModuleType,
     SimpleNamespace,
 )
@@ -183,13 +184,15 @@ def _check_cached_property(functools: ModuleType) -> None:
 
 
 def _check_partialmethod(functools: ModuleType) -> None:
-    """A `partialmethod` keeps the ``__self__`` of what it makes a `partial` of: of a builtin that is `builtins`."""
+    """A `partialmethod` keeps the ``__self__`` of what it makes a `partial` of: of a builtin that is `builtins`, of a
+    guard its function.
+    """
     real = vars(functools.partialmethod)["__get__"]
 
     def __get__(self: Any, obj: Any, cls: Any = None) -> Any:
         made = real(self, obj, cls)
-        if _type(made) is functools.partial and leads_away(vars(made).get("__self__")):
-            del made.__self__
+        if _type(made) is functools.partial and _type(made.func) is not MethodType:
+            vars(made).pop("__self__", None)
         return made
 
     write_to_class(functools.partialmethod, "__get__", __get__)
