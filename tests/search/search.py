@@ -213,17 +213,17 @@ def compared(cls, t, name):
     other = type("O", (), {"__class__": property(lambda self: type(t)), name: spy})()
     tried(lambda: cls.__eq__(t, other))
     return spy.got
-def with_fields(t, name):
+def with_fields(it, name):
     field = dataclasses.fields(dataclasses.make_dataclass("D", ["a"]))[0]
     field.name = name
-    t.__dataclass_fields__ = {"a": field}
-    t.__dataclass_params__ = field
-    return t
-def printed(t):
+    it.__dataclass_fields__ = {"a": field}
+    it.__dataclass_params__ = field
+    return it
+def printed(it):
     class P(pprint.PrettyPrinter):
         def _format_namespace_items(self, items, *rest): got.extend(items)
     got = []
-    tried(lambda: P()._pprint_dataclass(t, io.StringIO(), 0, 0, {}, 0))
+    tried(lambda: P()._pprint_dataclass(it, io.StringIO(), 0, 0, {}, 0))
     return got
 class Memo(dict):
     def __init__(self, t, name): self.answers = [None, t, name]

@@ -90,7 +90,7 @@ class Guest:
         language.install(self.namespace)
         language.remember = self.remember
         self.namespace.update((name, tool) for name, tool in tools.items() if not is_internal(name))
-        language.builtins.setdefault("display", displays.display)
+        language.builtins.setdefault("display", builtin(displays.display, "display"))
         if language.plan.has_sql:
             language.builtins.setdefault("sql", builtin(self._sql, "sql"))
         if "print" in language.builtins:

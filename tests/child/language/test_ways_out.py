@@ -909,6 +909,17 @@ WHO_ANSWERS_TWICE = [
 ]
 NAMES_OF_WRAPPERS = [
     Way(
+        "a weak reference to a method has the object of it",
+        "argument should be a bound method",
+        "import weakref\nprint(vars(weakref.ref.__call__(weakref.WeakMethod(display))))",
+    ),
+    Way(
+        "a partial of a builtin has what it is a method of",
+        "has {}",
+        "import functools\nclass G:\n    def __get__(self, o, c=None): return print\n    def __call__(self): pass\n"
+        "print('has', vars(functools.partialmethod(G()).__get__(1)))",
+    ),
+    Way(
         "functools.update_wrapper is told the names",
         "attribute '__globals__' is refused",
         "import functools, json\nclass W:\n    def __setattr__(self, name, value): print(name, value)\n"
