@@ -168,7 +168,7 @@ JUDGED: Final[dict[str, str]] = {
         typing:ForwardRef._evaluate numpy.lib._npyio_impl:load numpy.lib._format_impl:read_array
     """,
     "replaced in the library (eval_sinks, library_reads)": """
-        functools:singledispatch.* typing:get_type_hints argparse:*
+        plotly.graph_objs._layout:Layout functools:singledispatch.* typing:get_type_hints argparse:*
         functools:cached_property.__get__ pprint:*
         PIL.ImageFile:StubImageFile.load
         matplotlib.gridspec:SubplotParams.to_dict scipy.sparse._dok:dok_matrix.set_shape
