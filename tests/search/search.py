@@ -23,6 +23,7 @@ from time import monotonic
 
 from safeexec import Policy, Sandbox, Session
 from safeexec.compiler import names
+from safeexec.facades.access import module_access
 from safeexec.facades.build import known_names
 from safeexec.policy.plans import language_plan
 
@@ -42,7 +43,8 @@ def _is_out(x):
     if kind.__name__ == "builtin_function_or_method":
         return repr(x) in _POWERS or repr(x).startswith("<built-in method __subclasses__ of type")
     return False
-_NO = ("nknown window", "not understood", "invalid signature", "is not callable", "is not a valid function", "refused")
+_NO = ("nvalid window", "nknown window", "not understood", "invalid signature", "is not callable",
+       "is not a valid function", "refused")
 _HARMLESS = ("Symbol", "NoneType", "str")
 def _is_code(kind):  # what `compile` gives to a program is called so, too
     return "mere mortals" in (kind.__doc__ or "")
@@ -323,7 +325,7 @@ def readings(profile: str) -> Iterator[tuple[str, str]]:
         if not all(name in plan.imports and importlib.util.find_spec(name) for name in libraries):
             continue
         real = importlib.import_module(module)
-        given = known_names(module, plan) if module in plan.imports else frozenset()
+        given = known_names(module, plan) if module_access(module, plan).allowed else frozenset()
         for name in sorted({*dir(real), *_DUNDERS} - given):
             if name.isidentifier() and not hasattr(builtins, name):
                 source = "".join(f"import {item}\n" for item in sorted(libraries))
