@@ -33,7 +33,8 @@ def main(options: argparse.Namespace) -> int:
     status = 0
     with Sandbox(options.policy) as sandbox:
         for name, source in sources(options.sources):
-            result = sandbox.check(source)
+            # As `run` judges it: a program in a file has a standard input.
+            result = sandbox.check(source, stdin=name != "-")
             if result.error is not None:
                 for finding in result.error.diagnostics or (result.error,):
                     _print(name, finding, as_json=options.json)

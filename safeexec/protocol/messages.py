@@ -264,9 +264,10 @@ class Query(msgspec.Struct, tag="query", array_like=True):
 
 
 class Compile(msgspec.Struct, tag="compile", array_like=True):
-    """Compile a source and run nothing; answered like a step."""
+    """Compile a source and run nothing; answered like a step. `stdin`: as a step that has a standard input."""
 
     source: bytes
+    stdin: bool = False
 
 
 class Fetch(msgspec.Struct, tag="fetch", array_like=True):

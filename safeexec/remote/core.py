@@ -126,8 +126,8 @@ class RemoteSandboxCore:
         yield from ()
         raise SandboxError("over a connection, programs run in the workspace of a session: session.command()")
 
-    def check(self, source: str) -> Core[Result]:
-        return _result((yield from self.ask("sandbox.check", {**self._which, "source": source})))
+    def check(self, source: str, stdin: bool) -> Core[Result]:
+        return _result((yield from self.ask("sandbox.check", {**self._which, "source": source, "stdin": stdin})))
 
     def ask(
         self,
@@ -260,8 +260,8 @@ class RemoteSessionCore:
         params = {"session": self._id, "query": query, "name": name, "timeout": timeout, "exact": True}
         return _result((yield from self._sandbox.ask("session.sql", params, stop=self._stop)))
 
-    def check(self, source: str) -> Core[Result]:
-        return (yield from self._sandbox.check(source))
+    def check(self, source: str, stdin: bool) -> Core[Result]:
+        return (yield from self._sandbox.check(source, stdin))
 
     def _stop(self) -> Core[bool]:
         try:

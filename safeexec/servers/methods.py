@@ -153,7 +153,12 @@ METHODS = {
             {"source": str, **_STEP, **_PROGRAM, "files": (Files, {}), **_LABEL},
             Result,
         ),
-        _method("sandbox.check", "What the policy refuses in a source. Nothing runs.", {"source": str}, Result),
+        _method(
+            "sandbox.check",
+            "What the policy refuses in a source. Nothing runs.",
+            {"source": str, "stdin": (bool, False)},
+            Result,
+        ),
         _method(
             "sandbox.session",
             "Open a session. A limit of the policy can be tightened here; `files` are put into its workspace.",

@@ -290,8 +290,8 @@ async def _run_program(
         return _told(await session.run(**await _options(given)), exact)
 
 
-async def _check(service: Service, sandbox: AsyncSandbox, *, source: str) -> Answer:
-    return _told(await sandbox.check(source), False)
+async def _check(service: Service, sandbox: AsyncSandbox, *, source: str, stdin: bool) -> Answer:
+    return _told(await sandbox.check(source, stdin=stdin), False)
 
 
 async def _open_session(service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], **tightened: Any) -> Answer:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from safeexec import Sandbox
 from safeexec.cli import main
 
 
@@ -27,3 +28,13 @@ def test_a_directory_is_checked_file_by_file(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "latin.py").write_bytes(b"# \xe9\n")
     assert main(["check", str(tmp_path)]) == 2
     assert "latin.py is not UTF-8 text" in capsys.readouterr().err
+
+
+def test_a_file_is_judged_as_run_runs_it(tmp_path: Path) -> None:
+    """With a standard input."""
+    file = tmp_path / "reads.py"
+    file.write_text("import sys\nname = input()\nlines = sys.stdin.readlines()\n")
+    assert main(["check", str(file)]) == 0
+    with Sandbox() as sandbox:
+        assert sandbox.check("input()").outcome == "rejected"
+        assert sandbox.check("input()", stdin=True).ok

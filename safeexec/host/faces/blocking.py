@@ -359,11 +359,13 @@ class Sandbox(SandboxFace):
         return many.as_completed(partial(self.session, checkpoints="off"), programs, many.workers_for(workers), timeout)
 
     @blocking
-    def check(self, source: str) -> Core[Result]:
-        """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs."""
+    def check(self, source: str, *, stdin: bool = False) -> Core[Result]:
+        """What the policy refuses in `source` (`error.diagnostics`), or its syntax error; nothing of it runs. `stdin`:
+        it is to run with a standard input, which it may read.
+        """
         session = yield from self._core.new_session(checkpoints="off")
         try:
-            return (yield from session.check(source))
+            return (yield from session.check(source, stdin))
         finally:
             yield from session.close()
 

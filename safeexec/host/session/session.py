@@ -424,14 +424,14 @@ class SessionCore:
         return replace(result, notes=(*told, *result.notes))
 
     @exclusive
-    def check(self, source: str) -> Core[Result]:
+    def check(self, source: str, stdin: bool) -> Core[Result]:
         """What the policy refuses in `source`; nothing of it runs. Parsing happens in the child: a hostile source
         can exhaust a parser.
         """
         if not isinstance(source, str):
             raise TypeError(f"source must be str, not {type(source).__name__}")
         limit = timeout_of(self.policy, None)
-        return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass")), 0, limit, False))
+        return (yield from self._act(m.Compile(source.encode("utf-8", "surrogatepass"), stdin), 0, limit, False))
 
     def invoke(
         self,
