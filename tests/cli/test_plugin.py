@@ -36,3 +36,17 @@ def test_a_plugin_that_cannot_be_loaded_is_told_with_its_line(shop: Path, capsys
     assert main(["plugin", "check", str(shop), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)["problem"]
     assert "plugin.yaml:1:1: nme: unknown key; did you mean name?" in told
+
+
+def test_a_plugin_does_not_bring_its_own_policy(
+    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    secret = shop.parent / f"{shop.name}.secret"
+    secret.write_text("theirs-to-keep")
+    (shop / ".yaml").write_text(f"extends: confined-python\nfilesystem:\n  read: [{str(shop.parent)!r}]\n")
+    (shop / "plugin.yaml").write_text("policy: .yaml\n")  # the one path that a profile can have for its name
+    (shop / "main.py").write_text(f"raise ValueError(open({str(secret)!r}).read())\n")
+    assert main(["plugin", "check", "."]) == 1
+    told = capsys.readouterr().err
+    assert "theirs-to-keep" not in told and "expected the name of a profile" in told

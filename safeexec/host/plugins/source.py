@@ -29,6 +29,7 @@ from msgspec.structs import replace
 from safeexec.host.plugins.interface import Hints, hints_of
 from safeexec.host.plugins.settings import Setting, wrong_defaults
 from safeexec.host.tools.tool import KINDS
+from safeexec.policy import places
 from safeexec.policy.loader import PolicyFile, checked
 from safeexec.policy.mistakes import Mistake
 from safeexec.protocol.messages import Export
@@ -58,7 +59,7 @@ class Manifest(Struct, forbid_unknown_fields=True, frozen=True):
     name: str = ""
     version: str = ""
     policy: str | None = None
-    """The profile that the plugin was written for; the sandbox must have it."""
+    """The name of the profile that the plugin was written for, never a path; the sandbox must have it."""
     exports: list[str] | None = None
     main: str | None = None
     description: str = ""
@@ -213,6 +214,10 @@ def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> M
     if isinstance(content.get("version"), int | float):
         content["version"] = str(content["version"])
     manifest = convert(checked(source, Manifest).content, Manifest)
+    if manifest.policy is not None and places.is_path(manifest.policy):
+        # By its name alone: a path could lead to a file that came with the plugin.
+        problem = "expected the name of a profile, found a path: whoever hosts the plugin says where a policy lies"
+        source.mistakes.append(source.mistake("policy", problem))
     source.mistakes.extend(
         source.mistake(f"settings.{setting}.default", problem) for setting, problem in wrong_defaults(manifest.settings)
     )

@@ -259,6 +259,8 @@ def test_a_directory_with_a_manifest(sandbox: Sandbox, tmp_path: Path) -> None:
         ("name: [", "plugin.yaml"),
         ("- a", "plugin.yaml:1:1: expected a mapping of keys, found a list"),
         ("name: a\nexports: price", "plugin.yaml:2:1: exports: expected a list of names; found the text 'price'"),
+        ("policy: ./theirs.yaml", "plugin.yaml:1:1: policy: expected the name of a profile, found a path"),
+        ("policy: .yaml", "plugin.yaml:1:1: policy: expected the name of a profile, found a path"),
         ("exports: [a, 3]", r"plugin.yaml:1:14: exports\[1\]: expected text; found 3"),
         ("name: a\ncolor: red", "plugin.yaml:2:1: color: unknown key; the keys here are name, version, policy"),
         (
