@@ -139,13 +139,14 @@ def test_an_editable_install_finds_the_profiles(tree, tmp_path):
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     (packages,) = tmp_path.glob("lib*/python*/site-packages")
+    # Without the start of `site`: an editable install of this environment has a finder of the same name.
     code = f"""
-import site; site.addsitedir({str(packages)!r})
+import site; site.addsitedir({str(packages)!r}); site.main()
 import safeexec.policies
 from safeexec import Policy
 print(Policy.load("standard").files[0])
 """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-S", "-c", code]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=environment)
     assert done.stdout.strip() == str(tree / "policies/standard.yaml"), done.stderr

@@ -604,6 +604,7 @@ REAL_MODULES += [
         "from lxml.html.html5parser import HTMLParser\np = HTMLParser()\nHTMLParser.__mro__[1].__init__(p)\n"
         "print(p.tree.implementation.sys)",
         "data-analysis",
+        marks=[pytest.mark.modules("html5lib")],
     ),
     Way(
         "a function that gives a module",
