@@ -74,10 +74,18 @@ def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:
             hint = nearest(leaf, tables.submodules(parent))
             yield PolicyFinding(rule, path, f"it stays refused: {tables.module_reason(module).text}{hint}")
             continue
-        for name in (*(chosen.names or ()), *chosen.refused):
+        edited = () if chosen.names is not None else _edited(policy, path)
+        for name in dict.fromkeys((*(chosen.names or ()), *chosen.refused, *edited)):
             text, harmless = _judged(policy, module, name, taken=name in chosen.refused)
             if text:
                 yield PolicyFinding(policy.origin(f"{path}.{name}"), f"{path}.{name}", text, harmless)
+
+
+def _edited(policy: PolicyData, path: str) -> Iterator[str]:
+    """The names that `add` writes to a module of which all was allowed: no selection shows them."""
+    start = f"{path}."
+    below = {f"imports.{module}" for module in policy.imports}
+    return (key[len(start) :] for key in policy.origins if key.startswith(start) and key not in below)
 
 
 def _is_own(rule: str | None, policy: PolicyData) -> bool:
@@ -130,6 +138,10 @@ def _settings(policy: PolicyData) -> Iterator[PolicyFinding]:
     if lacks_open(policy):
         text = f"there are files, and `open` is refused; programs that open them need `{OPEN_LINE}`"
         yield PolicyFinding(policy.origin("filesystem"), "filesystem", text, harmless=True)
+    for name in policy.tools.approval:
+        if name != "*" and name not in policy.tools.allow:
+            text = f"`tools.allow` leaves {name} out, so nobody is asked about it"
+            yield PolicyFinding(policy.origin("tools.approval"), f"tools.approval.{name}", text)
     seen: set[str] = set()
     for module, chosen in policy.imports.items():
         for setting, value in wanted(module, chosen).items():

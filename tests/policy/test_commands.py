@@ -65,6 +65,7 @@ def test_a_file_that_is_no_policy_by_its_name_is_told(monkeypatch, tmp_path):
     ("line", "text"),
     [
         ("math: [squrt]", "imports.math.squrt: the reviewed names of math do not include it; did you mean sqrt?"),
+        ("random: {add: [randrnge]}", "imports.random.randrnge: the reviewed names of random do not include it"),
         ("json: [codecs]", "imports.json.codecs"),
         ("scipy.nothing: all", "imports.scipy.nothing: it stays refused"),
         ("scipy.stat: all", "imports.scipy.stat: it stays refused: it has not been reviewed; did you mean stats?"),
@@ -88,6 +89,7 @@ def test_check_looks_at_the_names_of_modules(capsys, tmp_path, line, text):
     [
         ("attributes: {refuse: [math.squrt]}", 1, "the reviewed names of math do not include it; did you mean sqrt?"),
         ("attributes: {refuse: [maths.sqrt]}", 1, "no module maths has been reviewed"),
+        ("tools: {allow: [add], approval: [send]}", 1, "`tools.allow` leaves send out, so nobody is asked about it"),
         ("attributes: {refuse: [os.system]}", 0, "note: attributes.refuse.os.system: it is refused in any case"),
         ("imports: {threading: all}", 0, "note: imports.threading: most of its work needs `limits.threads: 16`"),
         ("imports: {asyncio: all}", 0, "note: imports.asyncio: most of its work needs `socketpair: true`"),
