@@ -408,7 +408,7 @@ def _seen(analysis: Analysis) -> tuple[object, ...]:
 
 
 def test_an_open_sandbox_has_its_own_files() -> None:
-    with Sandbox("standard") as sandbox, pytest.raises(AgentError, match=r"files= are for a policy"):
+    with Sandbox("standard") as sandbox, pytest.raises(AgentError, match=r"files= and approval= are for a policy"):
         DataAnalyst(ScriptedModel([]), {"data.csv": CSV.encode()}, sandbox)
 
 

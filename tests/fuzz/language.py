@@ -22,6 +22,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from safeexec import Policy, Sandbox
+from safeexec.compiler.rules import rules_of
 from safeexec.compiler.step import Rejection, compile_step
 from safeexec.errors import ExpressionError
 from safeexec.inline import compile_expression, evaluate, forget
@@ -134,8 +135,8 @@ def _compiled() -> Iterator[Holds]:
     def holds(source: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            said = _said_by_python(source)
             for plan in plans:
+                said = _said_by_python(source, rules_of(plan).step_flags)
                 try:
                     compile_step(source, plan, filename="<step 1>", known_names=("x", "open"))
                 except Rejection as refusal:
@@ -148,9 +149,9 @@ def _compiled() -> Iterator[Holds]:
     yield holds
 
 
-def _said_by_python(source: str) -> BaseException | None:
+def _said_by_python(source: str, flags: int) -> BaseException | None:
     try:
-        compile(source, "<step 1>", "exec", dont_inherit=True)
+        compile(source, "<step 1>", "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         return error
     except (RecursionError, MemoryError):

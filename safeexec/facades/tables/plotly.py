@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safeexec.facades.tables.notation import Table
-from safeexec.facades.tables.reasons import DISPLAY, PROCESS, UNREVIEWED
+from safeexec.facades.tables.reasons import DISPLAY, PICKLE, PROCESS
 
 _COLORS = {
     name: f"_plotly_utils.colors.{name}"
@@ -35,7 +35,7 @@ TABLES = {
             line_ternary NO_COLOR parallel_categories parallel_coordinates pie Range scatter scatter_3d scatter_geo
             scatter_map scatter_matrix scatter_polar scatter_ternary strip sunburst timeline treemap violin
         """,
-        refuse={"get_trendline_results": UNREVIEWED},
+        refuse={"get_trendline_results": PICKLE},
     ),
     "plotly.graph_objects": Table(
         """

@@ -1122,6 +1122,7 @@ def _marked(way: Way) -> Any:
             "numpy",
             "scipy",
             "sympy",
+            "PIL",
         )
         if name in way.source
     ]

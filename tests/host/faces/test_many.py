@@ -60,7 +60,8 @@ def test_no_more_sessions_than_allowed() -> None:
     with Sandbox("calculator", max_sessions=2, queue_seconds=0.01) as sandbox:
         first, second = sandbox.session(), sandbox.session()
         with pytest.raises(
-            SandboxBusy, match=r"2 sessions are open \(max_sessions\) and none was closed within 0.01 s"
+            SandboxBusy,
+            match=r"2 sessions are open \(max_sessions\), 2 of them idle, and none was closed within 0.01",
         ):
             sandbox.session()
         with pytest.raises(SandboxBusy, match=r"within 0\.02 s"):

@@ -211,6 +211,10 @@ def test_what_a_cell_has_shown_is_taken_away_in_its_order(notebook: Notebook) ->
     page, _ = run(notebook, "for i in range(60):\n    print('text', i)\n    display(i, clear=True)\nprint('end')\n7")
     steps = [part for i in range(60) for part in (f"text {i}\n", "clear", str(i))]
     assert (page.order, page.values) == ([*steps, "end\n"], ["7"])
+
+
+@pytest.mark.modules("tqdm")
+def test_a_bar_goes_with_what_is_cleared() -> None:
     waiting = "from tqdm import tqdm\nfor _ in tqdm(range(1)): display(clear='wait')"
     with closing(Notebook("data-analysis")) as other:
         page, _ = run(other, waiting)
