@@ -35,6 +35,7 @@ NOT_IN_EVERY_VERSION = {
     "configparser": "LegacyInterpolation MultilineContinuationError SafeConfigParser UNNAMED_SECTION",
     "copy": "replace",
     "csv": "QUOTE_NOTNULL QUOTE_STRINGS",
+    "enum": "EnumDict",
     "glob": "translate",
     "inspect": (
         "AGEN_CLOSED AGEN_CREATED AGEN_RUNNING AGEN_SUSPENDED BufferFlags getasyncgenstate markcoroutinefunction"

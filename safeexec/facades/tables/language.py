@@ -29,7 +29,7 @@ TABLES = {
             ReprEnum show_flag_values StrEnum STRICT UNIQUE unique verify
         """,
         replaced="global_enum",
-        refuse={"global_enum_repr global_flag_repr global_str": INTERPRETER},
+        refuse={"EnumDict": INTERNAL, "global_enum_repr global_flag_repr global_str": INTERPRETER},
         note="global_enum writes into the module that a class names as its own: here that is the program.",
     ),
     "typing": Table(
