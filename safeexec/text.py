@@ -19,7 +19,7 @@ _ESCAPE_SEQUENCES = re.compile(
     "|\x9b[0-9;:<=>?]*+[ -/]*+[@-~]"  # CSI in its one-character form
     "|\x1b[ -/]*+[0-~]"  # two-character escapes
 )
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def as_bytes(data: bytes | bytearray | memoryview | str) -> bytes:
@@ -32,7 +32,7 @@ def _visible() -> dict[int, str]:
     """What each control character is shown as. Made once, when one is met: a table is ten times as fast as a function
     for each match (1 MB of U+0090: 0.1 s).
     """
-    codes = [*range(0x20), *range(0x7F, 0xA0), 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+    codes = [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
     shown = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in (*codes, *range(0xD800, 0xE000))}
     shown |= {code: chr(0x2400 + code) for code in range(0x20)}  # their pictures: U+2400 is that of NUL
     shown[0x7F] = "\u2421"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from unicodedata import bidirectional
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from safeexec.text import blank, columns, head_and_tail, printable, short_repr
 from tests.untrusted.doubling import SLACK, growth
+
+_OVERRIDES = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+BIDI = [chr(code) for code in range(0x10000) if bidirectional(chr(code)) in _OVERRIDES] + [*"\u061c\u200e\u200f"]
 
 
 @pytest.mark.parametrize(
@@ -25,6 +30,7 @@ from tests.untrusted.doubling import SLACK, growth
         ("windows\r\nlines\r\n", "windows\nlines\n"),
         ("bell\x07 back\x08space\x00", "bell\u2407 back\u2408space\u2400"),
         ("right\u202eleft", "right\\u202eleft"),
+        *((mark, f"\\u{ord(mark):04x}") for mark in BIDI),
         ("lone \ud800", "lone \\ud800"),
         ("\x85next", "\\x85next"),
         ("caf\u00e9 漢字 \U0001f600", "caf\u00e9 漢字 \U0001f600"),

@@ -129,6 +129,8 @@ def public(tree, defined):
 def look_at(module, path):
     if not path.endswith(".py"):
         return {"module": module, "names": [], "found": {}, "note": "compiled: its source is not here"}
+    if not os.path.isfile(path):  # a FIFO would be waited for
+        return {"module": module, "names": [], "found": {}, "note": "no regular file"}
     if os.path.getsize(path) > MOST_BYTES:
         return {"module": module, "names": [], "found": {}, "note": "too large to be read"}
     try:

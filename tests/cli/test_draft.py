@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from safeexec import PolicyError
 from safeexec.cli import main
-from safeexec.cli.draft import _lines, draft
+from safeexec.cli.draft import _PROGRAM, _lines, draft
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,10 @@ def test_hostile_names_stay_in_their_line() -> None:
     assert "\x1b" not in text and "\n)," not in text.replace("\n    ),", "")
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
     assert [ast.unparse(call.func) for call in calls] == ["Table"]
+
+
+def test_only_regular_files_of_a_package_are_read(tmp_path: Path) -> None:
+    (tmp_path / "device.py").symlink_to(os.devnull)
+    names: dict[str, Any] = {}
+    exec(_PROGRAM, names)  # as in the child
+    assert names["look_at"]("theirs.device", str(tmp_path / "device.py"))["note"] == "no regular file"

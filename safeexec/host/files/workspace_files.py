@@ -172,7 +172,11 @@ def _components(name: str) -> list[str]:
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or "\0" in name or len(parts) > MAX_DEPTH:
         raise WorkspaceError(f"{shown(name)!r} is not the name of a file inside the workspace")
-    if any(len(os.fsencode(part)) > MAX_NAME for part in parts):
+    try:
+        too_long = any(len(os.fsencode(part)) > MAX_NAME for part in parts)
+    except UnicodeEncodeError:  # a lone surrogate that no bytes of a name stand behind
+        raise WorkspaceError(f"{shown(name)!r} cannot be the name of a file") from None
+    if too_long:
         raise WorkspaceError(f"{shown(name)!r} is too long for a file name")
     return parts
 

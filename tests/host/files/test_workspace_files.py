@@ -136,7 +136,8 @@ def test_what_a_guest_changes_meanwhile_is_no_trap(workspace: Workspace, outside
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "/", "..", "../secret", "a/../../secret", "/etc/passwd", "a\0b", "x" * 300, "d/" * 40 + "x"]
+    "name",
+    ["", ".", "/", "..", "../secret", "a/../../secret", "/etc/passwd", "a\0b", "\ud800", "x" * 300, "d/" * 40 + "x"],
 )
 def test_names_outside_the_workspace(top: str, outside: Path, name: str) -> None:
     with pytest.raises(WorkspaceError):
