@@ -76,7 +76,10 @@ def judge(answer: str, value: Any, known: Collection[Computed] = (), *, percent:
         return Comparison(False)
     if not wanted:
         return Comparison(_contains(answer, getattr(value, "repr", value), known))
-    fits = [[agrees(numeral, leaf, percent=percent) for leaf in wanted] for numeral in stated]
+    rows = [[agrees(numeral, leaf, percent=percent) for leaf in wanted] for numeral in stated]
+    rounded = [_is_followed(numeral, after) for numeral, after in zip(stated, (*stated[1:], None), strict=True)]
+    fits = [row for row, left_out in zip(rows, rounded, strict=True) if any(row) or not left_out]
+    stated = [numeral for numeral, row, left_out in zip(stated, rows, rounded, strict=True) if any(row) or not left_out]
     unsupported = [
         numeral
         for numeral, row in zip(stated, fits, strict=True)
@@ -104,6 +107,15 @@ def _all_stated(fits: list[list[bool]], wanted: int, unordered: bool) -> bool:
         elif wanted > 1 and any(row) and not (leaf and row[leaf - 1]):
             return False  # the values are there, but not in their order
     return leaf == wanted
+
+
+def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
+    """Whether the number is exact and the one behind it says its value, as in "√2 ≈ 1.4142": then that one is what
+    the text states.
+    """
+    if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.stated):
+        return False
+    return agrees(after, _of_numeral(numeral, ""))
 
 
 def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
+from safeexec import Opaque
 from safeexec.agent.evidence import Comparison, Computed, judge, leaves
 from safeexec.agent.loop import FINAL_ANSWER, CodeAgent, ignore_event
 from safeexec.agent.models.base import Model
@@ -41,6 +42,7 @@ _STATED = (
     "final_answer() was given a value that is written in the code, not computed by it. Send one step that computes the "
     "answer and hands over the result: final_answer(result)."
 )
+_CALLABLES = frozenset({"builtin_function_or_method", "function", "method", "type"})
 
 _MAX_BITS = 1 << 16
 """Of an int that is written out: 20,000 digits; the work grows with their square."""
@@ -68,7 +70,7 @@ class MathAnswer(OfRun):
     reason: str
     """Why the run ended, and what contradicts the answer."""
     contradicted: bool = False
-    """The model says a number that the code did not compute, also after it was asked."""
+    """The model says a number that the code did not compute, or gives a function, also after it was asked."""
     ways: tuple[MathAnswer, ...] = ()
     """With `ways` more than one: every derivation, in order. This answer is that of most of them."""
     agreement: int = 1
@@ -187,7 +189,7 @@ class _Proof:
     def answer(self, run: AgentResult) -> MathAnswer:
         """The answer of a run that has ended."""
         found, contradicted = self._found, run.ok and bool(self._contradiction)
-        reason = "; ".join(filter(None, (run.reason, self._contradiction)))
+        reason = "; ".join(filter(None, (run.reason, self._contradiction or self._unproven(run))))
         if not run.ok or not found.code:
             code = "" if not run.ok else found.code
             return MathAnswer(run.answer, _written(run), code, False, run, reason, contradicted)
@@ -195,11 +197,19 @@ class _Proof:
         answer = found.value if words and found.verified else run.answer
         return MathAnswer(answer, _written(run), found.code, found.verified, run, reason, contradicted)
 
+    def _unproven(self, run: AgentResult) -> str:
+        """Why an answer that nothing contradicts is not verified."""
+        if not run.ok or not run.steps or self._found.verified:
+            return ""
+        if is_stated([step.source for step in run.steps]):
+            return "not verified: the value is written in the code, not computed by it"
+        return "not verified: the code, run again by itself, did not give this value"
+
     def review(self, answer: Any, steps: tuple[AgentStep, ...]) -> Generator[Wish, Any, str | None]:
         """What is to be objected to an answer, None once the model was asked."""
         self._found = found = yield from self._prove(answer, steps)
-        self._contradiction = _contradiction(found, steps)
-        if found.verified or self._asked:
+        self._contradiction = _contradiction(found, answer)
+        if (found.verified and not self._contradiction) or self._asked:
             return None
         objection = self._objection(found, steps)
         self._asked = objection is not None
@@ -288,7 +298,10 @@ def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, p
     return _Found(program, value, computed, verdict) if computed else _Found(verdict=verdict)
 
 
-def _contradiction(found: _Found, steps: tuple[AgentStep, ...]) -> str:
+def _contradiction(found: _Found, answer: Any) -> str:
+    """What keeps this from being an answer; empty where nothing does."""
+    if isinstance(answer, Opaque) and answer.type in _CALLABLES:
+        return f"the answer is {shorten(answer.repr, 80)}, a function or a class: call it, and give what it returns"
     if found.verdict is None or not found.verdict.contradicted:
         return ""
     said = ", ".join(found.verdict.unsupported[:3]) or "another number"

@@ -42,6 +42,8 @@ class Numeral:
     """The text marks it as the answer: boxed, bold, or behind "answer is"."""
     stated: bool = False
     """It stands behind "is", "=", "≈" or a colon."""
+    followed: bool = False
+    """Its own value follows it: of "√2 ≈ 1.41" it is the root."""
     sure: bool = True
     label: str = ""
     """The name that it is said to be the value of: of "x = 3" it is "x"."""
@@ -144,6 +146,11 @@ _EQUALS_BEFORE = re.compile(
 _ANSWER_BEFORE = re.compile(r"\b(?:answer|result|solution)\b[^.\d\n]{0,30}$", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s?\{[^\d]{0,20}$")
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*[^\d*]{0,20}$")
+_IN_FORMULA = re.compile(
+    r"\\(?:[dt]?binom|ln|log|exp|(?:arc)?(?:sin|cos|tan)h?|gcd|max|min|sum|prod|int|lim|det)(?![A-Za-z])"
+    r"(?:_\{?\s?\w{0,9}\s?=?)?[^$=≈\n]{0,60}$"
+)
+_FORMULA_ENDS = re.compile(r"(?:(?!\\approx)[^$=≈\n,;])*+(?:=|≈|\\approx)")
 _LABEL = re.compile(r"([A-Za-z_]\w{0,40})['\"`]?\s?(?:=|≈|\\approx|:|is)[\s$({\[*\\`'\"]*[-−+]?$")
 _MARKER = re.compile(r"(?:^|\n)[ \t]*$")
 _EQUALS_AFTER = re.compile(rf"{_CLOSERS}(?:=(?!=)|≈|\\approx|\b(?:is|equals|gives|makes|yields)\b)")
@@ -164,7 +171,7 @@ _SPACE_BEFORE_MATH = [
 def numerals(text: str) -> list[Numeral] | None:
     """The numbers of `text` in order; None where it is too long to be read, or holds too many of them. Numbers that
     are part of a name (`x1`, `f(3)`), the marks of a list and remarks like "to 4 places" are left out; so is a sum
-    whose value follows it ("2 + 3 = 5").
+    whose value follows it ("2 + 3 = 5"), and what stands in a function before its value ("\\ln 2 ≈ 0.693").
     """
     if len(text) > MAX_TEXT:
         return None
@@ -332,7 +339,9 @@ def _judged(text: str, found: list[tuple[int, int, Numeral | None]]) -> Iterator
             complex_number = _complex(text, found, position, last)
             if complex_number is not None:
                 yield complex_number
-            elif not _EQUALS_AFTER.match(text, found[last][1]):
+            elif not _EQUALS_AFTER.match(text, found[last][1]) and not _in_formula(
+                text, found[position][0], found[last][1]
+            ):
                 for begin, end, numeral in found[position : last + 1]:
                     assert numeral is not None
                     yield replace(numeral, sure=False, text=text[begin:end])
@@ -371,6 +380,8 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator
         return
     if _NAMED.search(before) and not before.rstrip("( ").endswith(("boxed", "=")):
         return
+    if _in_formula(text, begin, end):
+        return
     if _PLACES.match(after) or (_MARKER.search(before) and re.match(r"[.)]\s+\S", after)):
         return
     numeral = replace(
@@ -378,6 +389,7 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator
         text=text[begin:end],
         marked=bool(_BOXED.search(before) or _BOLD.search(before) or _ANSWER_BEFORE.search(before)),
         stated=bool(_EQUALS_BEFORE.search(before)),
+        followed=not numeral.place and bool(_EQUALS_AFTER.match(after)),
         label=label[1] if (label := _LABEL.search(before)) else "",
     )
     unsure = _UNSURE_AFTER.match(after) and not _EXCLAMATION.match(after)
@@ -397,6 +409,13 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator
     if both:
         yield numeral
     yield replace(_negative(numeral), paired=bool(both)) if both or _NEGATIVE.search(before) else numeral
+
+
+def _in_formula(text: str, begin: int, end: int) -> bool:
+    """Whether a function comes before, and its value behind."""
+    return bool(
+        _IN_FORMULA.search(text, max(0, begin - 90), begin) and _FORMULA_ENDS.match(text, end, min(len(text), end + 60))
+    )
 
 
 def _negative(numeral: Numeral) -> Numeral:

@@ -286,3 +286,26 @@ def test_assistants_that_fill_a_sandbox_do_not_wait_for_each_other() -> None:
             return [(answer.value, answer.verified) for answer in answers]
 
     assert asyncio.run(ask()) == [(n * n, True) for n in range(4)]
+
+
+def test_a_root_before_its_value_is_no_other_number(sandbox: Sandbox) -> None:
+    model = ScriptedModel([code("round(2 ** 0.5, 4)"), "$\\sqrt{2} \\approx 1.4142$"])
+    answer = MathAssistant(model, sandbox).ask("The root of two?")
+    assert (answer.value, answer.verified, answer.reason) == (1.4142, True, answer.run.reason)
+
+
+def test_a_function_is_asked_for_its_value_and_is_no_answer(sandbox: Sandbox) -> None:
+    model = ScriptedModel(
+        [code("def f(x): return x * 21\nfinal_answer(f)"), code("final_answer(f(2))")], keep_requests=True
+    )
+    assert MathAssistant(model, sandbox).ask("?").value == 42
+    assert "a function or a class: call it" in model.requests[1][-1].content
+    answer = MathAssistant(ScriptedModel([code("final_answer(max)")] * 2), sandbox).ask("?")
+    assert not answer.ok and "call it" in answer.reason
+
+
+def test_the_reason_says_why_an_answer_is_not_verified(sandbox: Sandbox) -> None:
+    answer = MathAssistant(ScriptedModel([code("final_answer({'a': 2, 'b': 3})")] * 2), sandbox).ask("?")
+    assert answer.ok and "written in the code, not computed by it" in answer.reason
+    answer = MathAssistant(ScriptedModel([code("import random\nfinal_answer(random.random())")]), sandbox).ask("?")
+    assert answer.ok and "did not give this value" in answer.reason
