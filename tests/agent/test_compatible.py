@@ -16,6 +16,7 @@ from safeexec.agent import (
     AnthropicModel,
     CodeAgent,
     Message,
+    ModelError,
     ModelKeyMissing,
     ModelRequestRefused,
     ModelUnavailable,
@@ -25,7 +26,7 @@ from safeexec.agent import (
 )
 from safeexec.agent.models.attempts import RetryRules
 from safeexec.agent.models.base import ModelEvents
-from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, stream
+from tests.agent.chat_server import ChatServer, Drip, Raw, Say, Status, chat_server, stream, tool_calls
 
 KINDS: dict[str, Any] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
 TOOL = ToolSpec("run_python", "Run it.", {"type": "object", "properties": {"code": {"type": "string"}}})
@@ -76,6 +77,14 @@ def spoken(kind: str, say: Say) -> Raw:
     reason = "tool_use" if say.calls else {"stop": "end_turn", "length": "max_tokens"}[say.finish]
     body += event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 7})
     return Raw(body + event("message_stop"))
+
+
+def whole(say: Say) -> Raw:
+    """A chat completion in one piece."""
+    message = {"role": "assistant", "content": say.text, "tool_calls": tool_calls(say) or None}
+    choice = {"index": 0, "finish_reason": say.finish, "message": message}
+    body = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    return Raw(json.dumps(body | ({"usage": say.usage} if say.usage else {})).encode(), "application/json")
 
 
 ASK = [Message("system", "Be short."), Message("user", "hello")]
@@ -208,3 +217,19 @@ def test_a_missing_sdk_is_named_with_an_extra_that_exists(name: str, monkeypatch
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(AgentError, match=rf"pip install 'safeexec\[{name}\]'"):
         KINDS[name]("m", api_key="k")
+
+
+def test_a_server_that_does_not_stream_is_read_as_it_answers() -> None:
+    pytest.importorskip("openai", reason="the package openai is not installed")
+    call = ("run_python", '{"code": "1 + 1"}')
+    with chat_server(whole(Say("four", usage=None)), whole(Say(calls=(call,)))) as server:
+        asked = model("openai", server)
+        assert (asked.complete(ASK).text, asked.complete(ASK).tool_calls) == ("four", (ToolCall("call00000", *call),))
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("body", [b'{"error": "no model is loaded"}', b'{"choices": []}', b"[1", b'{"choices": 7}'])
+def test_json_that_is_no_reply_is_told_at_the_first_try(kind: str, body: bytes) -> None:
+    with chat_server(Raw(body, "application/json")) as server, pytest.raises(ModelError, match="JSON that is no reply"):
+        model(kind, server).complete(ASK)
+    assert len(server.requests) == 1

@@ -15,8 +15,11 @@ from safeexec.agent.messages import Message, ToolSpec
 from safeexec.agent.models.assembly import Assembly
 from safeexec.agent.models.attempts import DEFAULT_RULES, RetryRules, Transient
 from safeexec.agent.models.connection import bounded_client
-from safeexec.agent.models.served import ServedModel, chat_message, chat_tools
+from safeexec.agent.models.served import MAX_SAID, SHOWN, ServedModel, chat_message, chat_tools
 from safeexec.untrusted.json_text import loads
+
+_MAX_KIND = 100
+"""Characters of a content type that are read."""
 
 
 class SdkModel(ServedModel):
@@ -69,11 +72,31 @@ class SdkModel(ServedModel):
 
     async def _replies(self, client: Any, assembly: Assembly, tools: Sequence[ToolSpec]) -> AsyncGenerator[str, None]:
         async with await self._stream(client, assembly.messages, tools) as events:
+            kind = str(events.response.headers.get("content-type", ""))[:_MAX_KIND].partition(";")[0].strip().lower()
+            if kind == "application/json":
+                yield self._unstreamed(assembly, await events.response.aread())
+                return
+            if kind == "text/html":
+                raise Transient("the server answered with a page of HTML, which is no stream")
             async for event in events:
                 for chunk in self._chunks(event):
                     yield assembly.feed(chunk)
                 if assembly.full:
                     return
+
+    def _unstreamed(self, assembly: Assembly, body: bytes) -> str:
+        """The text of the reply that a server has sent as one JSON object. Another attempt would not mend one that is
+        no reply: ModelError.
+        """
+        try:
+            return assembly.feed_response(self._whole(loads(body.decode())))
+        except (ValueError, TypeError, AttributeError, Transient):
+            said = self._scrub(body[:MAX_SAID].decode("utf-8", "replace"))[:SHOWN]
+        raise ModelError(f"{self._name}: the server answered a request for a stream with JSON that is no reply: {said}")
+
+    def _whole(self, reply: Any) -> Any:
+        """A reply that was not streamed, in the shape that `Assembly.feed_response` takes. Raises TypeError."""
+        raise TypeError("only a stream is read")
 
     def _meaning(self, error: Any, names: set[str], assembly: Assembly) -> Exception | None:
         if isinstance(error.__cause__, ModelError):
@@ -107,6 +130,9 @@ class OpenAIModel(SdkModel):
 
     def _chunks(self, event: Any) -> Iterator[Any]:
         yield event
+
+    def _whole(self, reply: Any) -> Any:
+        return import_module("openai.types.chat").ChatCompletion.construct(**{"usage": None, **reply})
 
 
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls"} | {
