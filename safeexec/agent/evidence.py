@@ -77,7 +77,7 @@ def judge(answer: str, value: Any, known: Collection[Computed] = (), *, percent:
     if not wanted:
         return Comparison(_contains(answer, getattr(value, "repr", value), known))
     rows = [[agrees(numeral, leaf, percent=percent) for leaf in wanted] for numeral in stated]
-    rounded = [_is_followed(numeral, after) for numeral, after in zip(stated, (*stated[1:], None), strict=True)]
+    rounded = [_is_followed(numeral, after) for numeral, after in zip(stated, (*stated[1:], None), strict=False)]
     fits = [row for row, left_out in zip(rows, rounded, strict=True) if any(row) or not left_out]
     stated = [numeral for numeral, row, left_out in zip(stated, rows, rounded, strict=True) if any(row) or not left_out]
     unsupported = [

@@ -159,6 +159,8 @@ def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: It
         return None  # it is what the program means, and refused for what it does
     if text := _in_submodule(module, name, plan):
         return text
+    if judge(module, name).allowed:
+        return None  # as well, and the policy takes it away: another function is no help
     names = [candidate for candidate in candidates if not candidate.startswith("_")]
     return did_you_mean([f"{module}.{found}" for found in nearest(name, provided(module, names, plan), 2)])
 

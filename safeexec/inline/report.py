@@ -25,6 +25,8 @@ _WRITTEN = {
     "≥": "write >=",
     "≠": "write !=",
     "=": "equality is ==; a name gets its value from the caller",
+    "°": "an angle is written in radians: math.radians(x)",
+    **dict.fromkeys("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "a fraction is written with /, (1 / 2)"),
     "?": "leave the question mark out",
     **dict.fromkeys("$€£¥", "an amount is written without its currency"),
 }
@@ -105,6 +107,8 @@ def _advice(message: str, source: str, line: int, start: int) -> str:
     advice = _WRITTEN.get(rest[:1]) or _WORDS.get(words[1]) or _WORDS.get(words[0])
     if not advice and (before.endswith("%") or words[0] == "of"):
         advice = "% is the remainder of a division; p percent of x is x * p / 100"
+    elif not advice and not rest and before and not before[-1].isalnum():
+        advice = f"a value is missing behind {before[-1]}"
     elif not advice and words[0].isidentifier() and words[1].isalnum():
         advice = f"a function is called with brackets, {words[0]}({words[1]}), and a product is written with *"
     elif not advice and (words[0] or before.endswith((")", "]"))) and words[1]:

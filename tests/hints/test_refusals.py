@@ -32,6 +32,12 @@ RICH = LanguagePlan(
 NOTHING = LanguagePlan()
 
 
+def test_for_a_name_that_the_policy_takes_away_no_other_function_is_proposed() -> None:
+    plan = LanguagePlan(imports={"math": ImportPlan(refused=frozenset({"sqrt"}))})
+    assert hint_for("attribute", "math.sqrt", plan, candidates=["isqrt"]) is None
+    assert hint_for("attribute", "math.sqrtt", SMALL, candidates=["sqrt"]) == "Did you mean `math.sqrt`?"
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "plan", "words"),
     [

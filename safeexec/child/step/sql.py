@@ -46,6 +46,10 @@ _READABLE: Final = (
     "and writes no files: save its result with pandas."
 )
 _STAYS: Final = "CREATE TABLE name AS SELECT … makes a DataFrame `name`, which stays"
+_NOT_UTF_8: Final = re.compile(r"not utf-8|can't decode", re.IGNORECASE)
+_OTHER_TEXT: Final = (
+    "Files are read as UTF-8. Read this one yourself, and query the frame: df = pd.read_csv({!r}, encoding='cp1252')."
+)
 _NO_EFFECT: Final = f"Views, indexes and functions end with their query. {_STAYS}."
 
 
@@ -202,7 +206,8 @@ def _load_files(engine: Engine, query: str, files: Mapping[str, str], taken: set
         try:
             engine.add_file(path, whole, stem if by_stem else None)
         except QueryFailed as failure:
-            raise SqlError(f"{path} cannot be read: {str(failure).splitlines()[0]}") from None
+            hint = _OTHER_TEXT.format(path) if _NOT_UTF_8.search(str(failure)) else None
+            raise SqlError(f"{path} cannot be read: {str(failure).splitlines()[0]}", hint=hint) from None
         if by_stem:
             taken.add(stem.lower())
 

@@ -99,7 +99,8 @@ NAMES: dict[str, Advice] = by_name(
             "": "Use `sum(values) / len(values)`.",
         },
         "get_ipython": "There is no IPython here: leave out `get_ipython()`, and write plain Python.",
-        "Out __ ___ _1": "The value of the last step is `_`; give a value a name to keep it.",
+        "In Out": "There is no `In` and no `Out` here: the value of the last step is `_`; give a value a name to keep it.",
+        "__ ___ _1": "The value of the last step is `_`; give a value a name to keep it.",
         "__file__": {
             "workspace": "A step has no file of its own; files of the workspace are named relative to it: `'data.csv'`.",
             "": "A step has no file of its own; leave it out.",

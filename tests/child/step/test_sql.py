@@ -274,3 +274,10 @@ def test_a_damaged_file_is_named(engine: str, tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(SqlError, match=r"^bad.parquet cannot be read: "):
         sql("select * from 'bad.parquet'", {}, str(tmp_path))
+
+
+def test_a_file_that_is_not_utf_8_is_told_how_to_be_read(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes("name,age\nJosé,31\n".encode("cp1252"))
+    with pytest.raises(SqlError, match="cannot be read") as caught:
+        sql("select * from people", {}, str(tmp_path))
+    assert "pd.read_csv('people.csv', encoding='cp1252')" in (caught.value.hint or "")
