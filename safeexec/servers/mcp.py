@@ -471,7 +471,10 @@ class Door:
             if op == "list":
                 return _answer({"session_id": handle, "files": session.list_files()})
             if op == "write":
-                data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
+                try:
+                    data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
+                except ValueError as error:
+                    raise ToolError(f"files: content is not {encoding}: {error}") from None
                 session.write_file(path, data)
                 return _answer({"session_id": handle, "size": len(data)})
             data = _read(session, path)

@@ -9,7 +9,8 @@ from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
 MODULES = (
     "math statistics random datetime json re collections itertools functools decimal asyncio string heapq csv enum "
-    "dataclasses fractions io hashlib numpy pandas sklearn sklearn.linear_model matplotlib matplotlib.pyplot"
+    "dataclasses fractions io hashlib IPython.display "
+    "numpy pandas sklearn sklearn.linear_model matplotlib matplotlib.pyplot"
 )
 BUILTINS = "print len sum max min sorted range list dict str int float zip map isinstance round open abs"
 PLAN = LanguagePlan(imports={name: ImportPlan() for name in MODULES.split()}, builtins=frozenset(BUILTINS.split()))
@@ -29,6 +30,7 @@ def hint_of(source: str, plan: LanguagePlan = PLAN, files: tuple[str, ...] = ())
 
 
 NAMES = [
+    ("clear_output()", "from IPython.display import clear_output"),
     ("sqrt(2)", "from math import sqrt"),
     ("print(Counter('a'))", "from collections import Counter"),
     ("x = np.zeros(3)", "import numpy as np"),

@@ -33,7 +33,7 @@ class DisplayHandle:
 
     __slots__ = ("display_id", "update")
 
-    def __init__(self, display_id: str, update: Callable[[Any], None]) -> None:
+    def __init__(self, display_id: str, update: Callable[..., None]) -> None:
         self.display_id = display_id
         self.update = update
 
@@ -65,23 +65,24 @@ class Displays:
         include: str | tuple[str, ...] | list[str] = (),
         display_id: str | bool | None = None,
         clear: bool | str = False,
+        raw: bool = False,
     ) -> DisplayHandle | None:
         """The guest's `display()`: show each value in its richest form. `include=["svg"]` asks for more forms. With a
         `display_id` (True: a new one) the answer has `update(value)`, which shows another value in its place. With
         `clear`, the displays of the step so far are taken away; a page takes them away with what was printed, and for
-        `clear="wait"` only when something else is shown.
+        `clear="wait"` only when something else is shown. With `raw` a value is the forms themselves, MIME type → data.
         """
         if clear:
             self._forget_shown()
             if self.tell is not None:
                 self.tell(DisplayData({}, update=clear == "wait"))
         name = new_id() if display_id is True else str(display_id)[:_ID_CHARACTERS] if display_id else None
-        self._display(values, include, name, update=False)
+        self._display(values, include, name, raw)
         if name is None:
             return None
 
-        def update(value: Any) -> None:
-            self._display((value,), include, name, update=True)
+        def update(value: Any, *, raw: bool = False) -> None:
+            self._display((value,), include, name, raw, update=True)
 
         return DisplayHandle(name, update)
 
@@ -90,12 +91,18 @@ class Displays:
         values: tuple[Any, ...],
         include: str | tuple[str, ...] | list[str],
         display_id: str | None,
+        raw: bool,
         *,
-        update: bool,
+        update: bool = False,
     ) -> None:
         wanted = (include,) if type(include) is str else tuple(include)
         forms = tuple(_FORMS.get(form, form) for form in wanted if type(form) is str)
         for value in values:
+            if raw:
+                data = rich.of_bundle(value)
+                data.setdefault("text/plain", "")
+                self._add(data, display_id, update)
+                continue
             self._show(value, forms, display_id, update)
             if figures.figure_of(value) is not None:
                 self._remember(value)  # or it would be drawn a second time when the step ends

@@ -63,13 +63,20 @@ def plain(value: Any) -> str:
     return short_repr(value, TEXT_CHARACTERS)
 
 
+def of_bundle(bundle: dict[Any, Any]) -> dict[str, Any]:
+    """What a dict of MIME types gives, text as str and pictures as bytes. Raises `TypeError`."""
+    if type(bundle) is not dict:
+        raise TypeError(f"a bundle of forms is a dict, MIME type to data, not {plain(bundle)}")
+    return {mime: _as_data(item) for mime, item in bundle.items() if type(mime) is str}
+
+
 def _by_methods(value: Any, kind: type) -> dict[str, Any]:
     data: dict[str, Any] = {}
     bundle = _called(value, kind, "_repr_mimebundle_")
     if type(bundle) is tuple and bundle:
         bundle = bundle[0]
     if type(bundle) is dict:
-        data.update((mime, _as_data(item)) for mime, item in bundle.items() if type(mime) is str)
+        data.update(of_bundle(bundle))
     for name, mime in _METHODS:
         if mime not in data:
             data[mime] = _as_data(_called(value, kind, name))

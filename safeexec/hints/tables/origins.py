@@ -42,6 +42,7 @@ _FROM: dict[str, str] = {
     "scipy.interpolate": "interp1d CubicSpline",
     "sympy": "symbols Symbol solve diff integrate simplify expand factor Eq limit Matrix Rational",
     "PIL": "Image ImageDraw",
+    "IPython.display": "clear_output update_display HTML Markdown",
     "tqdm": "tqdm",
     "tabulate": "tabulate",
     "sklearn.model_selection": "train_test_split cross_val_score GridSearchCV KFold StratifiedKFold",

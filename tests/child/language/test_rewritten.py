@@ -117,7 +117,7 @@ def test_what_a_notebook_shows_is_a_display(notebook: Sandbox) -> None:
         "display(Image('p.png'), Image(data=open('p.png', 'rb').read(), width=9, alt='\"<'))\n"
         "display({'text/html': '<i>', 'text/plain': 'i'}, raw=True)\n"
         "handle = display('old', display_id=True)\nhandle.update('new')\n"
-        "display(1, display_id='n')\nupdate_display(2, display_id='n')\nPretty('end')"
+        "display(1, display_id='n')\nupdate_display({'text/plain': 'two'}, display_id='n', raw=True)\nPretty('end')"
     )
     shown = notebook.run(source).check().displays
     assert [next(iter(one)) for one in shown] == [
@@ -131,7 +131,7 @@ def test_what_a_notebook_shows_is_a_display(notebook: Sandbox) -> None:
         bytes.fromhex(PNG),
     )
     assert shown[7].html is not None and shown[7].html.endswith('width="9" alt="&quot;&lt;"/>')
-    assert (shown[9].text, shown[10].text) == ("'new'", "2")
+    assert (shown[9].text, shown[10].text) == ("'new'", "two")
     cleared = "from IPython.display import *\nfor i in range(60):\n    clear_output(wait=True)\n    display(i)"
     assert [one.text for one in notebook.run(cleared).check().displays] == ["59"]
 

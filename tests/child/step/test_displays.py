@@ -55,6 +55,22 @@ def test_more_updates_than_displays() -> None:
     assert forms(shown) == [{"text/plain": b"999"}]
 
 
+def test_forms_may_be_given_as_they_are() -> None:
+    shown = Displays()
+    handle = shown.display({"text/html": "<i>", 1: "left out"}, {"application/json": {"a": [1]}}, raw=True)
+    assert handle is None
+    assert forms(shown) == [
+        {"text/html": b"<i>", "text/plain": b""},
+        {"application/json": b'{"a": [1]}', "text/plain": b""},
+    ]
+    handle = shown.display({"text/plain": "old"}, raw=True, display_id="one")
+    assert handle is not None
+    handle.update({"image/png": b"p", "text/plain": "new"}, raw=True)
+    assert forms(shown) == [{"image/png": b"p", "text/plain": b"new"}]
+    with pytest.raises(TypeError, match="a bundle of forms is a dict"):
+        shown.display("<i>", raw=True)
+
+
 class Rich:
     def _repr_html_(self) -> str:
         return "<b>rich</b>"

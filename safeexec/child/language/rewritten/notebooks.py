@@ -34,47 +34,35 @@ class DisplayHandle:
     def __repr__(self):
         return f"<DisplayHandle display_id={self.display_id}>"
 
-    def display(self, obj, **kwargs):
-        made = _show(obj, display_id=self.display_id or True)
+    def display(self, obj, raw=False, **kwargs):
+        made = _show(obj, display_id=self.display_id or True, raw=raw)
         self.display_id, self._update = made.display_id, made.update
         _handles[self.display_id] = self
 
-    def update(self, obj, **kwargs):
+    def update(self, obj, raw=False, **kwargs):
         if self._update is None:
-            return self.display(obj)
-        self._update(obj)
-
-
-class _Raw:
-    def __init__(self, bundle):
-        self._bundle = bundle
-
-    def __repr__(self):
-        return str(self._bundle.get('text/plain', ''))
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return self._bundle
+            return self.display(obj, raw)
+        self._update(obj, raw=raw)
 
 
 def display(*objs, include=None, exclude=None, metadata=None, transient=None, display_id=None, raw=False, clear=False,
             **kwargs):
-    shown = [_Raw(item) if raw else item for item in objs]
     if display_id is None:
-        _show(*shown, include=include or (), clear=clear)
+        _show(*objs, include=include or (), clear=clear, raw=raw)
         return None
     if clear:
         clear_output()
     handle = DisplayHandle(None if display_id is True else display_id)
-    for item in shown:
-        handle.display(item)
+    for item in objs:
+        handle.display(item, raw)
     return handle
 
 
 def update_display(obj, *, display_id, **kwargs):
     if display_id in _handles:
-        _handles[display_id].update(obj)
+        _handles[display_id].update(obj, **kwargs)
     else:
-        display(obj, display_id=display_id)
+        display(obj, display_id=display_id, **kwargs)
 
 
 def clear_output(wait=False):
