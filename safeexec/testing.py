@@ -47,7 +47,7 @@ def plugin_options() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def plugin_policy(plugin_source: Path) -> Policy | str:
     """The policy that the manifest names, else ``plugin``."""
-    return plugin_manifest(plugin_source).policy or "plugin"
+    return plugin_manifest(plugin_source, find_policy=True).policy or "plugin"
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """0: it can be loaded. 1: it cannot, and why."""
     try:
-        manifest = plugin_manifest(options.source)
+        manifest = plugin_manifest(options.source, find_policy=options.policy is None)
         with Sandbox(options.policy or manifest.policy or "plugin") as sandbox:
             settings = dict(map(_setting, options.set))
             with sandbox.plugin(options.source, api=options.api, settings=settings, checkpoints="off") as plugin:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from safeexec import plugin_manifest
 from safeexec.cli import main
 
 
@@ -50,3 +51,17 @@ def test_a_plugin_does_not_bring_its_own_policy(
     assert main(["plugin", "check", "."]) == 1
     told = capsys.readouterr().err
     assert "theirs-to-keep" not in told and "expected the name of a profile" in told
+
+
+def test_all_mistakes_of_a_manifest_are_told_in_one_round(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (shop / "plugin.yaml").write_text("nme: shop\npolicy: plugn\nmain: prices\n")
+    assert main(["plugin", "check", str(shop)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    for place, told in (
+        ("1:1: nme", "unknown key"),
+        ("2:1: policy", "did you mean plugin?"),
+        ("3:1: main", "are main"),
+    ):
+        assert any(f"plugin.yaml:{place}: " in line and told in line for line in lines), lines
+    (shop / "plugin.yaml").write_text("policy: plugn\n")
+    assert plugin_manifest(shop).policy == "plugn"  # perhaps one that the host has made

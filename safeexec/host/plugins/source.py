@@ -26,6 +26,7 @@ from typing import Any
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
+from safeexec.errors import PolicyError
 from safeexec.host.plugins.interface import Hints, hints_of
 from safeexec.host.plugins.settings import Setting, wrong_defaults
 from safeexec.host.tools.tool import KINDS
@@ -91,9 +92,9 @@ class Definition:
         return "the plugin" if self.name == "plugin" else f"the plugin {self.name}"
 
 
-def define(source: Source, *, exports: Exports | None, name: str | None) -> Definition:
+def define(source: Source, *, exports: Exports | None, name: str | None, find_policy: bool = False) -> Definition:
     """Read a plugin. Raises `PluginError` for one that cannot be read, an invalid manifest, an invalid interface."""
-    manifest, modules, paths = _read(source)
+    manifest, modules, paths = _read(source, find_policy)
     if name is not None:
         manifest = replace(manifest, name=name)
     if not modules:
@@ -115,24 +116,20 @@ def define(source: Source, *, exports: Exports | None, name: str | None) -> Defi
     return Definition(manifest, tuple(ordered), names, wanted, hints, paths)
 
 
-def plugin_manifest(source: Source) -> Manifest:
+def plugin_manifest(source: Source, *, find_policy: bool = False) -> Manifest:
     """What a plugin says of itself, with defaults where it says nothing. It is read, and nothing of it runs. Raises
-    `PluginError`.
+    `PluginError`; with `find_policy` also where there is no policy of the name that the manifest gives.
     """
-    return define(source, exports=None, name=None).manifest
+    return define(source, exports=None, name=None, find_policy=find_policy).manifest
 
 
 def _main(manifest: Manifest, modules: Mapping[str, str]) -> str:
     if manifest.main is not None:
-        if manifest.main not in modules:
-            raise PluginError(
-                f"the manifest's main module {manifest.main!r} is not there; the plugin has {', '.join(modules)}"
-            )
         return manifest.main
     return next((module for module in (manifest.name, *MAIN) if module in modules), next(iter(modules)))
 
 
-def _read(source: Source) -> tuple[Manifest, dict[str, str], dict[str, str]]:
+def _read(source: Source, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     """The manifest, and of each module its source and, if it was read from one, its file."""
     if isinstance(source, Mapping):
         return Manifest(), dict(source), {}
@@ -142,7 +139,7 @@ def _read(source: Source) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     try:
         if path.is_dir():
             with opened(path) as top:
-                return _read_directory(top, path)
+                return _read_directory(top, path, find_policy)
         text = _decoded(read_named(path, max_bytes=MAX_SOURCE), str(path))
         return Manifest(name=_name_for(path.stem)), {"plugin": text}, {"plugin": os.path.abspath(path)}
     except (OSError, ValueError) as error:
@@ -173,9 +170,10 @@ def _is_path(text: str) -> bool:
     return looks or os.path.exists(text)
 
 
-def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str], dict[str, str]]:
+def _read_directory(top: int, path: Path, find_policy: bool) -> tuple[Manifest, dict[str, str], dict[str, str]]:
     """Whoever wrote the plugin filled the directory: every file is read below its descriptor, no link is followed."""
-    manifest = Manifest(name=_name_for(path.name))
+    name = _name_for(path.name)
+    written: tuple[str, str] | None = None
     modules: dict[str, str] = {}
     paths: dict[str, str] = {}
     left = MAX_SOURCE
@@ -189,13 +187,15 @@ def _read_directory(top: int, path: Path) -> tuple[Manifest, dict[str, str], dic
             raise PluginError(f"the plugin cannot be read: {found.path}: {error.strerror}") from None
         text = _decoded(data, found.path)
         if is_manifest:
-            manifest = read_manifest(text, str(path / found.path), manifest.name)
+            written = text, str(path / found.path)
         else:
             left -= len(data)
             parts = found.path.removesuffix(".py").split("/")
             module = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
             modules[module], paths[module] = text, os.path.abspath(path / found.path)
-    return manifest, modules, paths
+    if written is None:
+        return Manifest(name=name), modules, paths
+    return read_manifest(*written, name, modules, find_policy), modules, paths
 
 
 def _is_no_part(directory: int, name: str) -> bool:
@@ -203,8 +203,16 @@ def _is_no_part(directory: int, name: str) -> bool:
     return not name.removesuffix(".py").isidentifier() and name not in MANIFESTS
 
 
-def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> Manifest:
-    """A manifest from YAML. Raises `PluginError` that names file, line and field of each mistake."""
+def read_manifest(
+    text: str,
+    filename: str = "plugin.yaml",
+    name: str = "",
+    modules: Iterable[str] = (),
+    find_policy: bool = False,
+) -> Manifest:
+    """The manifest of a plugin of these modules, from YAML. Raises `PluginError` that names file, line and field of
+    each mistake.
+    """
     read = read_yaml(text, "a manifest")
     source = PolicyFile(
         filename, filename, read.content, read.marks, [Mistake(filename, *problem) for problem in read.problems]
@@ -218,9 +226,17 @@ def read_manifest(text: str, filename: str = "plugin.yaml", name: str = "") -> M
         # By its name alone: a path could lead to a file that came with the plugin.
         problem = "expected the name of a profile, found a path: whoever hosts the plugin says where a policy lies"
         source.mistakes.append(source.mistake("policy", problem))
+    elif manifest.policy is not None and find_policy:
+        try:
+            places.find(manifest.policy)
+        except PolicyError as error:
+            source.mistakes.append(source.mistake("policy", str(error)))
     source.mistakes.extend(
         source.mistake(f"settings.{setting}.default", problem) for setting, problem in wrong_defaults(manifest.settings)
     )
+    if manifest.main is not None and manifest.main not in modules:
+        there = ", ".join(modules) or "none"
+        source.mistakes.append(source.mistake("main", f"there is no module {manifest.main!r}; the modules are {there}"))
     if source.mistakes:
         raise PluginError("\n".join(map(str, source.mistakes[:MAX_PROBLEMS])))
     return manifest

@@ -332,7 +332,10 @@ class Notebook:
         self._say(self.session.card())
 
     def _history(self, _: str) -> None:
-        self._say(str(self.session.history()))
+        # What the page looks up, as `x?`, runs in branches of its own: these steps are nobody's.
+        shown = {branch.history().session for branch in self.branches.values()}
+        steps = [str(step) for step in self.session.history() if step.session in shown]
+        self._say("\n".join(steps) or "no step has ended")
 
     def _at(self, step: str) -> None:
         digits = step.isascii() and step.isdigit() and len(step) < 10

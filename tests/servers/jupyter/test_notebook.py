@@ -10,6 +10,7 @@ from time import monotonic
 
 import pytest
 
+from safeexec.servers.jupyter import introspection
 from safeexec.servers.jupyter.notebook import MAX_BARS, Notebook, _StepOutput, split
 from tests.footprint import pause
 
@@ -323,3 +324,12 @@ def test_a_hundred_thousand_lines_end_or_are_bounded(notebook: Notebook) -> None
     assert failed or page.streams["stdout"].count("\n") == 100_000
     assert len(page.streams["stdout"]) < 32 << 20
     assert run(notebook, "6 * 7")[0].values == ["42"]
+
+
+def test_the_history_has_the_cells_of_all_branches_and_no_look_ups(notebook: Notebook) -> None:
+    run(notebook, "value_of_mine = 1")
+    assert introspection.inspect(notebook.session, "value_of_mine", 3)
+    run(notebook, "%branch other\nvalue_of_mine = 2")
+    told = run(notebook, "%history")[0].streams["stdout"]
+    assert "value_of_mine = 1" in told and "value_of_mine = 2" in told
+    assert "__doc__" not in told and "repr(" not in told
