@@ -75,7 +75,8 @@ def named(name: str, searched: list[str]) -> str:
 
     here = next((f"./{name}{suffix}" for suffix in SUFFIXES if os.path.isfile(f"{name}{suffix}")), "")
     known = names()
-    hint = f"; the file here is {here}: give that path, or name its directory in SAFEEXEC_POLICY_PATH"
+    how = "open the sandbox with that path (`--policy`), or name its directory in SAFEEXEC_POLICY_PATH"
+    hint = f"; the file here is {here}: {how}"
     if not here:
         hint = nearest(name, known) or f"; known are {', '.join(known)}, and those that SAFEEXEC_POLICY_PATH leads to"
     if not here and os.path.exists(name):
