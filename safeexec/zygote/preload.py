@@ -168,10 +168,10 @@ def warm(server: Server) -> None:
     """Specialise the code of a step."""
     for _ in range(WARM_UPS):
         server.warm_up()
-    settle()
+    freeze_heap()
 
 
-def settle() -> None:
+def freeze_heap() -> None:
     """Take everything out of the collector's sight: a child's would copy each page of what it looks through."""
     gc.collect()
     gc.freeze()

@@ -31,7 +31,7 @@ from safeexec.protocol.confinement import Mechanism
 from safeexec.zygote import preload
 from safeexec.zygote.confine import enter
 from safeexec.zygote.image import Image
-from safeexec.zygote.preload import COMMON, LATE, import_modules, settle, warm
+from safeexec.zygote.preload import COMMON, LATE, freeze_heap, import_modules, warm
 
 if TYPE_CHECKING:
     from safeexec.child.process.serve import Server
@@ -92,7 +92,7 @@ class Zygote:
                 begun = True
                 late.pop(0)()
                 self.server.warm_up()  # what steps look for in new modules is found here, and not in every child
-                settle()
+                freeze_heap()
             if not warmed and not late and (self.image is None or self.image.complete):
                 warmed = True
                 warm(self.server)
