@@ -24,7 +24,7 @@ from safeexec.facades.tables.groups import OF_SESSIONS, REWRITTEN
 from safeexec.protocol.plan import LanguagePlan
 
 if TYPE_CHECKING:
-    from safeexec.child.language.rewritten import Codes, Rewritten
+    from safeexec.child.language.rewritten import Rewritten
 
 _READ_INPUT = frozenset({"input", "open"})
 """Builtins of a step that has a standard input. `open` opens that alone where the policy gives no files."""
@@ -44,7 +44,6 @@ class Language:
         self.plan = plan
         self._with_input: LanguagePlan | None = None
         self._rewrites: Rewritten | None = None
-        self._codes: Codes = {}
         self._pickle: ModuleType | None = None
         self.builtins: dict[str, Any] = vars(builtins)
         self.seals = False
@@ -86,9 +85,7 @@ class Language:
             if not module_access(name, self.plan).allowed:
                 continue
             if name in REWRITTEN:
-                from safeexec.child.language.rewritten import compile_all  # as below
-
-                compile_all(name, self.plan, self._codes)
+                self._as_guest_code().compile(name)
             elif name in sys.modules and name.partition(".")[0] not in OF_SESSIONS:
                 facade(name, self.plan)
 
@@ -134,11 +131,15 @@ class Language:
             return importlib_of(self.modules)
         if name.partition(".")[0] not in OF_SESSIONS:
             return None
+        return self._as_guest_code().module(name)
+
+    def _as_guest_code(self) -> Rewritten:
+        """The modules of the standard library that run as guest code."""
         if self._rewrites is None:
             from safeexec.child.language.rewritten import Rewritten  # with the transformer, which comes late
 
-            self._rewrites = Rewritten(self.plan, self._codes, self.builtins, self.modules)
-        return self._rewrites.module(name)
+            self._rewrites = Rewritten(self.plan, self.builtins, self.modules)
+        return self._rewrites
 
     def compile(self, source: str, filename: str, *, stdin: bool = False) -> CompiledStep:
         """Compile one step; with `stdin` it may read its standard input. Raises as `compile_step` does."""

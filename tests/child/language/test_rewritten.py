@@ -231,10 +231,10 @@ def test_a_mock_has_the_spec_of_a_librarys_class_and_function(sandbox_for: Calla
 
 def test_what_the_zygote_compiled_no_child_compiles_again(monkeypatch: pytest.MonkeyPatch) -> None:
     language = Language(language_plan(Policy.load("standard")))
-    language.prepare(REWRITTEN)
-    monkeypatch.setattr(rewritten, "code_of", None)
     namespace: dict[str, Any] = {}
     language.install(namespace)
+    language.prepare(REWRITTEN)
+    monkeypatch.setattr(rewritten, "code_of", None)
     step = language.compile("import doctest, unittest.mock\nunittest.mock.Mock(return_value=3)()", "<step>")
     assert step.body is not None and step.tail is not None
     exec(step.body, namespace)

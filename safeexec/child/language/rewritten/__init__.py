@@ -64,10 +64,6 @@ _TABLES: Final = {
 """Top-level module → the file of this folder that has its rewrites."""
 
 
-Codes = dict[str, tuple[CodeType, bool]]
-"""Name of a rewritten module → its code, and whether it is a package."""
-
-
 def rewrites(top: str) -> Mapping[str, Rewrite]:
     """How this top-level module and those below it are rewritten; empty for one that is not."""
     file = _TABLES.get(top)
@@ -77,18 +73,14 @@ def rewrites(top: str) -> Mapping[str, Rewrite]:
     return {name: rewrite for name, rewrite in table.items() if name.partition(".")[0] == top}
 
 
-def compile_all(top: str, plan: LanguagePlan, codes: Codes) -> None:
-    """Add the code of a top-level module and of those below it to `codes`: for `unittest` it takes 20 ms."""
-    for name, rewrite in rewrites(top).items():
-        codes[name] = code_of(name, rewrite, _opened(plan))
-
-
 class Rewritten:
     """The rewritten modules of one session."""
 
-    def __init__(self, plan: LanguagePlan, codes: Codes, table: Mapping[str, Any], written: Modules) -> None:
-        self._plan = _opened(plan)
-        self._codes = codes
+    def __init__(self, plan: LanguagePlan, table: Mapping[str, Any], written: Modules) -> None:
+        opened = {name: ImportPlan() for name in _OPEN.split()}
+        self._plan = replace(plan, imports=opened | plan.imports)
+        self._codes: dict[str, tuple[CodeType, bool]] = {}
+        """Name of a module → its code, and whether it is a package."""
         self._builtins = dict(table)
         self._builtins["__import__"] = self._import
         self._builtins["globals"] = lambda: NamespaceView(sys._getframe(1).f_globals)
@@ -97,6 +89,11 @@ class Rewritten:
         self._modules: dict[str, ModuleType] = {}
         self._main = written.loaded("__main__")
         self._helpers = _helpers(table["__import__"], written)
+
+    def compile(self, top: str) -> None:
+        """Compile a top-level module and those below it: for `unittest` that takes 20 ms."""
+        for name, rewrite in rewrites(top).items():
+            self._codes[name] = code_of(name, rewrite, self._plan)
 
     def module(self, name: str) -> ModuleType | None:
         """The module of this dotted name, loaded at its first use; None if it is not among them."""
@@ -172,10 +169,6 @@ _OPEN: Final = """
     threading time traceback types typing warnings weakref
 """
 """What rewritten modules import."""
-
-
-def _opened(plan: LanguagePlan) -> LanguagePlan:
-    return replace(plan, imports={name: ImportPlan() for name in _OPEN.split()} | plan.imports)
 
 
 def source_of(name: str) -> tuple[str, bool]:
