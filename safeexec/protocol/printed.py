@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 
-PYTHON_BYTES = 256 << 10
+PYTHON_BYTES = 8 << 20
+"""As much as the profiles let a step print at all: a page of it is memory only once it is written to."""
 RAW_BYTES = 256 << 10
 """How much of the second area the child watches for new text. It has no end of its own."""
 FILE_BYTES = PYTHON_BYTES + RAW_BYTES

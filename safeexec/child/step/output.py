@@ -172,6 +172,28 @@ class _Outlet(io.BufferedIOBase):
         return 1
 
 
+class _Text(io.TextIOWrapper):
+    """The text stream above an `_Outlet`, and one call less: 100,000 lines cost 150 ms through both layers."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(_Outlet(log), encoding="utf-8", errors="strict", newline="\n", write_through=True)
+        self._log = log
+
+    def write(self, text: str, /) -> int:
+        if type(text) is not str or self.closed:
+            return super().write(text)  # raises, or it is a subclass that says what it holds
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            return super().write(text)  # raises, or does what the guest has configured
+        self._log.write(data)
+        return len(text)
+
+
+_Text.__name__ = _Text.__qualname__ = "TextIOWrapper"
+_Text.__module__ = "_io"
+
+
 class _ErrorOutlet(io.BufferedIOBase):
     """The binary stream below `sys.stderr`. A `FileIO` there would lead to the class that opens files."""
 
@@ -206,9 +228,7 @@ class Streams:
         self.print = self._make_print()
 
     def _open(self) -> None:
-        self.stdout = io.TextIOWrapper(
-            _Outlet(self._log), encoding="utf-8", errors="strict", newline="\n", write_through=True
-        )
+        self.stdout = _Text(self._log)
         self.stderr = io.TextIOWrapper(
             _ErrorOutlet(), encoding="utf-8", errors="backslashreplace", newline="\n", line_buffering=True
         )
@@ -286,16 +306,26 @@ class Streams:
         """`print` for guest code: as the builtin, which it falls back on for all but what is common."""
         log, streams, slow, at_once = self._log, self, _builtin_print, _PRINTED_AT_ONCE.issuperset
 
-        def print(value: Any = "", /, *values: Any, **options: Any) -> None:
-            if sys.stdout is not streams.stdout:
-                slow(value, *values, **options)
+        def print(
+            value: Any = "",
+            /,
+            *values: Any,
+            sep: Any = None,
+            end: Any = None,
+            file: Any = None,
+            flush: Any = False,
+            **unknown: Any,
+        ) -> None:
+            if sys.stdout is not streams.stdout or file is not None or unknown:
+                slow(value, *values, sep=sep, end=end, file=file, flush=flush, **unknown)
                 return
-            if not values and not options:
+            if not values and end is None and sep is None:
                 text = f"{value!s}\n"
-            elif (ends := _ends(options)) is not None and at_once(map(type, values)):
-                text = ends[0].join((str(value), *map(str, values))) + ends[1]
+            elif at_once(map(type, values)) and type(sep) in _STR_OR_NONE and type(end) in _STR_OR_NONE:
+                text = (" " if sep is None else sep).join((str(value), *map(str, values)))
+                text += "\n" if end is None else end
             else:
-                slow(value, *values, **options)
+                slow(value, *values, sep=sep, end=end)
                 return
             try:
                 data = text.encode()
@@ -314,13 +344,4 @@ class Streams:
         return print
 
 
-def _ends(options: dict[str, Any]) -> tuple[str, str] | None:
-    """`sep` and `end` of a call of `print`, if they are all that is asked for besides `flush`."""
-    sep, end = options.get("sep"), options.get("end")
-    if not _ENDS.issuperset(options) or type(sep) not in _STR_OR_NONE or type(end) not in _STR_OR_NONE:
-        return None
-    return " " if sep is None else sep, "\n" if end is None else end
-
-
-_ENDS = frozenset({"sep", "end", "flush"})
 _STR_OR_NONE = (str, type(None))
