@@ -79,6 +79,11 @@ def _needs_room(path: str) -> Iterator[None]:
         ) from None
 
 
+def _as_far_as_possible() -> contextlib.suppress:
+    """Around a removal, which a host without descriptors or memory cannot finish: the sandbox removes what stays."""
+    return contextlib.suppress(OSError, MemoryError)
+
+
 @contextlib.contextmanager
 def _told(problems: list[str], path: str, what: str) -> Iterator[None]:
     """One file that cannot be restored is told, and the others are."""
@@ -93,8 +98,9 @@ class WorkspaceRoot:
     """The directory of one sandbox, below which its lineages live. Removed with everything in it by `close`."""
 
     def __init__(self) -> None:
+        self._lock, self.path = -1, ""
         try:
-            made = os.path.realpath(mkdtemp(prefix=f".{tree.PREFIX}"))
+            self.path = made = os.path.realpath(mkdtemp(prefix=f".{tree.PREFIX}"))
             # Locked before it gets its name: by the lock others see that its host lives.
             self._lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_SH)
@@ -102,6 +108,9 @@ class WorkspaceRoot:
             os.rename(made, self.path)
             remove_orphans(os.path.dirname(self.path))
         except OSError as error:
+            with contextlib.suppress(OSError):
+                os.rmdir(self.path)  # which takes no descriptor
+            self.close()
             raise WorkspaceError(
                 f"no directory for workspaces could be made: {error.strerror} ({error.filename}); "
                 "set TMPDIR to a directory that can be written and has room"
@@ -217,24 +226,31 @@ class _Region:
         if self._users:
             return
         os.close(self.fd)
-        if self._above is None:
+        above = self._above
+        with _as_far_as_possible():
+            if above is not None:
+                above.give_access()
             tree.remove_tree(self.path)
-            tree.remove_tree(self.lineage.store)
-            return
-        self._above.give_access()
-        tree.remove_tree(self.path)
-        self._above.inner.discard(os.path.basename(self.path))
-        self._above.release()
+            if above is None:
+                tree.remove_tree(self.lineage.store)
+        if above is not None:
+            above.inner.discard(os.path.basename(self.path))
+            above.release()
 
 
 class Workspace:
     """The files of one session."""
 
     def __init__(self, lineage: _Lineage, region: _Region) -> None:
+        """The region is its own, also where the workspace cannot be made: then it is released."""
         self._lineage = lineage
         self._region = region
         self.path = os.path.join(region.path, tree.WORKSPACE)
-        self._make()
+        try:
+            self._make()
+        except BaseException:
+            region.release()
+            raise
         self._last: Snapshot = {}
         self._held = (0, 0)
         """Bytes and paths that were counted for it, where it was taken and not brought back."""
@@ -492,13 +508,12 @@ class Workspace:
         """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` when not all of them can be
         copied.
         """
-        region = self._region.branch()
+        workspace = Workspace(self._lineage, self._region.branch())
         try:
-            workspace = Workspace(self._lineage, region)
             if problems := workspace.restore(snapshot or {}):
                 raise WorkspaceError(f"the branch cannot have the session's files: {'; '.join(problems[:3])}")
         except BaseException:
-            region.release()
+            workspace.close()
             raise
         return workspace
 
@@ -666,9 +681,10 @@ class Workspace:
         self._region.release()
 
     def clear(self) -> None:
-        """Remove the session's directory. What is large takes a while."""
-        self._remove_beside()
-        tree.remove_below(self._region.fd, tree.WORKSPACE)
+        """Remove the session's directory. What is large takes a while; what cannot be removed stays."""
+        with _as_far_as_possible():
+            self._remove_beside()
+            tree.remove_below(self._region.fd, tree.WORKSPACE)
 
     def forget(self) -> None:
         """Close this process's descriptor of it, in a fork of the process that has it."""

@@ -156,11 +156,15 @@ def _enter(here: int, part: str, name: str, make: tuple[int, int] | None) -> int
     try:
         os.mkdir(part, 0o700, dir_fd=here)
         inner = os.open(part, _DIRECTORY, dir_fd=here)
-        if make != (-1, -1):
-            os.fchown(inner, *make)
-        return inner
     except OSError as error:
         raise _refused(name, error) from None
+    try:
+        if make != (-1, -1):
+            os.fchown(inner, *make)
+    except OSError as error:
+        os.close(inner)
+        raise _refused(name, error) from None
+    return inner
 
 
 def path_of(name: str) -> str:

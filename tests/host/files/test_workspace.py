@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -194,6 +196,57 @@ def small() -> Iterator[Workspace]:
     workspace.close()
     assert not os.listdir(root.path)
     root.close()
+
+
+LEFT_OPEN = """
+import contextlib, os, resource
+from safeexec import WorkspaceError
+from safeexec.host.files.workspace import WorkspaceRoot
+
+def held():
+    return sorted(os.listdir("/proc/self/fd"))
+
+@contextlib.contextmanager
+def no_more():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+before = held()
+root = WorkspaceRoot()
+of_root = held()
+workspace = root.lineage(1 << 20, 100)
+branch = workspace.branch({})
+with no_more():
+    branch.close()
+    workspace.close()
+assert held() == of_root, "closed while nothing could be opened"
+root.owner = (1 << 40, 0)
+with contextlib.suppress(OverflowError):
+    root.lineage(1 << 20, 100)
+assert held() == of_root, "not made: it could not be given to the children's user"
+with no_more(), contextlib.suppress(WorkspaceError):
+    WorkspaceRoot()
+assert held() == of_root, "no root could be made"
+root.close()
+assert held() == before
+left = [name for name in os.listdir() if "safeexec" in name]
+assert not left, left
+"""
+
+
+def test_what_cannot_be_made_or_removed_leaves_no_descriptor(tmp_path: pathlib.Path) -> None:
+    """In a process of its own, which can be without descriptors."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT_OPEN], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @contextlib.contextmanager
