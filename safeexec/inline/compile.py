@@ -9,6 +9,7 @@ import _ast as ast  # the node classes alone: `ast` itself imports re, enum and 
 import warnings
 
 from safeexec.errors import ExpressionError
+from safeexec.inline import mathematical
 from safeexec.inline.fuel import Refused
 from safeexec.inline.functions import CONSTANTS
 from safeexec.inline.grammar import Builder
@@ -28,8 +29,8 @@ _ONLY_AST = 0x400
 _NO_NAMES: dict[str, object] = {}
 
 
-def parse(source: str) -> ast.expr:
-    """The tree of one expression, still unchecked."""
+def parse(source: str, bare: bool = False) -> ast.expr:
+    """The tree of one expression, still unchecked. `bare`: advice names functions of `math` without their module."""
     if type(source) is not str:
         raise TypeError(f"an expression must be a str, not {type(source).__name__}")
     if len(source) > MAX_SOURCE:
@@ -38,7 +39,7 @@ def parse(source: str) -> ast.expr:
     try:
         tree: ast.Expression = compile(source.lstrip(" \t"), FILENAME, "eval", _ONLY_AST)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise at_syntax_error(error, source.lstrip(" \t")) from None
+        raise at_syntax_error(error, source.lstrip(" \t"), bare) from None
     return tree.body
 
 
@@ -67,7 +68,7 @@ class Expression:
     ZeroDivisionError, KeyError, TypeError … that Python raised.
     """
 
-    __slots__ = ("__call__", "_nodes", "names", "source")
+    __slots__ = ("__call__", "_bare", "_nodes", "names", "source")
 
     __call__: Callable[..., object]
     names: tuple[str, ...]
@@ -85,7 +86,8 @@ class Expression:
                 raise ValueError(f'functions is a mapping or "mathematics", not {functions!r}')
             functions, mathematics = None, True
         self.source = source
-        tree = parse(source)
+        self._bare = mathematics
+        tree = parse(source, mathematics)
         builder = Builder(source.lstrip(" \t"), functions or {}, withheld, mathematics)
         try:
             run = builder.visit(tree)
@@ -114,7 +116,12 @@ class Expression:
             (missing,) = error.args
             given = ", ".join(sorted(map(str, names or ()))[:12]) or "none"
             meant = "pi" if missing == "π" else missing
-            known = f"write math.{meant}" if meant in CONSTANTS["math"] else f"names are: {given}"
+            if meant in CONSTANTS["math"]:
+                known = f"write {'' if self._bare else 'math.'}{meant}"
+            elif meant in ("i", "j"):
+                known = "the imaginary unit is 1j"
+            else:
+                known = f"names are: {given}"
             raise at_node(f"the name {missing} is not given; {known}", source, self._nodes[missing]) from None
         if isinstance(error, Refused):
             raise at_node(str(error), source, node) from None
@@ -125,4 +132,7 @@ class Expression:
                 source,
                 node,
             ) from None
-        raise at_node(described(error), source, node) from error
+        told = described(error)
+        if self._bare and isinstance(node, ast.Call) and called(node) in mathematical.OF_COMPLEX and "domain" in told:
+            told += f"; a complex result wants a complex argument, {called(node)}(x + 0j)"
+        raise at_node(told, source, node) from error

@@ -359,7 +359,9 @@ class Builder:
             if owner:
                 raise self.error(f"no function {node.id}: write {owner}.{node.id}(...)", node)
             known = (*functions.BUILTINS, *self.host, *(mathematical.FUNCTIONS if self.mathematics else ()))
-            raise self.error(_unknown(f"no function {node.id}", node.id, known), node)
+            raise self.error(
+                _unknown(f"no function {node.id}", node.id, known, "" if self.mathematics else "math."), node
+            )
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in functions.MODULES:
             module = node.value.id
             table = functions.MODULES[module]
@@ -372,8 +374,30 @@ class Builder:
         raise self.error("only a function named here can be called; a product is written with *", node)
 
 
-_OTHER_NAMES = {"ln": "log", "lg": "log10", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "tg": "tan"}
+_OTHER_NAMES = {
+    "ln": "log",
+    "lg": "log10",
+    "tg": "tan",
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh")},
+    **dict.fromkeys(("binom", "binomial", "choose", "nCr", "ncr"), "comb"),
+    **dict.fromkeys(("nPr", "npr"), "perm"),
+    "fact": "factorial",
+}
 """What other languages, and textbooks, call a function of `math`."""
+_OTHER_WAYS = {
+    "sec": "it is 1 / {0}cos(x)",
+    **dict.fromkeys(("csc", "cosec"), "it is 1 / {0}sin(x)"),
+    **dict.fromkeys(("cot", "ctg"), "it is 1 / {0}tan(x)"),
+    "root": "the n-th root is x ** (1 / n)",
+    "mod": "the remainder of a / b is a % b",
+    **dict.fromkeys(("avg", "average"), "it is statistics.mean"),
+    **dict.fromkeys(
+        ("derivative", "diff", "expand", "factor", "integral", "integrate", "limit", "simplify", "solve", "symbols"),
+        'formulas are changed by sympy, in a step of Sandbox("mathematics")',
+    ),
+}
+"""The same where it is no function, with `{0}` for the module."""
 _CONSTANTS = frozenset({int, float, complex, bool, str, type(None)})
 _NO_ATTRIBUTES = "attributes are not available in expressions; only functions and constants of math and statistics are"
 
@@ -442,11 +466,14 @@ def _is_table(node: Any) -> bool:
     return isinstance(node, (ast.List, ast.Tuple)) and all(isinstance(element, ast.Constant) for element in node.elts)
 
 
-def _unknown(message: str, name: str, known: Collection[str]) -> str:
+def _unknown(message: str, name: str, known: Collection[str], module: str = "math.") -> str:
+    """`message`, and what to write instead: one of `known`, or a function that is `module` and a name."""
     import difflib
 
     if name in _OTHER_NAMES:
-        return f"{message}; it is math.{_OTHER_NAMES[name]}"
+        return f"{message}; it is {module}{_OTHER_NAMES[name]}"
+    if name in _OTHER_WAYS:
+        return f"{message}; {_OTHER_WAYS[name].format(module)}"
     close = difflib.get_close_matches(name, known, 1, 0.75)
     return (
         f"{message}; did you mean {close[0]}?" if close else f"{message}; known are {', '.join(sorted(known)[:12])} …"

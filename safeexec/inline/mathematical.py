@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     Guard = Callable[..., Any]
 
-_OF_COMPLEX = (
-    "acos acosh asin asinh atan atanh cos cosh exp isclose isfinite isinf isnan log log10 sin sinh sqrt tan tanh"
+OF_COMPLEX = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh"),
+    *("exp", "log", "log10", "sqrt", "isclose", "isfinite", "isinf", "isnan"),
 )
 _xor = GUARDS[ast.BitXor]
 
@@ -48,6 +49,6 @@ def exclusive_or(fuel: Fuel, left: Any, right: Any) -> Any:
 
 FUNCTIONS: dict[str, Guard] = {
     **{name: guard for name, guard in MODULES["math"].items() if name not in BUILTINS},
-    **{name: _of_complex(name, MODULES["math"][name]) for name in _OF_COMPLEX.split()},
+    **{name: _of_complex(name, MODULES["math"][name]) for name in OF_COMPLEX},
 }
 NUMBERS = CONSTANTS["math"]

@@ -76,14 +76,17 @@ def at_bytes(message: str, source: str, line: int, start: int, end: int) -> Expr
     return failure(message, source, line, first, last)
 
 
-def at_syntax_error(error: Exception, source: str) -> ExpressionError:
-    """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting."""
+def at_syntax_error(error: Exception, source: str, bare: bool = False) -> ExpressionError:
+    """What the parser refused: a SyntaxError, a null byte, a lone surrogate, too much nesting. `bare`: the functions of
+    `math` have their bare names.
+    """
     if isinstance(error, SyntaxError):
         line = error.lineno or 1
         start = (error.offset or len(lines_of(source)[line - 1]) + 1) - 1
         end = error.end_offset - 1 if error.end_offset and error.end_lineno == line else start + 1
         message = error.msg.removesuffix(f" (detected at line {line})")
-        told = f"not an expression: {message}{_advice(message, source, line, start)}"
+        advice = _advice(message, source, line, start)
+        told = f"not an expression: {message}{advice.replace('math.', '') if bare else advice}"
         return failure(told, source, line, start, end)
     if isinstance(error, (MemoryError, RecursionError)):
         return failure("the expression is nested too deeply", source, 1, 0, 1)
