@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,6 +15,8 @@ from safeexec.policy.kernel import COMMAND_THREADS
 from safeexec.protocol import messages as m
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from safeexec.host.tools.toolbox import Toolbox
     from safeexec.policy.model import Policy
     from safeexec.protocol.confinement import ChildConfinement
@@ -58,13 +62,15 @@ def configuration(
             raise ProtectionError("commands need Landlock, which says what may be executed; this machine has none")
         zygote, command = replace(zygote, programs=programs), _for_commands(policy, child, programs)
     determinism = policy.determinism
+    imported = preloaded(policy)
+    tell_uncompiled({name.partition(".")[0] for name in imported} - sys.stdlib_module_names)
     told = m.Configure(
         language=policy.language_plan(tuple(toolbox.tools)),
         limits=policy.limits_plan(),
         confinement=zygote,
         child=child,
         command=command,
-        preload=preloaded(policy),
+        preload=imported,
         font_cache=fonts,
         seed=None if determinism is None else determinism.seed,
         clock="real" if determinism is None else determinism.clock,
@@ -94,6 +100,26 @@ def _fonts(policy: Policy) -> str | None:
     from safeexec.host.startup.fonts import font_cache  # with importlib.metadata 10 ms, for matplotlib
 
     return font_cache()
+
+
+def tell_uncompiled(names: Iterable[str]) -> None:
+    """Say once which of these packages have no byte code, as `uv pip install` leaves them: zygote and children
+    cannot write it, so that every start compiles them anew, in seconds.
+    """
+    for name in names:
+        spec = PathFinder.find_spec(name)
+        if spec is None or not spec.cached or os.path.exists(spec.cached) or spec.cached in _TOLD:
+            continue
+        import logging  # 8 ms, where something is wrong
+
+        _TOLD.add(spec.cached)
+        logging.getLogger("safeexec").warning(
+            "%s has no byte code, so every start of a sandbox compiles it anew; once: %s -m compileall -q %s",
+            *(name, sys.executable, os.path.dirname(spec.origin or "")),
+        )
+
+
+_TOLD: set[str] = set()
 
 
 def preloaded(policy: Policy) -> tuple[str, ...]:
