@@ -69,7 +69,7 @@ def _nothing(file: str, path: str, mistakes: list[Mistake]) -> PolicyFile:
 def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> PolicyFile:
     """`source` with every mistake in its shape noted, and the settings that are wrong taken out."""
     try:
-        msgspec.convert(source.content, shape)
+        _fits(source.content, shape)
     except msgspec.ValidationError:
         fields = _fields(shape)
         for key in list(source.content):
@@ -79,6 +79,14 @@ def checked(source: PolicyFile, shape: type[msgspec.Struct] = Document) -> Polic
                 del source.content[key]
                 source.dropped.append(key)
     return source
+
+
+def _fits(value: Any, expected: Any) -> None:
+    """Raises msgspec.ValidationError for a value that is not of the type `expected`."""
+    try:
+        msgspec.convert(value, expected)
+    except UnicodeEncodeError:  # msgspec's, of a text with half of a character, which escapes can spell
+        raise msgspec.ValidationError("Expected text, found half of a character in it") from None
 
 
 def _check(value: Any, expected: Any, path: str, source: PolicyFile, mistakes: list[Mistake]) -> None:
@@ -102,7 +110,7 @@ def _check(value: Any, expected: Any, path: str, source: PolicyFile, mistakes: l
         if len(mistakes) == before:
             # Each key is right by itself; the type may object to what they say together.
             try:
-                msgspec.convert(value, struct)
+                _fits(value, struct)
             except msgspec.ValidationError as error:
                 mistakes.append(source.mistake(path, str(error)))
     elif isinstance(value, dict) and mapping is not None:
@@ -116,7 +124,7 @@ def _check(value: Any, expected: Any, path: str, source: PolicyFile, mistakes: l
             _check(item, get_args(sequence)[0], f"{path}[{index}]", source, mistakes)
     else:
         try:
-            msgspec.convert(value, expected)
+            _fits(value, expected)
         except msgspec.ValidationError as error:
             mistakes.append(source.mistake(path, _complaint(value, arms, path, str(error))))
 

@@ -9,7 +9,7 @@ import msgspec
 
 from safeexec import SandboxError
 from safeexec.servers.methods import INTERNAL, MAX_MESSAGE, PARSE, REQUEST
-from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of
+from safeexec.servers.service import BadCall, Service, Tell, encoded, problem_of, shaped
 from safeexec.text import one_line
 from safeexec.untrusted.json_text import loads
 
@@ -63,7 +63,7 @@ def _message(line: bytes | None) -> Any:
 async def _answer(service: Service, message: Any, tell: Tell, room: int = MAX_MESSAGE) -> bytes:
     """The answer to one call; nothing for a notification."""
     try:
-        call = msgspec.convert(message, RpcCall)
+        call = shaped(message, RpcCall)
     except msgspec.ValidationError as error:
         return _failure(None, BadCall(REQUEST, f"this is no call: {error}"))
     try:

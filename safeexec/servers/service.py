@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from time import monotonic, strftime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -44,11 +44,13 @@ from safeexec.servers.methods import (
     Bytes,
 )
 
+T = TypeVar("T")
 Tell = Callable[[str, dict[str, Any]], object]
 """Hears of a step that runs: a name and parameters of `methods.EVENTS`."""
 Answer = dict[str, Any]
 RECORD_MB = 10240
 """What all recordings of a server may take."""
+HALF = "holds half of a character, which is no text"
 MAX_VALUE = MAX_MESSAGE // 2
 """Bytes of one value in an answer, before base64."""
 
@@ -81,6 +83,14 @@ def problem_of(error: BaseException) -> CallProblem:
     if isinstance(error, ValueError | TypeError):
         return CallProblem(PARAMETERS, name, text)
     return CallProblem(INTERNAL, "InternalError", "internal error")
+
+
+def shaped(given: object, kind: type[T]) -> T:
+    """What a client sent, as `kind`. Raises msgspec.ValidationError."""
+    try:
+        return msgspec.convert(given, kind)
+    except UnicodeEncodeError:  # msgspec's, of a name that JSON can spell
+        raise msgspec.ValidationError(f"a name in it {HALF}") from None
 
 
 class Held:
@@ -145,7 +155,7 @@ class Service:
         if method is None:
             raise BadCall(METHOD, f"there is no method {name[:100]!r}")
         try:
-            given = msgspec.structs.asdict(msgspec.convert({} if parameters is None else parameters, method.parameters))
+            given = msgspec.structs.asdict(shaped({} if parameters is None else parameters, method.parameters))
         except msgspec.ValidationError as error:
             known = ", ".join(method.parameters.__struct_fields__)
             raise BadCall(PARAMETERS, f"{name}: {error}; it takes {known}") from None
@@ -231,7 +241,10 @@ def _plain(value: Any) -> Any:
 
 
 def _data(given: str | Bytes) -> bytes:
-    return given.base64 if isinstance(given, Bytes) else given.encode()
+    try:
+        return given.base64 if isinstance(given, Bytes) else given.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"the content of a file {HALF}: send it as bytes") from None
 
 
 async def _plainly(session: AsyncSession, verb: str, given: Mapping[str, Any]) -> Any:

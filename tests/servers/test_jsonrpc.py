@@ -66,6 +66,8 @@ def served() -> Iterator[Served]:
 @example(line=b'{"jsonrpc":"2.0","id":1e400,"method":"x"}')
 @example(line=b'{"jsonrpc":"2.0","id":NaN,"method":"x"}')
 @example(line=b'{"jsonrpc":"2.0","id":"\\ud800","method":"\\ud800"}')
+@example(line=b'{"jsonrpc":"\\ud800","id":1,"method":"x"}')
+@example(line=b'{"jsonrpc":"2.0","id":1,"method":"x","\\ud800":1}')
 def test_any_line_gets_a_defined_answer(served: Served, line: bytes) -> None:
     message = served.reply(line.replace(b"\n", b" "))
     for part in message if isinstance(message, list) else [message]:

@@ -207,6 +207,10 @@ WRONG: list[tuple[str, Any, int, str]] = [
     ("session.run", {"session": "S", "source": "1", "stdin": {"type": "bytes", "base64": "!"}}, PARAMETERS, ""),
     ("session.run", {"session": "S", "source": "1", "stdin": "\ud800"}, PARAMETERS, "ValueError"),
     ("session.run", {"session": "S", "source": "1", "argv": ["\0"]}, PARAMETERS, "ValueError"),
+    ("session.run", {"session": "S", "source": "1", "\ud800": 1}, PARAMETERS, "InvalidRequest"),
+    ("session.card", {"session": "S", "format": "\ud800"}, PARAMETERS, "InvalidRequest"),
+    ("sandbox.session", {"checkpoints": "\ud800"}, OURS, "PolicyError"),
+    ("sandbox.session", {"files": {"x": "\ud800"}}, PARAMETERS, "ValueError"),
     ("session.run", {"session": "unknown", "source": "1"}, OURS, "SessionClosed"),
     ("session.set", {"session": "S", "name": "no name", "value": 1}, PARAMETERS, "ValueError"),
     ("session.set", {"session": "S", "name": "x", "value": {"type": "encoded", "base64": "AA=="}}, OURS, ""),
@@ -233,6 +237,7 @@ def test_a_wrong_call_is_told_as_what_it_is() -> None:
             told = await problem(service, name, {**given, **at} if "S" in str(given) else given)
             assert (told.code, told.type.startswith(kind)) == (code, True), (name, given, told)
             assert told.message and "/tmp" not in told.message and "Traceback" not in told.message
+            assert "codec" not in told.message
         assert (await service.call("session.run", {**at, "source": "1 + 1"}))["value"] == 2
 
     served(uses, "confined-python")
