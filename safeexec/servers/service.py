@@ -265,12 +265,17 @@ async def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of a step as the session takes them."""
     if isinstance(given["stdin"], Bytes):
         given["stdin"] = given["stdin"].base64
-    return given | {"namespace": await _value(given["namespace"])}
+    return given | {"namespace": await _namespace(given["namespace"])}
 
 
 async def _value(sent: Any) -> Any:
     """A value that a client sent. A large one takes seconds, in which the other clients are to be answered."""
     return await asyncio.to_thread(unmarked, sent) if isinstance(sent, dict | list) and sent else unmarked(sent)
+
+
+async def _namespace(sent: dict[str, Any]) -> dict[str, Any]:
+    """Names with the values that a client sent for them."""
+    return dict(zip(sent, await _value([*sent.values()]), strict=True))
 
 
 # Of sandboxes
@@ -280,7 +285,7 @@ async def _opened(
     service: Service, sandbox: AsyncSandbox, given: Mapping[str, str | Bytes], **tightened: Any
 ) -> AsyncSession:
     """A new session with the files `given` in its workspace."""
-    wanted = {name: await _value(value) for name, value in tightened.items() if value is not None}
+    wanted = {name: value for name, value in tightened.items() if value is not None}
     session = await sandbox.session(**wanted, record=service.recording())
     try:
         await asyncio.to_thread(_put, session, given)
@@ -307,8 +312,11 @@ async def _check(service: Service, sandbox: AsyncSandbox, *, source: str, stdin:
     return _told(await sandbox.check(source, stdin=stdin), False)
 
 
-async def _open_session(service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], **tightened: Any) -> Answer:
-    return {"session": service.hold(await _opened(service, sandbox, files, **tightened))}
+async def _open_session(
+    service: Service, sandbox: AsyncSandbox, *, files: dict[str, Any], namespace: dict[str, Any], **tightened: Any
+) -> Answer:
+    named = await _namespace(namespace)
+    return {"session": service.hold(await _opened(service, sandbox, files, namespace=named, **tightened))}
 
 
 async def _restore(service: Service, sandbox: AsyncSandbox, *, state: Bytes, **how: Any) -> Answer:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
+from select import select
 from typing import Any
 
 from hypothesis import strategies as st
@@ -157,7 +158,9 @@ def _lines() -> st.SearchStrategy[bytes]:
 
 @contextmanager
 def _pipe() -> Iterator[Holds]:
-    """A server at the other end of a pipe answers what comes after any lines, in lines of JSON-RPC."""
+    """A server at the other end of a pipe answers what comes after any lines, in lines of JSON-RPC, and complains of
+    nothing.
+    """
     numbers = iter(range(1_000_000, 1 << 40))
     with Pipes() as pipes:
 
@@ -173,7 +176,9 @@ def _pipe() -> Iterator[Holds]:
                     assert part.get("error", {}).get("code") != -32603, part
                 if isinstance(told, dict) and told.get("id") == ping:
                     assert told["result"]["value"] == 2
-                    return
+                    break
+            if select([pipes.errors], [], [], 0)[0]:
+                raise AssertionError(pipes.errors.read1().decode())
 
         yield holds
 

@@ -1,7 +1,12 @@
-"""The commands that serve a pipe, for tests of the client."""
+"""The commands that serve a pipe, for tests of the client.
+
+``SAFEEXEC_TESTS_THROUGH`` is a command before them: the server is then where that leads, the client here.
+"""
 
 from __future__ import annotations
 
+import os
+import shlex
 import socket
 import sys
 from collections.abc import Iterator
@@ -9,7 +14,8 @@ from contextlib import contextmanager
 
 
 def command(policy: str = "calculator", *options: str) -> list[str]:
-    return [sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", policy, *options]
+    through = shlex.split(os.environ.get("SAFEEXEC_TESTS_THROUGH", ""))
+    return [*through, sys.executable, "-m", "safeexec", "serve", "--stdio", "--policy", policy, *options]
 
 
 @contextmanager

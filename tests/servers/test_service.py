@@ -230,6 +230,17 @@ WRONG: list[tuple[str, Any, int, str]] = [
 ]
 
 
+def test_a_namespace_that_looks_like_a_marked_value_is_one_of_two_names() -> None:
+    async def uses(service: Service) -> None:
+        given = {"namespace": {"type": "bytes", "base64": "AAE="}}
+        at = await service.call("sandbox.session", given)
+        for method, where in (("sandbox.run", given), ("session.run", at), ("session.run", at | given)):
+            told = await service.call(method, {**where, "source": "type + base64"})
+            assert told["value"] == "bytesAAE="
+
+    served(uses)
+
+
 def test_a_wrong_call_is_told_as_what_it_is() -> None:
     async def uses(service: Service) -> None:
         at = await service.call("sandbox.session", {})
