@@ -95,7 +95,7 @@ def _remedy(value: Any) -> str:
             "class in the interface that the plugin must have (`exports`)"
         )
     if hasattr(type(value), "call") and type(value).__module__.startswith("safeexec."):
-        return "a handle stays with the host: call the methods of its object by `handle.call(name, …)`"
+        return "give the handle as an argument by itself, not inside another value"
     if callable(value):
         return "give the plugin a function as one of its tools (`tools`)"
     return "pass its data as numbers, text, lists or dicts"

@@ -226,6 +226,8 @@ class Invoke(msgspec.Struct, tag="invoke", array_like=True):
     """Whether a result that cannot cross is kept, under the number of this call."""
     release: Annotated[list[int], _MANY] = []
     """Results that nobody wants any more."""
+    objects: list[tuple[int | str, int]] = []
+    """Arguments that are kept results: place or keyword, and the call; `arguments` have None there."""
 
 
 class Install(msgspec.Struct, tag="install", array_like=True):

@@ -213,7 +213,7 @@ class Installed(Begun, frozen=True, kw_only=True, tag="plugin"):
 class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     """A step begins: a plugin is called. The fields are those of `safeexec.protocol.messages.Invoke`."""
 
-    PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release")
+    PLAIN: ClassVar[tuple[str, ...]] = ("path", "by_fields", "held", "hold", "release", "objects")
     """Those that are the same there; the arguments are packed."""
     path: str
     arguments: Value
@@ -221,6 +221,7 @@ class Invoked(Begun, frozen=True, kw_only=True, tag="call"):
     held: Number = 0
     hold: bool = False
     release: list[Number] = []
+    objects: list[tuple[int | str, Number]] = []
 
     @property
     def told(self) -> str:

@@ -30,6 +30,16 @@ _PUBLIC = 100
 _KINDS = ("positional", "either", "args", "keyword", "kwargs")
 
 
+def _signature_of_enum(value: object) -> Any:
+    """What a call of an Enum takes: one value. Its metaclass has a signature of its own, which is for making enums."""
+    from enum import EnumType
+    from inspect import Parameter, Signature
+
+    if not isinstance(value, EnumType):
+        return None
+    return Signature([Parameter("value", Parameter.POSITIONAL_OR_KEYWORD)])
+
+
 def modules_of(guest: Guest, label: str, sources: dict[str, str]) -> Modules:
     """The modules of one plugin; the main one, whose namespace is the session's own, is the first of `sources`."""
     language = guest.language
@@ -151,7 +161,7 @@ class LoadedPlugin:
         told["doc"] = (inspect.getdoc(value) or "")[:2000]
         if callable(value):
             try:
-                signature = inspect.signature(value)
+                signature = _signature_of_enum(value) or inspect.signature(value)
             except (TypeError, ValueError):
                 return told
             empty = inspect.Parameter.empty
@@ -194,6 +204,8 @@ class LoadedPlugin:
             args, kwargs = decode_arguments(
                 request.arguments, max_bytes=limits.value_bytes, max_depth=limits.value_depth
             )
+            if request.objects:
+                args = self._with_kept(request, args, kwargs)
             value: Any = target(*args, **kwargs)
             if hasattr(type(value), "__await__"):
                 value = self._await(value)
@@ -212,10 +224,23 @@ class LoadedPlugin:
         """What is to be called. Raises KeyError for a name that there is not."""
         if not request.held:
             return self._find(request.path) if request.path != WARM_UP else _warm_up_target
-        if request.held not in self._held:
-            raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
-        value = self._held[request.held]
+        value = self._kept(request.held)
         return self._getattr(value, request.path) if request.path else value
+
+    def _kept(self, number: int) -> Any:
+        if number not in self._held:
+            raise LookupError("this object is gone: the plugin went back to a state before it, or was loaded again")
+        return self._held[number]
+
+    def _with_kept(self, request: m.Invoke, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments (`kwargs` in place) with the kept results where the host had handles of them."""
+        places = list(args)
+        for place, number in request.objects:
+            if isinstance(place, str):
+                kwargs[place] = self._kept(number)
+            else:
+                places[place] = self._kept(number)
+        return tuple(places)
 
     def proceed(self, request: m.Proceed) -> m.StepDone:
         """The next item of the generator, or its end."""

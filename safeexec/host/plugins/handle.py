@@ -6,7 +6,7 @@ counter.call("add", 1)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from safeexec.protocol.values import Opaque
@@ -29,13 +29,14 @@ class Handle:
     """One such object: `type` and `repr` as the plugin tells them. It lives as long as the handle, and no longer than
     the plugin, which loses it when it is loaded again.
 
-    Of an `AsyncPlugin` the calls are awaited.
+    It may be an argument of a call of the same plugin. Of an `AsyncPlugin` the calls are awaited.
     """
 
-    __slots__ = ("_call", "_release", "reason", "repr", "type")
+    __slots__ = ("_call", "_place", "_release", "reason", "repr", "type")
 
-    def __init__(self, call: Call, release: Callable[[], None], told: Opaque) -> None:
+    def __init__(self, place: HeldPlace, call: Call, release: Callable[[], None], told: Opaque) -> None:
         """`call` calls a method of the object, by its name; with an empty name the object itself."""
+        self._place = place
         self._call = call
         self._release = release
         self.type = told.type
@@ -61,3 +62,9 @@ class Handle:
 
     def __repr__(self) -> str:
         return f"<handle of {self.repr}>"
+
+
+def places_of(args: Iterable[Any], kwargs: Mapping[str, Any]) -> list[tuple[int | str, HeldPlace]]:
+    """The arguments that are handles: place or keyword, and where the object is."""
+    every: Iterable[tuple[int | str, Any]] = (*enumerate(args), *kwargs.items())
+    return [(place, one._place) for place, one in every if type(one) is Handle]

@@ -66,5 +66,7 @@ def returned(hint: Any, what: str, result: Result) -> Result:
             result, value=made(f"{what} returned another type", "value", _item(hint), result.value)
         )
     except TypeError as error:
-        told = ErrorInfo("TypeError", str(error), hint="Return a dict with these fields, or an object that has them.")
+        has_fields = "a dict with" in str(error)
+        hint = "Return a dict with these fields, or an object that has them." if has_fields else None
+        told = ErrorInfo("TypeError", str(error), hint=hint)
         return msgspec.structs.replace(result, outcome="error", value=None, error=told)

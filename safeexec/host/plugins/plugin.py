@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from safeexec.errors import PolicyError, ProtocolError, RecordingError, ToolError
-from safeexec.host.plugins.handle import Handle, HeldPlace
+from safeexec.host.plugins.handle import Handle, HeldPlace, places_of
 from safeexec.host.plugins.interface import Hints, given, returned
 from safeexec.host.plugins.process import Loaded
 from safeexec.host.plugins.settings import encoded
@@ -243,6 +243,8 @@ class PluginCore:
             session = yield from self._living()
             if held is not None and held.loaded is not session:
                 raise PluginError(f"this object of {self.definition.name} is gone: the plugin was loaded again")
+            if objects := places_of(args, kwargs):
+                args, kwargs = self._without(objects, session, name, args, kwargs)
             if self._hints and held is None:
                 args, kwargs = given(self._hints, self.definition.wanted[name], args, kwargs)
             result = yield from session.core.invoke(
@@ -254,6 +256,7 @@ class PluginCore:
                 held=held.number if held is not None else 0,
                 hold=self.state == "keep",
                 release=self._to_release(session),
+                objects=[(place, one.number) for place, one in objects],
             )
             if session.core.more and result.ok:
                 self._streaming = True
@@ -261,6 +264,28 @@ class PluginCore:
             return self._placed(self._come((yield from session.after(result)), session, name)), 0
         finally:
             self._leave(call)
+
+    def _without(
+        self,
+        objects: list[tuple[int | str, HeldPlace]],
+        session: Loaded,
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with None for each handle. Raises `PluginError` for an object that is not in `session`."""
+        for place, one in objects:
+            if one.loaded is not session:
+                told = repr(place) if isinstance(place, str) else str(place + 1)
+                raise PluginError(
+                    f"argument {told} of {name or 'the object'}() is an object of another plugin, or of "
+                    f"{self.definition.name} before it was loaded again"
+                )
+        gone = {place for place, _ in objects}
+        return (
+            tuple(None if place in gone else one for place, one in enumerate(args)),
+            {keyword: None if keyword in gone else one for keyword, one in kwargs.items()},
+        )
 
     def _come(self, result: Result, session: Loaded, name: str) -> Result:
         """The result of a call with its value as the host wants it: an object of its class, a `Staying` one."""
@@ -396,7 +421,7 @@ class PluginFace:
             return result
         place, told = result.value
         call = partial(self._called, held=place)
-        return msgspec.structs.replace(result, value=Handle(call, partial(self._core.release, place), told))
+        return msgspec.structs.replace(result, value=Handle(place, call, partial(self._core.release, place), told))
 
     def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], held: HeldPlace | None) -> Any:
         """Call an export, or a method of an object that stays in the plugin, and give what it returns."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from safeexec import AsyncSandbox, Handle, Opaque, PluginError, PolicyError, Sandbox
+from safeexec import AsyncSandbox, Handle, Opaque, PluginError, PolicyError, Sandbox, replay
 from safeexec.host.plugins.source import define, read_manifest
 from safeexec.host.tools.ready_made import limited
 
@@ -498,6 +498,28 @@ def test_an_object_that_cannot_cross_stays_and_is_called_there(sandbox: Sandbox)
             counter.call("add", 1)
     with sandbox.plugin(COUNTER, state="fresh") as plugin:
         assert isinstance(plugin.make(), Opaque)
+
+
+def test_a_handle_may_be_an_argument_of_the_same_plugin(sandbox: Sandbox, tmp_path: Path) -> None:
+    source = COUNTER + "\ndef pair(a, b=None, *, c=None): return [type(one).__name__ for one in (a, b, c)]\n"
+    source += "def same(a, b): return a is b\n"
+    with sandbox.plugin(source, record=tmp_path / "run.jsonl") as plugin, sandbox.plugin(source) as other:
+        one, two = plugin.make(), plugin.make()
+        assert plugin.pair(1, one, c=two) == ["int", "Counter", "Counter"]
+        assert (plugin.same(one, one), plugin.same(one, two)) == (True, False)
+        assert one.call("add", 2) == 2
+        with pytest.raises(PluginError, match=r"argument 2 of same\(\) is an object of another plugin"):
+            other.same(1, one)
+        with pytest.raises(TypeError, match=r"argument 1\[0\] is, .* as an argument by itself"):
+            plugin.same([one], 1)
+    with replay(tmp_path / "run.jsonl") as again:
+        assert again.difference is None
+
+
+def test_an_enum_that_is_exported_tells_what_a_call_takes(sandbox: Sandbox) -> None:
+    with sandbox.plugin("from enum import Enum\nclass Colour(Enum):\n    RED = 'red'") as plugin:
+        assert plugin.exports == {"Colour": "(value)"}
+        assert plugin.Colour("red").type.endswith("Colour")
 
 
 GUARDED = """
