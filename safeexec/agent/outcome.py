@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -142,14 +143,17 @@ class _Repr:
 
 
 def _shown(value: Any) -> Any:
-    """The value, with what stayed in the sandbox as it prints itself there. `limits.value_depth` bounds the nesting."""
+    """The value with plain numbers, and what stayed in the sandbox as it prints itself there. `limits.value_depth`
+    bounds the nesting.
+    """
     if isinstance(value, Opaque):
         return _Repr(value.repr)
     if type(value) in (list, tuple, set, frozenset):
         return type(value)(map(_shown, value))
     if type(value) is dict:
         return {_shown(key): _shown(item) for key, item in value.items()}
-    return value
+    numpy = sys.modules.get("numpy")  # scalars of numpy come back as such where the host has imported it
+    return value.item() if numpy is not None and isinstance(value, (numpy.number, numpy.bool_)) else value
 
 
 def as_text(answer: Any) -> str:

@@ -72,6 +72,11 @@ def test_hostile_code_gives_a_result(session: Any, code: str) -> None:
     assert result is not None and not result.ok and text
 
 
+def test_a_fence_around_the_code_is_no_part_of_it(session: Any) -> None:
+    for code in ("```python\n6 * 7\n```", "```\n6 * 7\n```\n"):
+        assert functions.answer(session, {"code": code})[1].value == 42
+
+
 def test_the_schemas_are_what_the_sdks_declare() -> None:
     """Each SDK's own type of a tool takes the schema, where the SDK is installed."""
     pydantic = pytest.importorskip("pydantic", reason="pydantic is not installed")

@@ -261,3 +261,9 @@ def test_answers_that_cannot_be_compared_are_not_the_same() -> None:
 def test_objects_that_stayed_in_the_sandbox_are_told_as_they_print_themselves() -> None:
     root = Opaque("Mul", "-sqrt(2)", reason="it stays")
     assert as_text({"roots": [root], "both": (root, 2)}) == "{'roots': [-sqrt(2)], 'both': (-sqrt(2), 2)}"
+
+
+def test_numbers_of_numpy_are_told_as_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    answer = {"mean": numpy.float64(3.75), "rows": [numpy.int64(3), numpy.bool_(True)]}
+    assert as_text(answer) == "{'mean': 3.75, 'rows': [3, True]}"
