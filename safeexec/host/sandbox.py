@@ -190,9 +190,11 @@ class SandboxCore:
             for entry in missing
         )
         rule = self.policy.origin(f"require.{missing[0]}")
+        kept = ", ".join(entry for entry in self.policy.require if entry not in missing)
+        less = f"Take it out of `require` ({rule})" if rule else f"Write `require: [{kept}]` into the policy"
         raise ProtectionError(
             f"this machine cannot give what the policy {self.policy.name!r} requires: {told}. "
-            f"Take it out of `require` ({rule}) to accept less; `safeexec doctor` shows what there is"
+            f"{less} to accept less; `safeexec doctor` shows what there is"
         )
 
     def close(self) -> Core[None]:

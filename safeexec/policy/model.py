@@ -74,7 +74,7 @@ class Policy(PolicyData, frozen=True, kw_only=True, forbid_unknown_fields=True, 
         """The smallest policy under which the steps of some recordings run, for a person to read, and what it leaves
         out. Raises `RecordingError`.
         """
-        empty = cls(name="learnt", require=cls.load("calculator").require)
+        empty = cls(name="learnt")
         return reports.learn.learn(empty, recordings)
 
     def diff(self, other: Policy) -> list[Difference]:

@@ -42,6 +42,8 @@ PROTECTIONS = (
     "cgroup-core",
 )
 """The kernel mechanisms that `require` may name. ``a or b`` is met by either."""
+REQUIRED = ("rlimits", "no-new-privs", "seccomp", "landlock or mount-namespace")
+"""What a policy requires that does not say what: without these nothing but the language layer holds guest code."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -169,8 +171,8 @@ class PolicyData(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     on_error: OnError = "keep"
     determinism: Determinism | None = None
     tools: Tools = Tools()
-    require: tuple[str, ...] = ()
-    """Kernel mechanisms without which no sandbox starts; ``a or b`` is met by either."""
+    require: tuple[str, ...] = REQUIRED
+    """Kernel mechanisms without which no sandbox starts; ``a or b`` is met by either. None: any machine will do."""
     hints: Mapping[str, str] = {}
     """The policy's own hint per refused name."""
     socketpair: bool = False

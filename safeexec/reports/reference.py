@@ -76,6 +76,8 @@ def _default(path: str) -> str:
         value = getattr(value, key, None)
     if path == "extends" or value is None or isinstance(value, msgspec.Struct) or value in ((), "", {}):
         return ""
+    if isinstance(value, tuple):
+        return f"`[{', '.join(value)}]`"
     if value == {} or not isinstance(value, (int, float, str, bool)):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"

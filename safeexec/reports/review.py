@@ -39,9 +39,8 @@ class PolicyFinding(msgspec.Struct, frozen=True):
 def review(policy: PolicyData) -> list[PolicyFinding]:
     """What the policy mentions and cannot open, or need not close; what it opens to little use; unread hints."""
     if policy.language.mode == "python":
-        return [*_kernel(policy), *_paths(policy)]
+        return [*_paths(policy)]
     return [
-        *_kernel(policy),
         *_modules(policy),
         *_unreviewed(policy),
         *_settings(policy),
@@ -49,16 +48,6 @@ def review(policy: PolicyData) -> list[PolicyFinding]:
         *_hints(policy),
         *_paths(policy),
     ]
-
-
-def _kernel(policy: PolicyData) -> Iterator[PolicyFinding]:
-    """A profile from scratch that requires nothing: the boundary is the kernel, and a sandbox may start without it."""
-    if not policy.require and "require" not in policy.origins:
-        text = (
-            "a machine without seccomp, Landlock and namespaces would start this sandbox; the shipped profiles have "
-            "`require: [rlimits, no-new-privs, seccomp, landlock or mount-namespace]`"
-        )
-        yield PolicyFinding(policy.files[0].rpartition("/")[2] if policy.files else "", "require", text, harmless=True)
 
 
 def _modules(policy: PolicyData) -> Iterator[PolicyFinding]:

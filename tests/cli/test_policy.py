@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from safeexec import Policy
 from safeexec.cli import main
 from tests.untrusted.hostile import BIDI, FILES
 
@@ -73,17 +74,18 @@ def test_diff_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert json.loads(capsys.readouterr().out) == {"differences": [], "steps": []}
 
 
-def test_a_profile_from_scratch_is_told_that_it_requires_nothing(
+def test_a_profile_from_scratch_requires_what_the_shipped_ones_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("builtins: [print]\n")
-    assert main(["policy", "check", str(mine)]) == 0
-    told = capsys.readouterr().err
-    assert "mine.yaml: note: require: a machine without seccomp" in told
-    line = told.split("`")[1]
-    mine.write_text(f"builtins: [print]\n{line}\n")
     assert main(["policy", "check", "--strict", str(mine)]) == 0
     assert capsys.readouterr().err == ""
-    mine.write_text("builtins: [print]\nrequire: []\n")
-    assert main(["policy", "check", "--strict", str(mine)]) == 0
+    required = Policy.load("calculator").require
+    assert Policy.load(mine).require == Policy().require == required
+    mine.write_text("builtins: [print]\nrequire: {add: [uts-namespace], remove: [rlimits]}\n")
+    assert Policy.load(mine).require == (*(one for one in required if one != "rlimits"), "uts-namespace")
+    for words in ("require: []", "require: [seccomp]"):
+        mine.write_text(f"builtins: [print]\n{words}\n")
+        assert f"require: [{', '.join(Policy.load(mine).require)}]" == words
+        assert Policy.from_yaml(Policy.load(mine).to_yaml()).require == Policy.load(mine).require

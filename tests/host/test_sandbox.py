@@ -211,3 +211,6 @@ def test_a_mechanism_that_is_missing_is_named_with_the_line_that_asks_for_it(tmp
     path.write_text(f"extends: calculator\nrequire:\n  add:\n    - {asked}\n")
     with pytest.raises(ProtectionError, match=rf"requires: {asked} .* \(mine.yaml:4\) to accept less"), Sandbox(path):
         pass
+    unwritten = Policy(name="mine", require=("seccomp", asked))
+    with pytest.raises(ProtectionError, match=r"Write `require: \[seccomp\]` into the policy"), Sandbox(unwritten):
+        pass

@@ -100,7 +100,7 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
         policy = Policy.from_yaml(heading.yaml, name=heading.policy, filename=str(recording.path))
     except PolicyError as error:
         raise RecordingError(f"{recording.path}: its policy cannot be read: {error}") from None
-    if not trust and (grants := _harm(policy, here or copied(Policy(), require=Policy.load("standard").require))):
+    if not trust and (grants := _harm(policy, here or Policy())):
         raise RecordingError(
             f"{recording.path}: its policy {policy.name!r} is none of this machine, and it {grants}: give a policy of "
             "yours (--policy), or take it as it is (--trust)"

@@ -642,7 +642,7 @@ def test_a_policy_that_came_with_a_recording_is_not_one_of_this_machine(
 
 
 def test_a_policy_of_an_unknown_name_asks_no_less_of_the_kernel(tmp_path: Path) -> None:
-    less = Policy(name="unheard-of")
+    less = Policy(name="unheard-of", require=("seccomp",))
     heading = Heading(format=1, safeexec="1", python="3.12.1", policy=less.name, digest="", yaml=less.to_yaml())
     (tmp_path / "r.jsonl").write_bytes(line_of(heading))
     with pytest.raises(RecordingError, match="requires less of the kernel"):
