@@ -32,17 +32,24 @@ class Gone(Exception):
     """The process at the other end has ended, or closed its socket."""
 
 
+def new_control() -> tuple[socket.socket, socket.socket]:
+    """A control socket: the host's end, which learns from the kernel who speaks on it first, and the process's end."""
+    ours, theirs = socket.socketpair()
+    processes.pass_identity(ours, True)
+    return ours, theirs
+
+
 class Channel:
     """The host's end of one process. Not thread-safe: the session's lock is."""
 
     __slots__ = ("_inbox", "_poller", "_reading", "_talk", "_wait", "pid", "pidfd", "socket")
 
     def __init__(self, ours: socket.socket, state: str = STARTING) -> None:
+        """`ours`: as `new_control` gives it."""
         self.socket = ours
         self.pid: int | None = None
         self.pidfd = -1
         ours.setblocking(False)
-        processes.pass_identity(ours, True)
         self._talk = Conversation(state)
         self._inbox: list[m.FromChild] = []
         self._reading = False
@@ -55,7 +62,7 @@ class Channel:
     @classmethod
     def pair(cls, state: str = STARTING) -> tuple[Channel, socket.socket]:
         """A channel and the other end of its socket, which is for the process to come."""
-        ours, theirs = socket.socketpair()
+        ours, theirs = new_control()
         return cls(ours, state), theirs
 
     @property
@@ -170,6 +177,15 @@ class Channel:
         """Have whoever waits for a message find none to come: the process is about to be ended. From any thread."""
         with contextlib.suppress(OSError):  # closed already
             self.socket.shutdown(socket.SHUT_RD)
+
+    def held(self) -> list[int]:
+        """A pidfd of the process, the caller's to close; none where it is not known, or descriptors have run out: it
+        ends all the same, and nobody waits for it.
+        """
+        try:
+            return [os.dup(self.pidfd)] if self.pidfd >= 0 else []
+        except OSError:
+            return []
 
     def kill(self) -> None:
         """Send SIGKILL. Does not wait; harmless when the process has ended."""

@@ -146,6 +146,13 @@ class Checkpoint(Struct, eq=False):
             raise
         return channel
 
+    def held(self) -> list[int]:
+        """A pidfd of the copy if it has parked, the caller's to close. Does not wait."""
+        # The control socket of a copy that nobody will make is asked, and nothing made of it.
+        if self.seen():
+            self.pid()
+        return [] if self.channel is None else self.channel.held()
+
     def kill(self) -> None:
         """End the copy, whoever uses it."""
         if self.channel is not None:
@@ -189,13 +196,6 @@ def give_up(channel: Channel) -> None:
     channel.close()
 
 
-def new_control() -> tuple[socket.socket, socket.socket]:
-    """A control socket: the host's end, which learns from the kernel who parks on it, and the copy's end."""
-    ours, theirs = socket.socketpair()
-    processes.pass_identity(ours, True)
-    return ours, theirs
-
-
 def living(checkpoint: Checkpoint | None) -> Checkpoint | None:
     """The nearest ancestor, `checkpoint` itself included, whose copy is still held."""
     while checkpoint is not None and checkpoint.users == 0:
@@ -220,20 +220,6 @@ def check_depth(parent: Checkpoint | None) -> None:
             f"({', '.join(checkpoint.label for checkpoint in above)}); drop one that has a name, or close sessions "
             "that lie between"
         )
-
-
-def pidfds(checkpoints: list[Checkpoint]) -> list[tuple[Checkpoint, int]]:
-    """Each copy that has parked with a pidfd of its process, the caller's to close."""
-    held = []
-    for checkpoint in checkpoints:
-        try:
-            if checkpoint.pid() is not None and checkpoint.channel is not None:
-                held.append((checkpoint, os.dup(checkpoint.channel.pidfd)))
-        except OSError:
-            # Out of descriptors, or the collector has closed its socket before the sandbox: it ends all the same, and
-            # nobody waits for it.
-            continue
-    return held
 
 
 def rows_of(history: History[Checkpoint]) -> list[CheckpointInfo]:

@@ -15,14 +15,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from safeexec.errors import CheckpointError, ProtocolError, SandboxError, SessionClosed, WorkspaceError
-from safeexec.host.session.channel import Channel, Gone
+from safeexec.host.session.channel import Channel, Gone, new_control
 from safeexec.host.session.checkpoints import (
     Checkpoint,
     check_depth,
     give_up,
     living,
-    new_control,
-    pidfds,
     woken,
 )
 from safeexec.host.session.history import FRESH, History, State
@@ -442,24 +440,21 @@ class Line:
         runner, self.runner = self.runner, None
         self._give_up_coming()
         copies = self.history.copies()
-        held = pidfds(copies)
+        held = []
         if runner is not None:
             runner.channel.kill()
-            if runner.channel.pidfd >= 0:
-                with contextlib.suppress(OSError):  # out of descriptors: it ends all the same
-                    held.insert(0, (None, os.dup(runner.channel.pidfd)))  # type: ignore[arg-type]
+            held += runner.channel.held()
         self.history = History()
         for copy in copies:
+            if copy.users == 1:
+                held += copy.held()
             copy.release()
         for lineage in self._lineages:
             lineage.leave(self)
         self._lineages.clear()
         if runner is not None:
             runner.channel.close()
-        for copy, pidfd in held:
-            if copy is not None and copy.users:
-                os.close(pidfd)
-        return [pidfd for copy, pidfd in held if copy is None or not copy.users]
+        return held
 
     def kill_all(self) -> None:
         """Kill what runs and what is parked, and nothing more: another thread may be at work with them."""
