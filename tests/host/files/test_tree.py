@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pytest
 
@@ -93,3 +94,12 @@ def test_no_more_is_copied_than_was_counted(tmp_path: Path) -> None:
     with open(tmp_path / "source", "rb") as source, open(tmp_path / "target", "w+b") as target:
         tree.copy_contents(source.fileno(), target.fileno(), 1234)
     assert (tmp_path / "target").stat().st_size == 1234
+
+
+def test_contents_come_from_another_file_system(tmp_path: Path) -> None:
+    with NamedTemporaryFile(dir="/dev/shm") as source, open(tmp_path / "target", "w+b") as target:
+        source.write(b"x" * 5000)
+        source.flush()
+        source.seek(0)
+        tree.copy_contents(source.fileno(), target.fileno(), 4000)
+    assert (tmp_path / "target").read_bytes() == b"x" * 4000
