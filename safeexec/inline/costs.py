@@ -30,20 +30,25 @@ CHECKS: dict[type, Callable[[Fuel, Any], object]] = {}
 """Of the types of `exact` those that may have too many digits to be written out, with what refuses such a value."""
 COSTS: dict[type, dict[tuple[type, type], Any]] = {}
 """Of each operator the rows of `exact`, for its table."""
+MAKERS: dict[str, Any] = {}
+"""The functions of `exact`."""
 
 
 def known(kind: type) -> bool:
     """Whether values of exactly this type may take part; `exact` is loaded when a type of its modules is first met."""
-    if kind in WEIGHTS:
-        return True
-    if kind.__module__ in OPTIONAL_MODULES:
-        from safeexec.inline import exact  # with decimal, fractions and datetime: only for who has such values
+    if kind not in WEIGHTS and kind.__module__ in OPTIONAL_MODULES:
+        load_exact()
+    return kind in WEIGHTS
 
-        WEIGHTS.update(exact.WEIGHTS)
-        CHECKS.update(exact.CHECKS)
-        COSTS.update(exact.BINARY)
-        return kind in WEIGHTS
-    return False
+
+def load_exact() -> None:
+    """Put what `exact` has into the tables here."""
+    from safeexec.inline import exact  # with decimal, fractions and datetime: only for who has such values
+
+    WEIGHTS.update(exact.WEIGHTS)
+    CHECKS.update(exact.CHECKS)
+    COSTS.update(exact.BINARY)
+    MAKERS.update(exact.MAKERS)
 
 
 def bounded_digits(fuel: Fuel, value: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from safeexec.inline import containers, numeric, text
-from safeexec.inline.costs import admit
+from safeexec.inline.costs import MAKERS, admit, load_exact
 from safeexec.inline.fuel import Fuel, spend
 from safeexec.inline.operators import absolute
 from safeexec.typed import TYPE_CHECKING
@@ -33,15 +33,10 @@ def from_host(function: Callable[..., object]) -> Guard:
 def _exact(name: str) -> Guard:
     """Decimal(...), Fraction(...), date(...) and their like, loaded when first called."""
 
-    maker: Guard | None = None
-
     def guard(fuel: Fuel, /, *args: Any, **options: Any) -> Any:
-        nonlocal maker
-        if maker is None:
-            from safeexec.inline.exact import MAKERS  # with decimal, fractions and datetime
-
-            maker = MAKERS[name]
-        return maker(fuel, *args, **options)
+        if not MAKERS:
+            load_exact()
+        return MAKERS[name](fuel, *args, **options)
 
     return guard
 

@@ -11,8 +11,9 @@ from safeexec.compiler.names import CONSTRUCTS, SITE_BUILTINS
 from safeexec.facades.tables.groups import GROUPS, REFUSED_MODULES
 from safeexec.policy import requirements
 from safeexec.policy.loader import PolicyFile
-from safeexec.policy.mistakes import Mistake, nearest
+from safeexec.policy.mistakes import Mistake
 from safeexec.policy.settings import PROTECTIONS
+from safeexec.text import nearest
 
 MOST_HINTS = 500
 """Of one policy file: each is looked up when the policy is reviewed, or shown to a model."""

@@ -11,9 +11,9 @@ from safeexec.errors import PolicyError
 from safeexec.facades import tables
 from safeexec.policy.checks import unallowable
 from safeexec.policy.loader import PolicyFile, checked
-from safeexec.policy.mistakes import nearest
 from safeexec.policy.resolve import resolve
 from safeexec.policy.settings import ALL, Limits, P, PolicyData, Selection
+from safeexec.text import nearest
 from safeexec.untrusted.yaml_text import plain_scalar
 
 WRITTEN_HERE = "replace()"

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import UnsetType
 
 from safeexec.policy.document import Document
-from safeexec.policy.mistakes import Mistake, nearest
+from safeexec.policy.mistakes import Mistake
+from safeexec.text import nearest
 from safeexec.untrusted.yaml_text import START, Mark, kind_of, read_yaml
 
 _SWITCHES = {"yes": "all", "on": "all", True: "all", "no": "none", "off": "none", False: "none"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from safeexec.errors import PolicyError
@@ -25,14 +24,6 @@ class Mistake(NamedTuple):
         place = f"{self.file}:{self.mark.line}:{self.mark.column}" if self.mark else self.file
         path = shorten(self.path if self.path.isprintable() else repr(self.path), 120)
         return f"{place}: {path}: {self.text}" if path else f"{place}: {self.text}"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` for the known word that looks most like `word`, or the empty string."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def fail(mistakes: list[Mistake]) -> PolicyError:

@@ -11,6 +11,7 @@ import os
 from functools import lru_cache
 
 from safeexec.errors import PolicyError
+from safeexec.text import nearest
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -71,8 +72,6 @@ def named(name: str, searched: list[str]) -> str:
             path = os.path.join(directory, name + suffix)
             if os.path.isfile(path):
                 return path
-    from safeexec.policy.mistakes import nearest  # with YAML, for a name that is wrong
-
     here = next((f"./{name}{suffix}" for suffix in SUFFIXES if os.path.isfile(f"{name}{suffix}")), "")
     known = names()
     how = "open the sandbox with that path (`--policy`), or name its directory in SAFEEXEC_POLICY_PATH"

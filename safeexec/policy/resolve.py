@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from safeexec.policy.checks import check_names
 from safeexec.policy.document import Document
 from safeexec.policy.loader import PolicyFile
-from safeexec.policy.mistakes import Mistake, fail, nearest
+from safeexec.policy.mistakes import Mistake, fail
 from safeexec.policy.settings import (
     ALL,
     Attributes,
@@ -24,6 +24,7 @@ from safeexec.policy.settings import (
     Selection,
     Tools,
 )
+from safeexec.text import nearest
 
 NOTHING = Selection(names=())
 

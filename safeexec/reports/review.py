@@ -14,10 +14,11 @@ from safeexec.facades.access import UNREVIEWED_COST
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNLISTED
 from safeexec.policy.checks import unallowable
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
-from safeexec.policy.mistakes import Mistake, nearest
+from safeexec.policy.mistakes import Mistake
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import PolicyData
 from safeexec.reports.why import Judge, reported_plan
+from safeexec.text import nearest
 
 
 class PolicyFinding(msgspec.Struct, frozen=True):

@@ -31,7 +31,6 @@ from safeexec.hints.refusals import hint_for
 from safeexec.hints.tables.modules import MODULES
 from safeexec.policy.checks import BUILTINS, unallowable
 from safeexec.policy.kernel import file_calls, rules
-from safeexec.policy.mistakes import nearest as nearest_setting
 from safeexec.policy.plans import language_plan, limits_plan
 from safeexec.policy.requirements import coming
 from safeexec.policy.settings import (
@@ -49,6 +48,7 @@ from safeexec.reports.syntax import NEWER, construct_of
 from safeexec.syscalls import refuse
 from safeexec.syscalls.numbers import numbers
 from safeexec.syscalls.table import group_of, rules_for
+from safeexec.text import nearest as nearest_setting
 
 if TYPE_CHECKING:
     from safeexec.compiler.diagnostics import Diagnostic

@@ -142,8 +142,6 @@ WHY = {
     "remote/core.py": OWN + "a state file that the user names, to the size of a message",
     "remote/http.py": OWN + "writes JSON",
     "remote/pipe.py": OWN + "writes JSON; starts the command that the user gives",
-    "policy/mistakes.py": BOUND
-    + "words of one policy file, beside those of its language, which are too short to be like a long one",
     "protocol/printed.py": BOUND + "eight hexadecimal digits of a mark, in one pass",
     "protocol/values/decoder.py": BOUND + "a number of eight bytes",
     "protocol/values/format.py": OWN
@@ -170,7 +168,9 @@ WHY = {
     "servers/jupyter/introspection.py": BOUND + "the line before a cursor, to 2,000 characters, and one dotted name",
     "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass; nine digits",
     "servers/service.py": OWN + "writes JSON",
-    "text.py": BOUND + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths",
+    "text.py": BOUND
+    + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths; words of one policy file, beside those "
+    "of its language, which are too short to be like a long one",
 }
 
 

@@ -73,8 +73,8 @@ class Server:
             m.ListNames: self._names,
             m.Describe: self._describe,
             m.Deliver: self._deliver,
-            m.Save: self._save,
-            m.Load: self._load,
+            m.Save: self._durable,
+            m.Load: self._durable,
             m.SelfTest: self._self_test,
         }
 
@@ -342,40 +342,12 @@ class Server:
 
         return m.Tested(try_everything(self.guest.limits.memory_bytes, request.processes))
 
-    def _save(self, request: m.Save) -> m.Saved:
+    def _durable(self, request: m.Save | m.Load) -> m.Saved | m.Done:
+        """The file is the next descriptor: the checkpoint's control socket was taken as it is for every change."""
         fd = self.link.take_fd()
-        if fd is None:
-            return m.Saved(0, [], {}, {}, "no descriptor came with the request")
         from safeexec.child.process import state  # with cloudpickle 15 ms
 
-        guest = self.guest
-        names = guest.names()[: m.MANY]
-        own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
-        with open(fd, "w+b") as file:
-            try:
-                failed = state.dump(file, names, guest.namespace, own, guest.language.plan)
-                file.flush()
-            except Exception as error:
-                return m.Saved(0, [], {}, {}, state.problem(error))
-            saved = [name for name in names if name not in failed]
-            return m.Saved(file.tell(), saved, failed, state.libraries())
-
-    def _load(self, request: m.Load) -> m.Done:
-        fd = self.link.take_fd()
-        # The checkpoint's control socket was taken as it is for every change; the file is the descriptor behind it.
-        if fd is None:
-            return m.Done(problem="no descriptor came with the request")
-        from safeexec.child.process import state  # with cloudpickle 15 ms
-
-        guest = self.guest
-        own = state.specials(guest.namespace, guest.language.builtins, guest.hidden)
-        with open(fd, "rb") as file:
-            try:
-                restored = state.load(file, guest.namespace, own, guest.language.plan)
-            except BaseException as error:
-                return m.Done(problem=state.problem(error))
-        guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
-        return m.Done()
+        return state.save(fd, self.guest) if type(request) is m.Save else state.load(fd, self.guest)
 
 
 def _end_copy(answer: msgspec.Struct) -> NoReturn:

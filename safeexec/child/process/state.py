@@ -15,14 +15,18 @@ import pickle
 import sys
 from collections.abc import Mapping
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import cloudpickle.cloudpickle as engine
 
 from safeexec.child.process.state_names import find, judge
 from safeexec.facades.build import facade, recorded
+from safeexec.protocol import messages as m
 from safeexec.protocol.plan import LanguagePlan
+
+if TYPE_CHECKING:
+    from safeexec.child.step.execute import Guest
 
 PROTOCOL = 5
 _REASON = 200
@@ -177,6 +181,39 @@ def specials(
     return {key: value for key, value in found.items() if value is not None and not isinstance(value, (str, bool, int))}
 
 
+NO_FILE = "no descriptor came with the request"
+
+
+def save(fd: int | None, guest: Guest) -> m.Saved:
+    """Write the guest's variables to a file."""
+    if fd is None:
+        return m.Saved(0, [], {}, {}, NO_FILE)
+    names = guest.names()[: m.MANY]
+    own = specials(guest.namespace, guest.language.builtins, guest.hidden)
+    with open(fd, "w+b") as file:
+        try:
+            failed = dump(file, names, guest.namespace, own, guest.language.plan)
+            file.flush()
+        except Exception as error:
+            return m.Saved(0, [], {}, {}, problem(error))
+        saved = [name for name in names if name not in failed]
+        return m.Saved(file.tell(), saved, failed, libraries())
+
+
+def load(fd: int | None, guest: Guest) -> m.Done:
+    """Bind what `save` wrote."""
+    if fd is None:
+        return m.Done(problem=NO_FILE)
+    own = specials(guest.namespace, guest.language.builtins, guest.hidden)
+    with open(fd, "rb") as file:
+        try:
+            restored = undump(file, guest.namespace, own, guest.language.plan)
+        except BaseException as error:
+            return m.Done(problem=problem(error))
+    guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
+    return m.Done()
+
+
 def dump(
     file: Any, names: list[str], namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan
 ) -> dict[str, str]:
@@ -270,7 +307,7 @@ def libraries() -> dict[str, str]:
     return found
 
 
-def load(
+def undump(
     file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan
 ) -> dict[str, Any]:
     """The variables of a pickle that `dump` wrote. Runs what the pickle says: only ever in a locked-down child."""

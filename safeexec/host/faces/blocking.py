@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from safeexec.host.audit import AuditTarget
     from safeexec.host.commands import CommandResult
+    from safeexec.host.faces.many import Workers
     from safeexec.host.plugins.plugin import Plugin, PluginCore
     from safeexec.host.plugins.source import Exports, Source
     from safeexec.host.sandbox import Files, SandboxCore
@@ -346,17 +347,18 @@ class Sandbox(SandboxFace):
         `workers` run at once (default: one per core); a few programs ahead are read, so that memory stays bounded. To
         leave the loop, or `close` the iterator, stops those that run.
         """
-        from safeexec.host.faces import many  # with a pool of threads
-
-        return many.in_order(partial(self.session, checkpoints="off"), programs, many.workers_for(workers), timeout)
+        return self._workers(workers, timeout).in_order(programs)
 
     def map_as_completed(
         self, programs: Iterable[str | Program], *, workers: int | None = None, timeout: float | None = None
     ) -> Iterator[tuple[int, Result]]:
         """As `map`, but each result as soon as it is there, with the number of its program (from 0)."""
-        from safeexec.host.faces import many  # as above
+        return self._workers(workers, timeout).as_completed(programs)
 
-        return many.as_completed(partial(self.session, checkpoints="off"), programs, many.workers_for(workers), timeout)
+    def _workers(self, workers: int | None, timeout: float | None) -> Workers:
+        from safeexec.host.faces.many import Workers  # with a pool of threads
+
+        return Workers(partial(self.session, checkpoints="off"), workers, timeout)
 
     @blocking
     def check(self, source: str, *, stdin: bool = False) -> Core[Result]:

@@ -63,53 +63,48 @@ def each_of(programs: Iterable[str | Program]) -> Iterable[str | Program]:
     return programs
 
 
-def in_order(
-    open_session: OpenSession, programs: Iterable[str | Program], workers: int, timeout: float | None
-) -> Iterator[Result]:
-    """The results of all programs, in their order. At most twice as many as there are workers are under way or wait.
-
-    Whoever stops to listen, by an exception, Ctrl-C or `close`, stops the programs that run.
+class Workers:
+    """Threads that run programs, each in a session of its own; default: one per core. At most twice as many programs as
+    there are threads are under way or wait. Whoever stops to listen, by an exception, Ctrl-C or `close`, stops those
+    that run.
     """
-    rest = iter(each_of(programs))
-    with _Workers(open_session, workers, timeout) as pool:
-        waiting = deque(pool.submit(program) for program in islice(rest, 2 * workers))
-        while waiting:
-            result = pool.result(waiting.popleft())
-            waiting.extend(pool.submit(program) for program in islice(rest, 1))
-            yield result
 
-
-def as_completed(
-    open_session: OpenSession, programs: Iterable[str | Program], workers: int, timeout: float | None
-) -> Iterator[tuple[int, Result]]:
-    """Number and result of each program, as they come; else as `in_order`."""
-    rest = enumerate(each_of(programs))
-    with _Workers(open_session, workers, timeout) as pool:
-        waiting = {pool.submit(program): number for number, program in islice(rest, 2 * workers)}
-        while waiting:
-            done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                number = waiting.pop(future)
-                waiting.update((pool.submit(program), more) for more, program in islice(rest, 1))
-                yield number, pool.result(future)
-
-
-class _Workers:
-    """Threads that run programs, each in a session of its own. Leaving stops what still runs."""
-
-    def __init__(self, open_session: OpenSession, workers: int, timeout: float | None) -> None:
+    def __init__(self, open_session: OpenSession, workers: int | None, timeout: float | None) -> None:
         self._open_session = open_session
         self._timeout = timeout
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="safeexec-map")
+        self._ahead = 2 * workers_for(workers)
+        self._pool = ThreadPoolExecutor(workers_for(workers), thread_name_prefix="safeexec-map")
         self._futures: set[Future[Result]] = set()
         self._sessions: set[Runs] = set()
 
-    def submit(self, program: str | Program) -> Future[Result]:
+    def in_order(self, programs: Iterable[str | Program]) -> Iterator[Result]:
+        """The results of all programs, in their order."""
+        rest = iter(each_of(programs))
+        with self:
+            waiting = deque(self._submit(program) for program in islice(rest, self._ahead))
+            while waiting:
+                result = self._result(waiting.popleft())
+                waiting.extend(self._submit(program) for program in islice(rest, 1))
+                yield result
+
+    def as_completed(self, programs: Iterable[str | Program]) -> Iterator[tuple[int, Result]]:
+        """Number and result of each program, as they come."""
+        rest = enumerate(each_of(programs))
+        with self:
+            waiting = {self._submit(program): number for number, program in islice(rest, self._ahead)}
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    number = waiting.pop(future)
+                    waiting.update((self._submit(program), more) for more, program in islice(rest, 1))
+                    yield number, self._result(future)
+
+    def _submit(self, program: str | Program) -> Future[Result]:
         future = self._pool.submit(self._run, program)
         self._futures.add(future)
         return future
 
-    def result(self, future: Future[Result]) -> Result:
+    def _result(self, future: Future[Result]) -> Result:
         """What the program came to; waits for it. Raises what opening its session raised."""
         result = future.result()
         self._futures.discard(future)

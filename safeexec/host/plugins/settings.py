@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct
 
-from safeexec.policy.mistakes import nearest
 from safeexec.protocol.values import encode
 from safeexec.results import PluginError
-from safeexec.text import short_repr, shorten
+from safeexec.text import nearest, short_repr, shorten
 
 _TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "dict": dict}
 _SHOWN = 80

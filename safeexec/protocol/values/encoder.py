@@ -350,12 +350,8 @@ def _as_base(plain: Callable[[Any], Any], write: Write) -> Write:
 
 def _writer_of_library(kind: type) -> Write | None:
     module = type.__dict__["__module__"].__get__(kind)
-    if type(module) is not str or (package := module.partition(".")[0]) not in ("numpy", "pandas", "sympy", "mpmath"):
+    if type(module) is not str or module.partition(".")[0] not in ("numpy", "pandas", "sympy", "mpmath"):
         return None
-    if package in ("sympy", "mpmath"):
-        from safeexec.protocol.values.formulas import writer_of_number  # for numbers of sympy and mpmath
-
-        return writer_of_number(kind)
-    from safeexec.protocol.values.tables import writer_of  # for values of numpy and pandas
+    from safeexec.protocol.values.tables import writer_of  # for values of these four
 
     return writer_of(kind)

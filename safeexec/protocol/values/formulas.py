@@ -20,7 +20,7 @@ _SPECIAL = {0: 0.0, -456: inf, -789: -inf, -123: nan}
 _mro = type.__dict__["__mro__"].__get__
 
 
-def writer_of_number(kind: type) -> Write | None:
+def writer_of(kind: type) -> Write | None:
     """What writes this type of sympy or mpmath, or None where it is written like any other."""
     mro = _mro(kind)
     numbers = sys.modules.get("sympy.core.numbers")

@@ -41,7 +41,9 @@ _SHARED_COLUMNS = 32
 
 def writer_of(kind: type) -> Write | None:
     """What writes this type of pandas, or None where it is written like any other."""
-    pandas = sys.modules["pandas"]
+    pandas = sys.modules.get("pandas")
+    if pandas is None:
+        return None
     writers: dict[Any, Write] = {
         pandas.DataFrame: _write_frame,
         pandas.Series: _write_series,

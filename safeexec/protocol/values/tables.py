@@ -1,7 +1,8 @@
 """numpy scalars and arrays ↔ bytes: raw buffers under an allow list of dtypes, fields and masks as arrays of their own.
 
 numpy is not imported to write (what is in `sys.modules` decides), nor to read a scalar. `arrays=True` imports it where
-the data needs it, and gives lists where it is not installed. What pandas has is in `frames`.
+the data needs it, and gives lists where it is not installed. What pandas has is in `frames`, what sympy and mpmath have
+in `formulas`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from safeexec.errors import ProtocolError
 from safeexec.identity import identity
 from safeexec.protocol.values import format as f
+from safeexec.protocol.values import formulas, frames
 from safeexec.protocol.values.reader import library
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ _SHARE = 8
 
 
 def writer_of(kind: type) -> Write | None:
-    """What writes this type of numpy or pandas, or None where it is written like any other."""
+    """What writes this type of numpy, pandas, sympy or mpmath, or None where it is written like any other."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if kind in (numpy.ndarray, numpy.memmap):
@@ -53,11 +55,7 @@ def writer_of(kind: type) -> Write | None:
             return _write_scalar
         if kind is getattr(sys.modules.get("numpy.ma"), "MaskedArray", None):
             return _write_masked
-    if "pandas" not in sys.modules:
-        return None
-    from safeexec.protocol.values import frames  # for programs that use pandas
-
-    return frames.writer_of(kind)
+    return frames.writer_of(kind) or formulas.writer_of(kind)
 
 
 def _write_scalar(w: Writer, value: Any, depth: int) -> None:
@@ -163,8 +161,6 @@ def read_table(r: Reader, tag: bytes, depth: int) -> Any:
         return _read_array(r)
     if tag in _READERS:
         return _READERS[tag](r, depth)
-    from safeexec.protocol.values import frames  # as above
-
     return frames.READERS[tag](r, depth)
 
 
