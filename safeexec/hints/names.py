@@ -14,8 +14,8 @@ from safeexec.hints.needs import choose, importable, provides
 from safeexec.hints.objects import MISSING, attribute_names, attribute_of
 from safeexec.hints.refusals import hint_for, missing_in_module, no_such_name
 from safeexec.hints.rules import HintRules
+from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import MEMBERS, NAMES
-from safeexec.hints.tables.libraries import REMOVED
 from safeexec.hints.tables.modules import ALIASES, MODULES
 from safeexec.hints.tables.origins import ORIGINS
 
@@ -338,6 +338,8 @@ def _removed(failure: Failure, match: re.Match[str]) -> str | None:
     """A name whose import a library refuses in words of its own."""
     for node in walk(failure.segment.strip()):
         if isinstance(node, ast.ImportFrom):
-            found = [f"{node.module}.{alias.name}" for alias in node.names if f"{node.module}.{alias.name}" in REMOVED]
-            return REMOVED[found[0]] if found else None
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            return next(
+                (choose(MODULE_ATTRIBUTES[name], failure.plan) for name in names if name in MODULE_ATTRIBUTES), None
+            )
     return None

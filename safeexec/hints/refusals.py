@@ -16,7 +16,6 @@ from safeexec.hints.tables.attributes import ATTRIBUTES, MODULE_ATTRIBUTES
 from safeexec.hints.tables.builtins import BUILTINS
 from safeexec.hints.tables.constructs import CONSTRUCTS
 from safeexec.hints.tables.foreign import NAMES
-from safeexec.hints.tables.libraries import REMOVED
 from safeexec.hints.tables.modules import ALIASES, MODULES, SYNONYMS
 from safeexec.protocol.plan import LanguagePlan
 
@@ -70,7 +69,7 @@ def _own(kind: str, name: str, plan: LanguagePlan) -> str | None:
 def _module(name: str, plan: LanguagePlan) -> str:
     head, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
     return (
-        REMOVED.get(name)
+        choose(MODULE_ATTRIBUTES.get(name, {}), plan)
         or _of_table(name, plan)
         or _misspelt_module(name, plan)
         or (_below(name, last, plan) if head in plan.imports else None)
@@ -150,7 +149,7 @@ def _attribute(name: str, plan: LanguagePlan, candidates: Iterable[str]) -> str 
 def missing_in_module(module: str, name: str, plan: LanguagePlan, candidates: Iterable[str] = ()) -> str | None:
     """What to use instead of ``module.name``, which does not exist or is refused; `candidates` are the module's names."""
     full = f"{module}.{name}"
-    known = plan.hints.get(full) or REMOVED.get(full) or choose(MODULE_ATTRIBUTES.get(full, {}), plan)
+    known = plan.hints.get(full) or choose(MODULE_ATTRIBUTES.get(full, {}), plan)
     if known:
         return known
     if full in plan.imports:

@@ -15,7 +15,7 @@ import pytest
 from safeexec.facades.tables import judge
 from safeexec.hints.tables.attributes import MODULE_ATTRIBUTES
 from safeexec.hints.tables.foreign import ATTRIBUTES
-from safeexec.hints.tables.libraries import METHODS, REMOVED
+from safeexec.hints.tables.libraries import METHODS
 
 pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
@@ -55,19 +55,12 @@ def recommended(text: str) -> list[str]:
     return [SHORT.get(head, head) + dot + rest for head, dot, rest in (name.partition(".") for name in found)]
 
 
-def test_what_was_removed_does_not_exist() -> None:
-    assert not [name for name in REMOVED if exists(name)]
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_recommended_exists() -> None:
     texts = [
-        *REMOVED.values(),
-        *(
-            text
-            for advice in MODULE_ATTRIBUTES.values()
-            for text in ([advice] if isinstance(advice, str) else advice.values())
-        ),
+        text
+        for advice in MODULE_ATTRIBUTES.values()
+        for text in ([advice] if isinstance(advice, str) else advice.values())
     ]
     texts += [text for table in METHODS.values() for text in table.values()]
     missing = sorted({name for text in texts for name in recommended(text) if not exists(name)})
