@@ -169,8 +169,8 @@ WHY = {
     "servers/jupyter/notebook.py": BOUND + "the lines that a cell begins with, each in one pass; nine digits",
     "servers/service.py": OWN + "writes JSON",
     "text.py": BOUND
-    + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths; words of one policy file, beside those "
-    "of its language, which are too short to be like a long one",
+    + "possessive patterns, shown linear in tests/test_text.py; numbers of lengths; words of one policy file, beside "
+    "those of its language, which are too short to be like a long one",
 }
 
 
