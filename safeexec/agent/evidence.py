@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -64,34 +64,49 @@ class Comparison:
     unsupported: tuple[str, ...] = ()
 
 
-def judge(answer: str, value: Any, known: Collection[Computed] = (), *, percent: bool = False) -> Comparison:
+def judge(
+    answer: str,
+    value: Any,
+    known: Collection[Computed] = (),
+    *,
+    percent: bool = False,
+    vocabulary: Collection[str] = (),
+) -> Comparison:
     """Compare the words of `answer` with the computed `value`. `percent` says that the code computes percentages: then
-    "62.9 %" may be 62.9 as well as 0.629.
+    "62.9 %" may be 62.9 as well as 0.629. `vocabulary` are the words of the question, in lower case.
     """
     if isinstance(value, bool):
         return Comparison(_says(answer, value))
-    stated = numerals(answer)
+    stated = numerals(answer, vocabulary)
     wanted = leaves(value)
     if stated is None or wanted is None:
         return Comparison(False)
     if not wanted:
         return Comparison(_contains(answer, getattr(value, "repr", value), known))
-    rows = [[agrees(numeral, leaf, percent=percent) for leaf in wanted] for numeral in stated]
-    rounded = [_is_followed(numeral, after) for numeral, after in zip(stated, (*stated[1:], None), strict=False)]
-    fits = [row for row, left_out in zip(rows, rounded, strict=True) if any(row) or not left_out]
-    stated = [numeral for numeral, row, left_out in zip(stated, rows, rounded, strict=True) if any(row) or not left_out]
-    unsupported = [
-        numeral
-        for numeral, row in zip(stated, fits, strict=True)
-        if not any(row) and not any(_is_known(numeral, leaf) for leaf in known)
-    ]
-    claims = [row for numeral, row in zip(stated, fits, strict=True) if numeral.marked]
-    claims += [row for numeral, row in zip(stated, fits, strict=True) if numeral.stated][-1:]
-    denied = [row for row in claims if not any(row)]
-    contradicted = any(numeral.sure and numeral.value is not None for numeral in unsupported) or bool(denied)
-    orders = [fits]
-    if any(numeral.paired for numeral in stated):
-        orders.append(_swapped(fits, [numeral.paired for numeral in stated]))
+    rows: list[list[bool]] = []
+    paired: list[bool] = []
+    unsupported: list[Numeral] = []
+    denied = last_denied = False
+    before = ""
+    """What the number before is, whose list may go on: a value, a mention, or neither."""
+    for numeral, after in zip(stated, (*stated, None)[1:], strict=True):
+        agreeing = [agrees(numeral, leaf, percent=percent) for leaf in wanted]
+        if not any(agreeing) and _is_followed(numeral, after):
+            continue
+        lead = before if numeral.lead == "list" else numeral.lead
+        is_value = numeral.sure and lead in ("claim", "either") and any(agreeing)
+        if not any(agreeing):
+            is_known = any(_is_known(numeral, leaf) for leaf in known)
+            if not is_known or (any(map(any, rows)) and lead not in ("mention", "either")):
+                unsupported.append(numeral)
+        before = "claim" if is_value else "mention" if lead in ("mention", "either") else ""
+        rows.append(agreeing if is_value else [False] * len(wanted))
+        paired.append(numeral.paired)
+        denied = denied or (numeral.marked and not is_value)
+        last_denied = not is_value if numeral.lead == "claim" else last_denied
+    denied = denied or last_denied
+    contradicted = denied or any(numeral.sure and numeral.value is not None for numeral in unsupported)
+    orders = [rows, _swapped(rows, paired)] if any(paired) else [rows]
     unordered = isinstance(value, (set, frozenset))
     matched = not unsupported and not denied and any(_all_stated(rows, len(wanted), unordered) for rows in orders)
     return Comparison(matched, contradicted, tuple(dict.fromkeys(numeral.text for numeral in unsupported)))
@@ -113,7 +128,7 @@ def _is_followed(numeral: Numeral, after: Numeral | None) -> bool:
     """Whether the number is exact and the one behind it says its value, as in "√2 ≈ 1.4142": then that one is what
     the text states.
     """
-    if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.stated):
+    if after is None or not numeral.followed or numeral.value is None or not (numeral.sure and after.lead == "claim"):
         return False
     return agrees(after, _of_numeral(numeral, ""))
 
@@ -129,7 +144,7 @@ def _swapped(fits: list[list[bool]], paired: list[bool]) -> list[list[bool]]:
 
 def agrees(numeral: Numeral, leaf: Computed, *, percent: bool = False) -> bool:
     """Whether a stated number is a computed one, perhaps rounded."""
-    if numeral.value is None or not numeral.sure or (leaf.name and numeral.label and numeral.label != leaf.name):
+    if numeral.value is None or (leaf.name and numeral.label and numeral.label != leaf.name):
         return False
     if not numeral.percent:
         return _is_rounded(numeral, leaf, Fraction(1))
@@ -168,9 +183,7 @@ def _is_part(
 def _is_known(numeral: Numeral, leaf: Computed) -> bool:
     if numeral.value is None:
         return False
-    return agrees(replace(numeral, sure=True), leaf) or (
-        numeral.percent and numeral.value == leaf.value and not leaf.imaginary
-    )
+    return agrees(numeral, leaf) or (numeral.percent and numeral.value == leaf.value and not leaf.imaginary)
 
 
 def _says(answer: str, value: bool) -> bool:

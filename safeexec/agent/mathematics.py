@@ -48,6 +48,7 @@ _MAX_BITS = 1 << 16
 """Of an int that is written out: 20,000 digits; the work grows with their square."""
 _MAX_PROGRAMS = 6
 """Programs that are run to find the one that computes an answer."""
+_WORDS = re.compile(r"[^\W\d_]+")
 _PERCENT = re.compile(r"\*\s?100(?:\.0)?\b|\b100(?:\.0)?\s?\*|percent|pct|%[\"'}\s]")
 
 
@@ -236,12 +237,13 @@ class _Proof:
         kept = [*self._earlier, *filter(None, (_kept_part(step) for step in steps))]
         known = self._known(good, steps)
         percent = bool(_PERCENT.search("\n".join((self._question, *good))[:100_000]))
+        vocabulary = frozenset(_WORDS.findall(self._question[:20_000].lower()))
         best = _Found()
         for program in _programs(good, kept):
             ran = yield RunApart(program, "answer", self.timeout)
             if ran is None or not ran[0].ok:
                 continue
-            found = _compared(program, ran[1], answer, known, percent=percent)
+            found = _compared(program, ran[1], answer, known, percent=percent, vocabulary=vocabulary)
             if found.verified:
                 return found
             if not best.code or (best.verdict is not None and found.verdict is None):
@@ -288,13 +290,15 @@ def _equal(a: Any, b: Any) -> bool:
     return _same(a, b) or (isinstance(a, numbers) and isinstance(b, numbers) and _holds(lambda: a == b))
 
 
-def _compared(program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool) -> _Found:
+def _compared(
+    program: str, value: Any, answer: Any, known: list[Computed], *, percent: bool, vocabulary: frozenset[str]
+) -> _Found:
     computed = not is_stated([program])
     if _same(value, answer):
         return _Found(program, value, computed)
     if type(answer) is not str:
         return _Found()
-    verdict = judge(answer, value, known, percent=percent)
+    verdict = judge(answer, value, known, percent=percent, vocabulary=vocabulary)
     return _Found(program, value, computed, verdict) if computed else _Found(verdict=verdict)
 
 

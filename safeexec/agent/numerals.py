@@ -7,13 +7,14 @@ that is not sure. Time is linear in the text, whose length and numbers are bound
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from unicodedata import numeric
 
 from safeexec.agent import closed_forms
+from safeexec.agent.statements import Lead, Sentences
 
 MAX_TEXT = 20_000
 MAX_NUMBERS = 400
@@ -40,8 +41,8 @@ class Numeral:
     """It ends in an ellipsis: its last digit may be cut off, not rounded."""
     marked: bool = False
     """The text marks it as the answer: boxed, bold, or behind "answer is"."""
-    stated: bool = False
-    """It stands behind "is", "=", "≈" or a colon."""
+    lead: Lead = "other"
+    """What the words before it make of it."""
     followed: bool = False
     """Its own value follows it: of "√2 ≈ 1.41" it is the root."""
     sure: bool = True
@@ -100,49 +101,20 @@ _ATTACHED = re.compile(
 )
 
 _CLOSERS = r"[\s)\]}*$'\"`]*"
-_UNSURE_AFTER = re.compile(
-    r"\s?(?:[!^²³±⁰¹⁴⁵⁶⁷⁸⁹‰–¢½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]|\+(?=[\s.,;:)*$}]|$)|'\d|:\d|[-+−]\s?[ij]\b|-\s?\d|\*\*\s?[\d(]|,\d|\.\d"
-    r"|\s?(?:squared|cubed|factorial|choose|to the|over|mod|modulo|and a (?:half|third|quarter)"
-    r"|halves|thirds|quarters|fourths|fifths|sixths|sevenths|eighths|ninths|tenths|percentage|per (?:mille|thousand)"
-    r"|hundredths|thousandths|millionths|hundreds|thousands|ppm|ppb|bps?|basis points?|score|doubled|tripled|halved"
-    r"|et demie?|einhalb|times itself|(?:degrees? )?below zero|or so more|\(?(?:in )?base|-?fold"
-    r"|(?:less|more|fewer|greater|higher|lower) than|or (?:less|more|fewer)|ln|log|sin|cos|tan|exp|cents?|pence)\b"
-    r"|\s?[a-zA-Z](?![A-Za-z0-9])(?<![amsghJNWVAKCFL]))"
-)
-_EXCLAMATION = re.compile(r"!+(?=\s*$|\s+[A-Z])")
-_UNSURE_BEFORE = re.compile(
-    r"(?:[<>≤≥≠~^#]|!=|\d[:,.']|[=:({\[]\s?–|\bis –|\\(?:le|ge|leq|geq|neq|ne|lt|gt|pm)|[+\-−]\s?[ij]"
-    r"|\bnot(?: equal to)?|n't|\bnever"
-    r"|\b(?:no longer|except|instead of|(?:far|different) from|to the|half|twice|double|triple|thrice)"
-    r"|\b(?:half|third|quarter|fifth|tenth|hundredth|thousandth|inverse|reciprocal|negative|square|cube|double"
-    r"|doubled?|that) of"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|million)"
-    r"|\b(?:nicht|keine?|pas|(?:weniger|mehr) als|mindestens|höchstens|über|unter|bis zu|(?:moins|plus) de"
-    r"|au (?:moins|plus))"
-    r"|\b(?:less|more|fewer|greater|higher|lower|other|rather) than|\bat (?:least|most)|\bup to"
-    r"|\b(?:above|below|under|over|exceeds?|exceeding|between|modulo|mod|root of|divided by)"
-    r"|\b(?:(?:log|ln)(?:_\{?\w{1,9}\}?)?|exp|(?:a|arc)?(?:sin|cos|tan)h?)"
-    r"|\b(?:times|plus|minus the))"
-    r"[\s$({\[*]*$",
-    re.IGNORECASE,
-)
 _NEGATIVE = re.compile(
     r"(?:\b(?:minus|negative)\s|(?:[=:≈(\[{,]|\\approx)\s?[-−]\s|(?<![\w)\]}²³%.])[-−])\s?\\?[$€£¥]?\s?$", re.I
 )
+_SIGNED = re.compile(r"(?:[-−±]|\\pm|\b(?:minus|negative))\s?\\?[$€£¥]?\s?\Z", re.IGNORECASE)
 _COMMAND = re.compile(r"\\(?:pm|approx|simeq|cdot|times|leq?|geq?|neq?|[lg]t)$")
 _BOTH_SIGNS = re.compile(r"(?:±|\\pm)\s?$")
 _MONEY_BEFORE = re.compile(r"(?:[$€£¥₹]|USD|EUR|CHF|GBP)\s?[-−]?$")
-_NAMED = re.compile(r"(?:[A-Za-z_][\w.]*|\\[a-z]+)\s?\([^()]{0,80}$")
+_NAMED = re.compile(r"(?:[A-Za-z_][\w.]*|\\[a-z]+)\([^()]{0,80}$")
 _PLACES = re.compile(
     r"(?:\s|-)?(?:decimals?|decimal places?|significant (?:digits?|figures?)|places?|digits?"
     r"|d\.?p\.?\b|s\.?f\.?\b|sig figs?)",
     re.IGNORECASE,
 )
-_EQUALS_BEFORE = re.compile(
-    r"(?:=|≈|≃|≅|\\approx|\\simeq|:|\b(?:is|are|was|be|equals?|gives|makes|yields|about|approximately|roughly|exactly|"
-    r"around|of|to|comes to|get|returns?))[\s$({\[*\\`'\"€£¥+\-−±]*$",
-    re.IGNORECASE,
-)
+_HAS = re.compile(r"\b(?:has|have|had|is|are)\s+$")
 _ANSWER_BEFORE = re.compile(r"\b(?:answer|result|solution)\b[^.\d\n]{0,30}$", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s?\{[^\d]{0,20}$")
 _BOLD = re.compile(r"(?<![\w)\]}])\*\*[^\d*]{0,20}$")
@@ -168,7 +140,7 @@ _SPACE_BEFORE_MATH = [
 ]
 
 
-def numerals(text: str) -> list[Numeral] | None:
+def numerals(text: str, vocabulary: Collection[str] = ()) -> list[Numeral] | None:
     """The numbers of `text` in order; None where it is too long to be read, or holds too many of them. Numbers that
     are part of a name (`x1`, `f(3)`), the marks of a list and remarks like "to 4 places" are left out; so is a sum
     whose value follows it ("2 + 3 = 5"), and what stands in a function before its value ("\\ln 2 ≈ 0.693").
@@ -177,7 +149,7 @@ def numerals(text: str) -> list[Numeral] | None:
         return None
     for pattern, replacement in _SPACE_BEFORE_MATH:
         text = pattern.sub(replacement, text)
-    found: list[tuple[int, int, Numeral | None]] = []
+    found: list[tuple[int, int, Numeral]] = []
     position = 0
     looked = 0
     """Where the last look for a closed form ended: none is looked for again before it, so that time is linear."""
@@ -193,7 +165,7 @@ def numerals(text: str) -> list[Numeral] | None:
         found.append((begin, position, numeral))
     if len(found) > MAX_NUMBERS:
         return None
-    return list(_judged(text, found))
+    return list(_judged(text, found, Sentences(text, vocabulary)))
 
 
 # One number
@@ -329,36 +301,37 @@ def _finish(text: str, begin: int, end: int, numeral: Numeral) -> tuple[Numeral,
 # A number among words
 
 
-def _judged(text: str, found: list[tuple[int, int, Numeral | None]]) -> Iterator[Numeral]:
+def _judged(text: str, found: list[tuple[int, int, Numeral]], sentences: Sentences) -> Iterator[Numeral]:
     position = 0
     while position < len(found):
         last = position  # of a chain: 2 + 3 · 4
         while last + 1 < len(found) and _OPERATOR.fullmatch(text, found[last][1], found[last + 1][0]):
             last += 1
         if last > position:
-            complex_number = _complex(text, found, position, last)
+            complex_number = _complex(text, found, position, last, sentences)
             if complex_number is not None:
                 yield complex_number
             elif not _EQUALS_AFTER.match(text, found[last][1]) and not _in_formula(
                 text, found[position][0], found[last][1]
             ):
                 for begin, end, numeral in found[position : last + 1]:
-                    assert numeral is not None
                     yield replace(numeral, sure=False, text=text[begin:end])
         else:
-            yield from _alone(text, *found[position])
+            yield from _alone(text, *found[position], sentences)
         position = last + 1
 
 
-def _complex(text: str, found: list[tuple[int, int, Numeral | None]], first: int, last: int) -> Numeral | None:
+def _complex(
+    text: str, found: list[tuple[int, int, Numeral]], first: int, last: int, sentences: Sentences
+) -> Numeral | None:
     """The number that "3 + 4i" says."""
     (begin, _, real), (start, end, imaginary) = found[first], found[last]
-    if last != first + 1 or real is None or imaginary is None or real.value is None or imaginary.imaginary is None:
+    if last != first + 1 or real.value is None or imaginary.imaginary is None:
         return None
     sign = text[found[first][1] : start].strip()
     if real.imaginary is not None or real.percent or sign not in ("+", "-", "−"):
         return None
-    states = list(_alone(text, begin, end, replace(real, imaginary=Fraction(0))))
+    states = list(_alone(text, begin, end, replace(real, imaginary=Fraction(0)), sentences))
     if len(states) != 1 or states[0].value is None:
         return None
     part = imaginary.imaginary if sign == "+" else -imaginary.imaginary
@@ -366,8 +339,7 @@ def _complex(text: str, found: list[tuple[int, int, Numeral | None]], first: int
     return replace(states[0], imaginary=part, place=place, digits=max(real.digits, imaginary.digits))
 
 
-def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator[Numeral]:
-    assert numeral is not None
+def _alone(text: str, begin: int, end: int, numeral: Numeral, sentences: Sentences) -> Iterator[Numeral]:
     before, after = text[max(0, begin - 90) : begin], text[end : end + 40]
     if (
         begin
@@ -382,25 +354,23 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator
         return
     if _in_formula(text, begin, end):
         return
-    if _PLACES.match(after) or (_MARKER.search(before) and re.match(r"[.)]\s+\S", after)):
+    both = _BOTH_SIGNS.search(before)
+    negative = _NEGATIVE.search(before)
+    signed = _SIGNED.search(text, max(0, begin - 20), begin) if both or negative else None
+    lead, sure = sentences.standing(signed.start() if signed else begin, end)
+    if _MARKER.search(before) and re.match(r"[.)]\s+\S", after):
+        return
+    if _PLACES.match(after) and not _HAS.search(before):
         return
     numeral = replace(
         numeral,
         text=text[begin:end],
+        lead=lead,
+        sure=sure,
         marked=bool(_BOXED.search(before) or _BOLD.search(before) or _ANSWER_BEFORE.search(before)),
-        stated=bool(_EQUALS_BEFORE.search(before)),
         followed=not numeral.place and bool(_EQUALS_AFTER.match(after)),
         label=label[1] if (label := _LABEL.search(before)) else "",
     )
-    unsure = _UNSURE_AFTER.match(after) and not _EXCLAMATION.match(after)
-    both = _BOTH_SIGNS.search(before)
-    if (
-        unsure
-        or (_UNSURE_BEFORE.search(before) and not both)
-        or (both and re.search(r"[\w)]\s?(?:±|\\pm)\s?$", before))
-    ):
-        yield replace(numeral, sure=False)
-        return
     if numeral.other is not None:
         value, imaginary = numeral.other
         yield replace(numeral, other=None)
@@ -408,7 +378,7 @@ def _alone(text: str, begin: int, end: int, numeral: Numeral | None) -> Iterator
         return
     if both:
         yield numeral
-    yield replace(_negative(numeral), paired=bool(both)) if both or _NEGATIVE.search(before) else numeral
+    yield replace(_negative(numeral), paired=bool(both)) if both or negative else numeral
 
 
 def _in_formula(text: str, begin: int, end: int) -> bool:

@@ -58,6 +58,8 @@ WHY = {
     "agent/models/mistral.py": OWN + "numbers that the client library has made",
     "agent/models/offline.py": BOUND
     + "a recording that the user names, line by line; every error of a line is caught and told",
+    "agent/statements.py": BOUND
+    + "20,000 characters, each pattern in one pass; windows of 80 characters before a number",
     "agent/numerals.py": BOUND
     + "20,000 characters; numbers of 2,000 digits and exponents of 2,000; windows of 90 characters",
     "agent/notebook.py": OWN + "writes JSON",

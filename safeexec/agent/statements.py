@@ -1,0 +1,240 @@
+"""How a number stands in its sentence: whether the words around it say it as it is, and as what.
+
+Pure. A list of the harmless, not of the harmful: a number counts as a statement behind a verb, a sign of equality or
+the beginning of a sentence, before the end of a clause, a unit or a noun. Where nothing here knows the words, the
+number states nothing. Time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+Lead = Literal["claim", "list", "mention", "either", "other"]
+
+
+class Standing(NamedTuple):
+    """`lead` is what the words before a number make of it: a *claim* ("is", "=", a sentence that begins with it), one
+    more of a *list* ("and", a comma), a *mention* ("at 5 %"), *either* of claim and mention ("in 10 years", "at
+    x = 3"), or *other*: nothing that is known. `sure` is False where what follows, or the rest of the text, says more
+    about it or casts doubt on it.
+    """
+
+    lead: Lead
+    sure: bool
+
+
+# Before a number
+
+_NEAR = 80
+_OPENING = re.compile(
+    r"(?:[ \t$*`(\[€£¥₹{]|\\boxed\s?\{|\\\{|\b(?:USD|EUR|CHF|GBP)"
+    r"|\b(?:about|approximately|approx\.?|roughly|around|circa|ca\.|exactly|precisely|simply|just|now|then|thus|hence"
+    r"|therefore|also|indeed|rounded|only|all|equal to|given by|a total of|the (?:number|value|answer|result)"
+    r"|(?:in total|overall|altogether|so|thus|hence|therefore|finally),|etwa|rund|ungefähr|genau|gleich|environ"
+    r"|exactement|unos|unas))\Z",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(
+    r"(?:(?<![!<>≠~/=:\\])(?<!\\not)(?<!\\not )=|[≈≃≅∈⇒]|\\(?:approx|simeq|in|Rightarrow|implies)|(?<!\d):"
+    r"|\b(?:is|are|was|were|be|it's|equals?|gives?|gave|giving|makes?|made|making|yields?|yielding|gets?|got|getting"
+    r"|obtain(?:s|ed)?|have|has|had|totals?|totalling|returns?|returned|finds?|found|contains?|costs?|takes?|took|needs?"
+    r"|leaves?|left|save[sd]?|earn(?:s|ed)?|pays?|paid|computes?|computed|produces?|outputs?"
+    r"|(?:equals?|comes?|came|amounts?|adds? up|sums?(?: up)?|evaluates?|simplifies|works? out|rounds?|rounded|grows?"
+    r"|rises|falls|drops|reduces|converges|tends|leads|equates|boils down) to"
+    r"|(?:total|value|result|answer|probability|chance|amount|area|volume|solution|distance|height|speed|interest"
+    r"|price|balance|\ba(?:n? \w+)? (?:average|mean|median|sum|product|count|length|deviation|variance)) of"
+    r"|ist|sind|beträgt|betragen|ergibt|macht|lautet|kostet|est|sont|vaut|égale?|fait|donne|es|son|vale|è|sono))\s*\Z",
+    re.IGNORECASE,
+)
+_LEFT_SIDE = re.compile(r"(?:\A|[=≈.,;:$\n])([^=≈.,;:$\n]{1,60})=\s*\Z")
+_LONG_WORD = re.compile(r"(?<![\\\w])(?!(?:mod|log|sqrt)\b)[A-Za-z]{3,}\b")
+_UNSOLVED = re.compile(
+    r"\A\s*+(?![A-Za-z]\w*\s?[(\[])(?:[-−]\s*)?(?=.*(?:[-−+*/^·²³!%|√\d]|\bmod\b|\b(?:ln|log)\b|\\(?:[dt]?frac|sqrt|log|ln)))"
+    r".*(?<![A-Za-z_\\])[a-zA-Z](?![A-Za-z_])",
+    re.DOTALL,
+)
+"""A side of an equation that is not the unknown itself: 2x, x², ln x."""
+_BEGINS = re.compile(r"(?:(?:\A|\n)\s*|(?:(?<=[^\W\d_]{4})|(?<=\S\S[\d)%$}*]))[.!]\s+|[;—]\s*)\Z")
+_LIST = re.compile(r"(?:[,;&]|\\\\|\b(?:and|or|und|oder|et|ou|y|o|e))\s*(?:\b[a-z](?:_\w)?\s?=\s*)?\Z", re.IGNORECASE)
+_MENTION = re.compile(
+    r"\b(?:after|at|for|from|over|with|of|by|in|between|on|per|than|below|under|above|until|to|every|within|since|size|degree|radius"
+    r"|length|order|first|nach|bei|für|von|mit|après|pour|avec)\s*\Z",
+    re.IGNORECASE,
+)
+_GIVEN = re.compile(r"\b(?:for|when|at|with|if|where|given)\s\$?[a-z](?:_\w)?\s?=\s*\Z", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\s?(?:(?:different|distinct|possible|full|more)\s)?(?:ways?|years?|months?|weeks?|days?|hours?|minutes?|seconds?"
+    r"|steps?|moves?|rounds?|periods?)\b",
+    re.IGNORECASE,
+)
+
+# Behind a number
+
+_CLOSING = re.compile(r"(?:[)\]}*`$]|\\\}|[ \t]+(?=[)\]}*$]))*+")
+_QUOTES = frozenset({"''", '""', "‘’", "“”"})
+_END = re.compile(r"[ \t]*(?:\Z|\n|[.,;—](?=[\s)*$]|\Z)|\s\(|=(?!=)|[≈≃≅]|\\(?:approx|simeq|\\|end)|&)")
+_SHOUT = re.compile(r"!+(?=\s*\Z|\s+[A-Z])")
+_UNIT = re.compile(
+    r"\s?(?:°[CF]?|[€£¥₹]|m|cm|mm|km|kg|g|mg|s|ms|h|min|mi|ft|lb|L|ml|J|kJ|N|W|kW|V|A|Hz|kHz|rad|px|USD|EUR|CHF|GBP)"
+    r"(?:[²³]|\^[23]|/[a-z]{1,3}[²³]?)?(?![\w'²³^°/]|\s?\d)"
+)
+_IS = re.compile(r"\s(?:(is|are|was)|were|isn|has|have|does|do|did|can|will|must)\b", re.IGNORECASE)
+_IS_ANSWER = re.compile(
+    r"\s\w+\s(?:the|my|our|your)\s(?:\w{1,12}\s)?(?:answers?|results?|values?|solutions?|sum|total|number|product"
+    r"|roots?)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\s{1,3}[^\W\d_]{2,30}(?![\w'^(])")
+_PART = re.compile(
+    r"\s(?:of|in|to|by|from|through|than|out of|into|on)\s"
+    r"(?:the\s)?[$(\\]*(?:[dt]?frac\{)?[-−+]?\.?\d"
+    r"(?!\d*\s?(?:decimal|significant|place|digit|d\.?p|s\.?f|sig))",
+    re.IGNORECASE,
+)
+_MORE = re.compile(
+    r"(?P<fine>\d++|\b(?:primes?|numbers?|integers?|multiples|values|terms)\s(?:below|under|above|up to"
+    r"|(?:less|greater|smaller|larger) than)\b|(?:computed|shown|found) above\b|\\[a-z]+\b)"
+    r"|[+×÷<>→∞]|->|['’]\w|\b(?:by|through|out of|than)\s[$(\\]*[-−+]?\.?\d|(?P<word>[^\W\d_]{2,})",
+    re.IGNORECASE,
+)
+_CHANGING_TEXT = """\
+time times plus minus less fewer over under above below greater higher lower larger smaller than too odd score dozen
+dozens hundred hundreds thousand thousands million millions billion billions trillion trillions percent percentage
+point points basis squared cubed factorial choose mod modulo base remainder rest fold short off half double doubled
+triple twice cents ago or through until opposite inverse reciprocal negative digits up down reversed"""
+_CHANGING = frozenset(_CHANGING_TEXT.split())
+"""Words that change a number also where the question has them."""
+_HARMLESS_TEXT = """\
+a about according after agree agrees all also altogether am an and annually années ans answer answers apples
+approximately are area as at au average años be because been brute by calculated calculation can check checked
+checking checks chf cm code coins combinations computed confirmed confirms correct cubic das dates day days de
+decimal decimals degrees der die different digits distinct divisors dollar dollars each el en end equation eur euro
+euros every exact exactly exists far feet final finally find first for force found franc francs franken from full
+für gbp given gives grams have hence here heures hour hours hz if im in inches indeed insgesamt integer integers
+interest into is it items its jahre jahren jours kg khz kilograms kilometers kilometres km kmh kwh la later le left
+length les liters litres los mass means meters metres miles min minute minutes ml mm month monthly months more mph
+ms now number numbers numerically of on one only overall pair pairs people per period periods permutations person
+personen personnes persons place places possible pounds precisely price prime primes probability problem produces px
+rad real result results right root roots rounded same second seconds since so solution solutions solves speed square
+steps students stunden subsets substitution such sum symbolically tage term terms that the them then there therefore
+these they this thus to together total tree trees und units usd use used uses using value values verified verifies
+volume watts way ways we week weeks were what when where which with yards year yearly years yen you your"""
+_HARMLESS = frozenset(_HARMLESS_TEXT.split())
+"""Words that leave a number as it is, whatever the question: units, what is counted, and how it was found."""
+
+# In the whole text
+
+_DOUBT = re.compile(
+    r"\?|≠|\\n(?:eq?|ot)\b|n['’]t\b|\bif\b[^.]{0,40}\bwere\b|\b(?:not|no|nor|non|never|neither|none|nobody|nothing|cannot"
+    r"|hardly|barely|scarcely|almost|nearly|close|lacks?|lacking|except\w*|besides?|but|instead|unless"
+    r"|would (?:be|have been)|could|should|might|seem\w*|appears? to|thinks?|thought|believe\w*|doubt\w*|expect"
+    r"|guess\w*|suppos\w*|claim\w*|wrong\w*"
+    r"|incorrect\w*|false\w*|mistak\w*|erroneous\w*|fail\w*|naively?|impossible|unlikely|unequal|differs?|different"
+    r" from|far from|short of|bounds?|bounded|intermediate|partial|unfortunately|other than|rather than|said to|hmm"
+    r"|anything|everything|wait|nope|untrue|nonsense|reject\w*|disprove\w*|contradict\w*|refut\w*|exceeds?"
+    r"|nicht|keine?\w?|nie|niemals|falsch|pas|jamais|faux|nunca|falso|mai)\b",
+    re.IGNORECASE,
+)
+_TASK = re.compile(
+    r"(?:\A|[.!;:\n])\s*(?:now |then |next |finally |and )?(?:multiply|square|double|add|subtract|divide|negate|halve"
+    r"|take|raise|round|reverse)\b",
+    re.IGNORECASE,
+)
+"""What is still to be done with a number."""
+_NUMBER_WORD = (
+    r"(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    r"|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million"
+    r"|billion|dozen|half|twice|infinit[ey]|infinity)"
+)
+_OTHER_NUMBER = re.compile(
+    r"(?:\b(?:is|are|was|be|equals?|gives?|makes?|yields?|get|to|about|approximately|exactly|roughly|say|says|just|now"
+    rf"|namely|i\.e\.)|[=≈:(])[\s*$\"'-]*{_NUMBER_WORD}\b(?! (?:decimal|significant|place|digit))"
+    rf"|(?<!\d)(?<!\d\s)\b{_NUMBER_WORD}\s*(?:[.,;:)!*\"]|\Z)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[.!?](?:\s|\Z)|\n")
+
+
+class Sentences:
+    """A text whose numbers are looked at one after the other. `vocabulary` are the words of the question, in lower
+    case: what is counted, mostly.
+    """
+
+    def __init__(self, text: str, vocabulary: Collection[str] = ()) -> None:
+        self._text = text
+        self._ends = [0, *(found.end() for found in _SENTENCE.finditer(text))]
+        doubts = (found.start() for pattern in (_DOUBT, _TASK) for found in pattern.finditer(text))
+        self._doubted = max(doubts, default=-1)
+        """Where the last word of doubt stands: it is about all of its sentence, and about those before."""
+        self._more: list[tuple[int, bool]] = []
+        """Where the next number is, or a word that may change the one before it."""
+        for found in _MORE.finditer(text):
+            if found["word"] is None:
+                self._more.append((found.start(), found["fine"] is None))
+                continue
+            word = found["word"].rstrip("²³").lower()
+            if len(word) > 1 and word not in _HARMLESS and (word in _CHANGING or word not in vocabulary):
+                self._more.append((found.start(), True))
+        self._words = _OTHER_NUMBER.search(text) is not None
+        """Whether a number in words may be the answer."""
+
+    def standing(self, begin: int, end: int) -> Standing:
+        """How the number stands that was read from `begin` to `end`."""
+        if begin and self._text[begin - 1] + self._text[end : end + 1] in _QUOTES:
+            begin, end = begin - 1, end + 1
+        sentence = bisect_right(self._ends, begin) - 1
+        doubted = self._words or self._doubted >= self._ends[sentence]
+        lead, loud = self._lead(begin, end)
+        last = self._ends[sentence + 1] if sentence + 1 < len(self._ends) else len(self._text)
+        return Standing(lead, not doubted and self._is_whole(end, last, loud))
+
+    def _lead(self, begin: int, end: int) -> tuple[Lead, bool]:
+        """And whether a word or a sign of equality stands before the number, rather than nothing."""
+        text, place = self._text, begin
+        for _ in range(12):
+            near = max(0, place - _NEAR)
+            if _GIVEN.search(text, near, place):
+                return "either", False
+            if _CLAIM.search(text, near, place):
+                side = _LEFT_SIDE.search(text, near, place)
+                if side and side.group()[0] != "=" and _UNSOLVED.match(_LONG_WORD.split(side[1])[-1]):
+                    return "other", False
+                return "claim", text[:place].rstrip()[-1:].isalpha()
+            if _BEGINS.search(text, near, place):
+                return "claim", False
+            opening = _OPENING.search(text, near, place)
+            if opening is None:
+                break
+            place = opening.start()
+        near = max(0, place - _NEAR)
+        if _LIST.search(text, near, place):
+            return "list", False
+        if _MENTION.search(text, near, place):
+            return ("either" if _COUNTED.match(text, end) else "mention"), False
+        return "other", False
+
+    def _is_whole(self, end: int, last: int, loud: bool) -> bool:
+        """Whether what follows leaves the number as it is."""
+        text = self._text
+        closed = _CLOSING.match(text, end)
+        end = closed.end() if closed else end
+        if _END.match(text, end):
+            return not self._goes_on(end, last)
+        if _SHOUT.match(text, end):
+            return loud
+        if _PART.match(text, end) or self._goes_on(end, last):
+            return False
+        if stating := _IS.match(text, end):
+            return bool(stating[1] and _IS_ANSWER.match(text, end))
+        return bool(_UNIT.match(text, end) or _WORD.match(text, end))
+
+    def _goes_on(self, end: int, last: int) -> bool:
+        """Whether more is said of the number that ends here, before the next one and the end of its sentence."""
+        following = bisect_left(self._more, (end, False))
+        if following == len(self._more):
+            return False
+        start, changes = self._more[following]
+        return start < last and changes
