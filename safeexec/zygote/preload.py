@@ -159,7 +159,7 @@ def build_server(configure: m.Configure, control: int) -> Server:
     return Server(link, guest, tools)
 
 
-WARM_UPS = 12
+WARM_UPS = 36
 """After so many CPython has specialised the code of a step. What it has not, each child would write to for itself: 40
 pages of 4 KiB less (3.11)."""
 

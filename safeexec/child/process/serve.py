@@ -28,7 +28,6 @@ from safeexec.protocol.values import decode, encode
 QUIET_SECONDS = 0.0005
 """How long the host must be silent after an answer before a checkpoint is made: an answer is read before the fork
 competes for its core, and steps that come back to back are checkpointed when the next one arrives."""
-WARM_UPS = 3
 _WARM_UP_REQUEST = m.Execute(0, WARM_UP.encode())
 _WARM_UP_CALL = m.Invoke(0, NO_CALL, encode_arguments((1,), {"x": 1.5}, max_bytes=1000, max_depth=2).data)
 _STEPS = frozenset({m.Execute, m.Query, m.Invoke, m.Install, m.Proceed})
@@ -179,19 +178,16 @@ class Server:
         return self._serving and not self.link.quiet(0)
 
     def warm_up(self) -> None:
-        """Touch in think time the pages that the next step will write: each costs 2 us once, now or then."""
+        """Touch in think time the pages that the next step will write: each costs 2 us once, now or then. (One step
+        touches 178 of them, a second one 1.)
+        """
         if self.plugin.waits_for_calls:
             if self._warm_up(_WARM_UP_CALL):
                 self.plugin.touch()
             return
-        self.guest.warm_up(self._warm_up_steps)
+        self.guest.warm_up(lambda: self._warm_up(_WARM_UP_REQUEST))
         if not self._host_waits():
             self.guest.touch()
-
-    def _warm_up_steps(self) -> None:
-        for _ in range(WARM_UPS):
-            if not self._warm_up(_WARM_UP_REQUEST):
-                return
 
     def _warm_up(self, request: msgspec.Struct) -> bool:
         """Receive, do and answer a request that changes nothing. False, and nothing done, if the host waits."""
