@@ -22,6 +22,8 @@ MANY = 100_000
 """Parts of one kind in a message of a child: names, refusals, variables. A child leaves out what is beyond."""
 FEW = 1000
 """Parts that hold further ones."""
+NAME_CHARACTERS = 100
+"""Of a variable's name in `Ready`."""
 _MANY, _FEW = msgspec.Meta(max_length=MANY), msgspec.Meta(max_length=FEW)
 
 
@@ -352,9 +354,12 @@ class Wake(msgspec.Struct, tag="wake", array_like=True):
 
 
 class Ready(msgspec.Struct, tag="ready", array_like=True):
-    """A child or a thawed runner is locked down and waits. `notes` names what could not be carried over."""
+    """A child or a thawed runner is locked down and waits."""
 
     notes: Annotated[list[str], _MANY] = []
+    """What could not be carried over."""
+    names: Annotated[list[Annotated[str, msgspec.Meta(max_length=NAME_CHARACTERS)]], _FEW] = []
+    """Of a thawed runner: its first variables, without those of longer names."""
 
 
 class Exited(msgspec.Struct, tag="exited", array_like=True):

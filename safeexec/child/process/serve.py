@@ -210,7 +210,8 @@ class Server:
             os.close(self._control)
             self._control = None
         self.guest.lost.update(request.lost)
-        self.link.send(m.Ready(notes=notes))
+        names = [name for name in self.guest.names() if len(name) <= m.NAME_CHARACTERS]
+        self.link.send(m.Ready(notes, names[: m.FEW]))
         if self.plugin.waits_for_calls:
             # A fresh call's copy is asked for before it is needed: what the call has to touch, it touches now.
             self.warm_up()

@@ -30,9 +30,7 @@ R = TypeVar("R")
 RECOVER_SECONDS = 1.0
 """How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
 the newest copy is the same."""
-NAMES_SECONDS = 3.0
-"""How long a process that was brought back may take to name its variables."""
-NAMES_REMAINING, NAME_CHARACTERS = 200, 100
+NAMES_REMAINING = 200
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 
 
@@ -169,7 +167,7 @@ class Keeper:
         """End the process; what it was doing is undone. The state is to be brought back."""
         self.line.undo()
         self.go(LOST)
-        yield from self.line.stop()
+        yield from self.line.stop(self.sources.bound_last())
 
     def restore(self, *, asked: bool = False) -> Core[list[str]]:
         """Bring back the state that the session is in, or the newest older one. Returns notes. `asked`: by the caller,
@@ -213,17 +211,9 @@ class Keeper:
         yield from self.stop()
         return (yield from self.bring_back())
 
-    def remaining(self) -> Core[tuple[str, ...]]:
-        """The names of the variables after a restore; none if the process that was brought back does not tell."""
-        runner = yield from self.living()
-        self.go(ASKING)
-        try:
-            names = (yield from runner.ask(m.ListNames(), m.Names, NAMES_SECONDS)).names
-        except (Gone, ProtocolError):
-            yield from self.stop()  # the next use restores again
-            return ()
-        self.go(IDLE)
-        return tuple(name for name in names if name.isidentifier() and len(name) <= NAME_CHARACTERS)[:NAMES_REMAINING]
+    def remaining(self) -> tuple[str, ...]:
+        """The names of the variables after a restore."""
+        return tuple(name for name in self.line.remaining if name.isidentifier())[:NAMES_REMAINING]
 
     def lost(self, error: Exception) -> Core[NoReturn]:
         """The process died outside a step: restore, and say so."""

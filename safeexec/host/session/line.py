@@ -31,7 +31,7 @@ from safeexec.host.watch.memory import share_bytes
 from safeexec.host.watch.supervisor import KILL_SECONDS, Lineage
 from safeexec.linux import processes
 from safeexec.protocol import messages as m
-from safeexec.protocol.turns import PARKED, THAWED
+from safeexec.protocol.turns import PARKED, STARTING, THAWED
 from safeexec.results import NEWEST_LEFT, STARTS_EMPTY
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Line:
         self.group: Group | None = None
         self.born = 0
         """How many new children there have been: one, and one more each time there was no state to go back to."""
+        self.remaining: list[str] = []
+        """The variables of the state that was brought back last, as its process told them."""
         self._oom_kills = 0
         self._lineages: list[Lineage] = []
         self._memory_base: int | None = None
@@ -302,6 +304,7 @@ class Line:
         if self.workspace is not None and state.files is not None:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
         yield from self._new_child()
+        self.remaining = []
         self.release(self.history.arrive(state))
         return problems
 
@@ -316,28 +319,32 @@ class Line:
             problems = yield from self.on_files(partial(self.workspace.restore, state.files), state.files)
             # What a branch goes back to may have been parked in the directory of the session that it came from.
             place = self.workspace.path
-        yield from self._wake(channel, copy, place, lost)
+        if channel.state == THAWED:
+            yield from self._wake(channel, copy, place, lost)
         if (ready := (yield from woken(channel))) is None:
             return None
         self._run(channel, copy.lineage, copy)
+        self.remaining = ready.names
         self.release(self.history.arrive(state, copy))
         self._enter_group(channel)
         return [*problems, *ready.notes]
 
-    def _thaw_ahead(self) -> Core[None]:
+    def _thaw_ahead(self, lost: list[str]) -> Core[None]:
         """While the running process ends: ask for the one to go on in, if the copy of it is known to be there. On two
-        cores the fork then takes no time of its own, which is as long as the end.
+        cores it then takes no time of its own. Where there are files it waits for them before it wakes.
         """
         _, copy = next(self.history.ways_back(), (None, None))
         if copy is not None and copy.channel is not None and copy.channel.state == PARKED:
             processes.send_signal(copy.channel.pidfd, signal.SIGCONT)
-            yield from self._thawing(copy)
+            channel = yield from self._thawing(copy)
+            if channel is not None and channel.state == THAWED and self.workspace is None:
+                yield from self._wake(channel, copy, None, lost)
 
     def _thawing(self, copy: Checkpoint) -> Core[Channel | None]:
-        """A process that is thawed from `copy`, and not awake yet: the one that was asked for ahead, or another."""
+        """A process that is thawed from `copy`, and has not said so: the one that was asked for ahead, or another."""
         if self._coming is not None:
             of, channel = self._coming
-            if of is copy and channel.state == THAWED:
+            if of is copy and channel.state in (THAWED, STARTING) and channel.socket.fileno() >= 0:
                 return channel
             self._give_up_coming()
         thawed = yield from copy.thaw(monotonic() + PARK_SECONDS, self.sandbox.gate)
@@ -425,13 +432,13 @@ class Line:
 
     # Ending
 
-    def stop(self) -> Core[None]:
-        """End the running process and its strays, and ask for the one to go on in. Interrupted, it is to be done again:
-        the runner stays until it is done.
+    def stop(self, lost: list[str]) -> Core[None]:
+        """End the running process and its strays, and ask for the one to go on in; `lost` as for `restore`.
+        Interrupted, it is to be done again: the runner stays until it is done.
         """
         if (runner := self.runner) is not None:
             self.sandbox.gate.withdraw(runner.pid)
-            yield from runner.stop(self, self._thaw_ahead)
+            yield from runner.stop(self, partial(self._thaw_ahead, lost))
             self.runner = None
             runner.channel.close()
 

@@ -569,7 +569,7 @@ class SessionCore:
         if line.workspace is not None and (files := line.workspace.changes(self.keeper.marks, self.keeper.doing.marks)):
             result = replace(result, files=files)
         notes = yield from self.keeper.take_out()
-        return restored(result, notes, (yield from self.keeper.remaining()))
+        return restored(result, notes, self.keeper.remaining())
 
     def _killed(self, step: Step, verdict: Verdict, calls: int) -> Core[Result]:
         place = yield from step.where()
@@ -598,7 +598,7 @@ class SessionCore:
         told = Told(self.policy.limits, self.step, step.wall, step.cpu, *step.watch.printed(), records)
         result = build_killed(told, self.policy.limits_plan(), verdict, place, self.keeper.sources)
         notes = yield from self.keeper.bring_back()
-        return restored(result, notes, (yield from self.keeper.remaining()))
+        return restored(result, notes, self.keeper.remaining())
 
     def cancel(self) -> bool:
         """Stop the running step from another thread. Whether there was one."""

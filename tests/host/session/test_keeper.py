@@ -35,7 +35,7 @@ class Bare:
     def undo(self) -> None:
         self.history.undo()
 
-    def stop(self) -> Generator[Any, Any, None]:
+    def stop(self, lost: list[str]) -> Generator[Any, Any, None]:
         yield from ()
 
     def restore(self, lost: list[str]) -> Generator[Any, Any, list[str]]:
