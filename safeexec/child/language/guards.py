@@ -164,12 +164,10 @@ def _getattr_guard(rules: Rules, refuse: Refuse, read: Guard) -> Guard:
         try:
             exact_name = known[name]  # the stored str itself: a subclass that lies about equality gains nothing
         except (KeyError, TypeError):
-            exact_name = ""
-        if not exact_name:  # not in the handler, whose error would be the context of what is raised
-            return slow_getattr(object, name, default)
-        if default:
-            return _getattr(object, exact_name, *default)
-        return _getattr(object, exact_name)
+            pass  # its error would be the context of what is raised in here
+        else:
+            return _getattr(object, exact_name, *default) if default else _getattr(object, exact_name)
+        return slow_getattr(object, name, default)
 
     def slow_getattr(value: Any, name: Any, default: tuple[Any, ...]) -> Any:
         name = exact(name)
@@ -201,10 +199,10 @@ def _setattr_guard(assignable: Callable[[Any, Any], None]) -> Guard:
         try:
             exact_name = known[_type(object)][name]
         except (KeyError, TypeError):
-            exact_name = ""
-        if not exact_name:
-            return slow_setattr(object, name, value)
-        _setattr(object, exact_name, value)
+            pass
+        else:
+            return _setattr(object, exact_name, value)
+        return slow_setattr(object, name, value)
 
     def slow_setattr(target: Any, name: Any, value: Any) -> None:
         name = exact(name)
