@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from safeexec import __version__
 from safeexec.cli.common import tell
@@ -39,10 +40,21 @@ EXIT_READER_GONE = 128 + signal.SIGPIPE
 """What a shell reports of a program that SIGPIPE ended: `safeexec bench | head`."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A command without the word that says what to do lists the words."""
+
+    def error(self, message: str) -> NoReturn:
+        """As the base class; the subcommands' parsers are of this class, too."""
+        if self._subparsers is not None and message.startswith("the following arguments are required"):
+            self.print_help(sys.stderr)
+            self.exit(EXIT_USAGE)
+        super().error(message)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Mistakes of the caller end with status 2 and one line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="safeexec", description="Run Python that a model or a plugin author wrote.")
+    parser = _Parser(prog="safeexec", description="Run Python that a model or a plugin author wrote.")
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")

@@ -52,6 +52,8 @@ def names(*, shipped: bool = False) -> dict[str, str]:
 
 def find(name: str | os.PathLike[str]) -> str:
     """The file of a profile. A name with a slash or a YAML suffix is a path. Raises `PolicyError` if there is none."""
+    if not isinstance(name, str | os.PathLike):
+        raise PolicyError(f"a policy is a name, a path or a Policy, not {type(name).__name__}")
     text = os.fspath(name)
     if not isinstance(name, str) or is_path(text):
         return existing(os.path.join(os.getcwd(), os.path.expanduser(text)))

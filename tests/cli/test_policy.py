@@ -89,3 +89,18 @@ def test_a_profile_from_scratch_requires_what_the_shipped_ones_do(
         mine.write_text(f"builtins: [print]\n{words}\n")
         assert f"require: [{', '.join(Policy.load(mine).require)}]" == words
         assert Policy.from_yaml(Policy.load(mine).to_yaml()).require == Policy.load(mine).require
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["policy"], ["jupyter"], ["plugin"]], ids=lambda words: " ".join(words) or "-"
+)
+def test_a_command_without_the_next_word_lists_the_words(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    told = capsys.readouterr().err
+    assert "required" not in told and ("check" in told or "install" in told)
+    with pytest.raises(SystemExit, match="2"):
+        main(["policy", "diff"])
+    assert "the following arguments are required: before, after" in capsys.readouterr().err

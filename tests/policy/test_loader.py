@@ -116,6 +116,12 @@ def test_an_error_stays_readable_however_much_is_wrong():
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.parametrize("given", [{"extends": "calculator"}, None, 5, b"calculator"])
+def test_what_is_no_policy_is_told(given):
+    with pytest.raises(PolicyError, match=f"a name, a path or a Policy, not {type(given).__name__}"):
+        Policy.load(given)
+
+
 def test_words_that_yaml_1_1_took_for_booleans():
     assert Policy.from_yaml("checkpoints: off").checkpoints == "off"
     with pytest.raises(PolicyError, match="socketpair: expected true or false; found the text 'on'"):

@@ -125,12 +125,12 @@ class Guard:
             raise RefusedRequest(403, "requests of other sites' pages are refused", "ForeignOrigin")
         if scope["path"] in OPEN:
             return
-        tenant = self._boxes.let_in(scope, headers) or next(
-            filter(None, map(self._tenancy.tokens.owner, given_tokens(scope))), None
-        )
+        tokens = given_tokens(scope)
+        tenant = self._boxes.let_in(scope, headers) or next(filter(None, map(self._tenancy.tokens.owner, tokens)), None)
         if tenant is None:
+            wrong = "the token that came is not known here; " if any(tokens) else ""
             raise RefusedRequest(
-                401, "a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN", "Unauthorized"
+                401, f"{wrong}a token is needed: Authorization: Bearer TOKEN, or X-API-Key: TOKEN", "Unauthorized"
             )
         if self._tenancy.stopping:
             raise RefusedRequest(503, "the server stops", "Stopping", 5)
