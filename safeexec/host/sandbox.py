@@ -49,7 +49,7 @@ from safeexec.host.watch import accountant, groups
 from safeexec.host.watch.gate import NO_GATE
 from safeexec.host.watch.library import NO_LIBRARY
 from safeexec.host.watch.rest import IdleSessions
-from safeexec.linux import probe
+from safeexec.linux import probe, processes
 from safeexec.policy.model import Policy
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import ChildConfinement, Mechanism
@@ -434,7 +434,7 @@ class SandboxCore:
         """
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         needed = SESSION_DESCRIPTORS + RESERVED_DESCRIPTORS * len(self._open)
-        if most != resource.RLIM_INFINITY and (left := most - len(os.listdir("/proc/self/fd"))) < needed:
+        if most != resource.RLIM_INFINITY and (left := most - processes.open_descriptors()) < needed:
             raise SandboxBusy(
                 f"{left} file descriptors are left to this process, and a session more takes {needed}, with a reserve "
                 f"for the {len(self._open)} that are open: close some, or raise RLIMIT_NOFILE ({most}, `ulimit -n`)"

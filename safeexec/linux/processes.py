@@ -37,6 +37,7 @@ __all__ = [
     "kill",
     "kill_groups_below",
     "kill_member",
+    "open_descriptors",
     "parse_ancillary",
     "pass_identity",
     "pidfd_info",
@@ -75,6 +76,11 @@ SWEEP_SECONDS = 1.0
 _RSS = re.compile(rb"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _PSS = re.compile(rb"^Pss_(?:Anon|Shmem):\s+(\d+) kB", re.M)
 _RSS_SHARED = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
+
+
+def open_descriptors() -> int:
+    """How many descriptors this process has. Since 6.2 the directory has that size; to list 15,000 takes 10 ms."""
+    return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))
 
 
 def pidfd_open(pid: int) -> int:

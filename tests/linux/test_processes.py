@@ -252,3 +252,16 @@ def test_dumpable_can_be_switched() -> None:
         return [first, prctl(GET_DUMPABLE) == 1]
 
     assert in_a_fork(act) == [False, True]
+
+
+def test_descriptors_are_counted() -> None:
+    def count() -> list[int]:
+        before = processes.open_descriptors()
+        held = [os.dup(0) for _ in range(7)]
+        os.dup2(0, 500)  # a gap does not count
+        more = processes.open_descriptors()
+        for fd in (*held, 500):
+            os.close(fd)
+        return [more - before, processes.open_descriptors() - before]
+
+    assert in_a_fork(count) == [8, 0]
