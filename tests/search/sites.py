@@ -1,5 +1,5 @@
 """Where the libraries turn text into an attribute, a module, code or an object, look at the dict of an object or at a
-frame, or keep a module in an object: found in their source.
+frame, or keep a module in an object or give one back: found in their source.
 
     python -m tests.search.sites            the sites that nobody has judged, and those that are gone
     python -m tests.search.sites --all      every site, with its verdict
@@ -42,6 +42,7 @@ OUTSIDE = frozenset({"tests", "__main__", "process", "unix_events", "windows_eve
 KINDS = {"getattr": "attribute", "setattr": "attribute", "delattr": "attribute", "attrgetter": "attribute",
          "import_module": "module", "__import__": "module", "eval": "code", "exec": "code", "compile": "code",
          "get_type_hints": "code", "from_string": "template", "Template": "template"}  # fmt: skip
+IMPORTS = frozenset({"import_module", "__import__", "import_optional_dependency"})
 FRAMES = frozenset({"_getframe", "currentframe", "stack", "_getframemodulename"})
 STATES = frozenset({"__getstate__", "__reduce__", "__reduce_ex__"})
 SPELLED = frozenset({"get", "pop", "setdefault"})
@@ -95,6 +96,8 @@ def sites_of(module: str, path: Path) -> Iterator[Site]:
             yield Site(module, function, "dict", "__dict__")
         for name in _held(node, scope, imported):
             yield Site(module, function, "held", name)
+        for name in _returned(node, imported):
+            yield Site(module, function, "returned", name)
         # The function of a call stands for the call: ``x.__dict__.get`` is looked at with its arguments.
         is_method = isinstance(node, ast.Attribute) and isinstance(above, ast.Call) and above.func is node
         pending += [(child, above if is_method else node, scope, function) for child in ast.iter_child_nodes(node)]
@@ -131,12 +134,25 @@ def _held(node: ast.AST, scope: ast.AST, imported: set[str]) -> Iterator[str]:
     """The names of attributes, of an instance or of a class, that a statement makes a module."""
     if isinstance(scope, ast.ClassDef) and isinstance(node, ast.Import):
         yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in imported:
+    elif isinstance(node, ast.Assign) and _is_module(node.value, imported):
         for target in node.targets:
             if isinstance(target, ast.Attribute):
                 yield target.attr
             elif isinstance(scope, ast.ClassDef) and isinstance(target, ast.Name):
                 yield target.id
+
+
+def _is_module(value: ast.expr, imported: set[str]) -> bool:
+    if isinstance(value, ast.Call):
+        return (getattr(value.func, "id", None) or getattr(value.func, "attr", "")) in IMPORTS
+    return isinstance(value, ast.Name) and value.id in imported
+
+
+def _returned(node: ast.AST, imported: set[str]) -> Iterator[str]:
+    """The names of modules that a function gives back, alone or among others."""
+    if isinstance(node, ast.Return) and node.value is not None:
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        yield from (ast.unparse(value) for value in values if _is_module(value, imported))
 
 
 def _kind(node: ast.Call) -> tuple[str, str] | None:

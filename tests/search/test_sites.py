@@ -25,12 +25,12 @@ def test_what_is_spelled_is_no_site_and_the_rest_is(tmp_path: pathlib.Path) -> N
     )
     found = set(sites_of("library", source))
     assert {(site.function, site.kind) for site in found} == {
-        ("computed", "attribute"), ("computed", "module"), ("computed", "code")
+        ("computed", "attribute"), ("computed", "module"), ("computed", "code"), ("computed", "returned")
     }  # fmt: skip
-    assert len(unjudged(found)) == 3
+    assert len(unjudged(found)) == 4
 
 
-def test_dicts_frames_and_modules_that_are_held_are_sites(tmp_path: pathlib.Path) -> None:
+def test_dicts_frames_and_modules_that_are_held_or_given_back_are_sites(tmp_path: pathlib.Path) -> None:
     source = tmp_path / "library.py"
     source.write_text(
         "import sys\n"
@@ -42,10 +42,15 @@ def test_dicts_frames_and_modules_that_are_held_are_sites(tmp_path: pathlib.Path
         "    import json\n"
         "    system = sys\n"
         "    def __init__(self): self.held = sys; self.not_held = sys.path\n"
+        "    def load(self, name): self.loaded = import_module('math'); self.not_loaded = sys.path[0]\n"
+        "def given(): return sys\n"
+        "def given_with(): return 1, import_module('math')\n"
+        "def not_given(): return sys.path\n"
     )
     found = {(site.function, site.kind, site.call) for site in sites_of("library", source)}
     assert found == {
         ("read", "dict", "__dict__"), ("read", "dict", "vars"), ("above", "frame", "_getframe"),
         ("state", "state", "__getstate__"), ("Holds", "held", "json"), ("Holds", "held", "system"),
-        ("Holds.__init__", "held", "held"),
+        ("Holds.__init__", "held", "held"), ("Holds.load", "held", "loaded"), ("given", "returned", "sys"),
+        ("given_with", "returned", "import_module('math')"),
     }  # fmt: skip

@@ -149,6 +149,16 @@ JUDGED: Final[dict[str, str]] = {
         pandas.core.common:* pandas.util._exceptions:* enum:EnumType._create_ typing:_caller
         sympy.multipledispatch.core:*
     """,
+    "a package's `__getattr__` gives a part of the package; a facade passes on no module": """
+        dateutil:__getattr__ numpy:__getattr__ numpy.lib:__getattr__ scipy:__getattr__ scipy.sparse:__getattr__
+        sklearn:__getattr__
+    """,
+    "the library itself calls it, and keeps the module to itself or in what `library_reads.HELD` names": """
+        PIL.ImageDraw:getdraw numpy.__config__:_check_pyyaml scipy.__config__:_check_pyyaml
+        scipy._lib._array_api_override:array_namespace scipy.interpolate._rbfinterp:_get_backend
+        scipy.ndimage._delegators:* scipy.signal._delegators:* scipy.spatial.transform._rigid_transform:select_backend
+        scipy.spatial.transform._rotation:select_backend sympy.external.gmpy:_get_flint
+    """,
     "no module is held there": """
         lxml.html:_MethodFunc.__init__ collections:ChainMap matplotlib.text:OffsetFrom.__init__
         typing:_make_nmtuple sympy.parsing.autolev.*:*
