@@ -13,10 +13,11 @@ import sys
 from typing import NamedTuple
 
 from safeexec.facades import tables
-from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNDERSCORE, Tag
+from safeexec.facades.tables.groups import RUN_TEXT
+from safeexec.facades.tables.reasons import EVALUATES, NEEDS_WORKSPACE, UNDERSCORE, Tag
 from safeexec.protocol.plan import ImportPlan, LanguagePlan
 
-UNREVIEWED_COST = (
+_UNREVIEWED_COST = (
     "nobody has reviewed it: whatever its functions open, run or import is in reach of guest code, as far as the "
     "kernel lets it"
 )
@@ -87,6 +88,16 @@ def is_unreviewed(module: str, plan: LanguagePlan) -> bool:
     return grant is not None and grant.entry.unreviewed and not grant.passage
 
 
+def unreviewed_cost(module: str) -> str:
+    """What it costs to open a module that nobody has reviewed."""
+    return f"{_UNREVIEWED_COST}; {EVALUATES.text}" if runs_text(module) else _UNREVIEWED_COST
+
+
+def runs_text(module: str) -> bool:
+    """Is this module part of a package that is known to run the text that it is given?"""
+    return module.partition(".")[0] in RUN_TEXT
+
+
 def module_access(module: str, plan: LanguagePlan) -> Access:
     """May guest code import this module (a dotted name)?"""
     grant = _grant(module, plan)
@@ -99,7 +110,7 @@ def module_access(module: str, plan: LanguagePlan) -> Access:
     if is_unreviewed(module, plan):
         if any(part[:1] == "_" for part in module.split(".")):
             return Access(False, UNDERSCORE.text, grant.entry.rule or rule)
-        return Access(True, UNREVIEWED_COST, grant.entry.rule or rule)
+        return Access(True, unreviewed_cost(module), grant.entry.rule or rule)
     if not grant.passage and tables.table(module) is None and not tables.submodules(module):
         reason = tables.module_reason(module)
         return Access(False, reason.text, grant.entry.rule or rule, reason.tag)

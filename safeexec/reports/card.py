@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from safeexec.compiler.names import CONSTRUCTS
-from safeexec.facades.access import module_access
+from safeexec.facades.access import module_access, runs_text
 from safeexec.policy.kernel import OPEN_LINE, lacks_open
 from safeexec.policy.requirements import coming
 from safeexec.reports.why import Judge, reported_plan
@@ -124,7 +124,8 @@ def _imports(plan: LanguagePlan, fetched: Container[str]) -> list[str]:
             continue
         if module_access(module, plan).allowed:
             if entry.unreviewed:
-                shown.append(f"{module} (not reviewed)")
+                text = ", runs text as code" if runs_text(module) else ""
+                shown.append(f"{module} (not reviewed{text})")
                 continue
             refused = sorted(entry.refused)
             if entry.names is not None:

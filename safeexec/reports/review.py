@@ -10,7 +10,7 @@ from operator import attrgetter
 import msgspec
 
 from safeexec.facades import tables
-from safeexec.facades.access import UNREVIEWED_COST
+from safeexec.facades.access import unreviewed_cost
 from safeexec.facades.tables.reasons import NEEDS_WORKSPACE, UNLISTED
 from safeexec.policy.checks import unallowable
 from safeexec.policy.kernel import OPEN_LINE, lacks_open, wanted
@@ -87,13 +87,13 @@ def _unreviewed(policy: PolicyData) -> Iterator[PolicyFinding]:
     fetched = coming(policy)
     for module in policy.danger_allow_modules:
         path, rule = f"danger_allow_modules.{module}", policy.origin(f"danger_allow_modules.{module}")
-        yield PolicyFinding(rule, path, UNREVIEWED_COST, harmless=True, cost=True)
+        yield PolicyFinding(rule, path, unreviewed_cost(module), harmless=True, cost=True)
         if find_spec(module.partition(".")[0]) is None and module not in fetched:
             yield PolicyFinding(rule, path, "the module is not installed", harmless=True)
     for module, rule in fetched.items():
         if tables.table(module) is None and module not in policy.danger_allow_modules:
             useless = unallowable(module)
-            text = useless or f"{module}: {UNREVIEWED_COST}"
+            text = useless or f"{module}: {unreviewed_cost(module)}"
             yield PolicyFinding(rule, "requirements", text, harmless=True, cost=not useless)
 
 
