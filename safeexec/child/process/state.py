@@ -13,14 +13,15 @@ import functools
 import io
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import cloudpickle.cloudpickle as engine
 
-from safeexec.child.process.state_names import find, judge
+from safeexec.child.process.salvage import Salvager
+from safeexec.child.process.state_names import find, judge, variables
 from safeexec.facades.build import facade, recorded
 from safeexec.protocol import messages as m
 from safeexec.protocol.plan import LanguagePlan
@@ -207,11 +208,11 @@ def load(fd: int | None, guest: Guest) -> m.Done:
     own = specials(guest.namespace, guest.language.builtins, guest.hidden)
     with open(fd, "rb") as file:
         try:
-            restored = undump(file, guest.namespace, own, guest.language.plan)
+            restored, lost = undump(file, guest.namespace, own, guest.language.plan)
         except BaseException as error:
             return m.Done(problem=problem(error))
     guest.namespace.update({name: value for name, value in restored.items() if name not in guest.hidden})
-    return m.Done()
+    return m.Done(notes=[f"{name!r} was not restored: {reason}" for name, reason in lost.items()][: m.MANY])
 
 
 def dump(
@@ -219,16 +220,20 @@ def dump(
 ) -> dict[str, str]:
     """Pickle the variables `names` into `file`. Returns the names that could not be saved, with the reason.
 
-    All of them go into one pickle, so that what two variables share stays shared. Only if that fails is each tried by
-    itself, to find the ones that cannot go. Raises PicklingError.
+    The list of them comes first, then one pickle for each, with one memo: what two variables share stays shared. Only
+    if that fails is each tried by itself, to find the ones that cannot go. Raises PicklingError.
     """
     by_id = {id(value): key for key, value in own.items()}
     if plan.mode == "restricted":
         by_id |= {id(made): ("facade", name) for made, name in recorded()}
 
     def attempt(chosen: list[str], target: Any) -> str:
+        # What others are made of comes first: a variable that fails later takes with it what only it has described.
+        ordered = sorted(chosen, key=lambda name: not issubclass(type(namespace[name]), (type, FunctionType)))
         try:
-            _Dumper(target, namespace, by_id, plan).dump({name: namespace[name] for name in chosen})
+            dumper = _Dumper(target, namespace, by_id, plan)
+            for part in (ordered, *(namespace[name] for name in ordered)):
+                dumper.dump(part)
         except Exception as error:
             return problem(error, _REASON)
         return ""
@@ -309,13 +314,33 @@ def libraries() -> dict[str, str]:
 
 def undump(
     file: Any, namespace: dict[str, Any], own: Mapping[tuple[str, str], Any], plan: LanguagePlan
-) -> dict[str, Any]:
-    """The variables of a pickle that `dump` wrote. Runs what the pickle says: only ever in a locked-down child."""
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The variables that `dump` wrote, and those that cannot be restored, with the reason. Runs what the pickles say:
+    only ever in a locked-down child. Raises what the last one raised if none can be restored.
+    """
     start = file.tell()
-    if plan.mode == "restricted":
-        judge_names(file, namespace, own, plan)
+    try:
+        if plan.mode == "restricted":
+            judge_names(file, namespace, own, plan)
+            file.seek(start)
+        unpickler = _StateUnpickler(file, namespace, own, plan)
+        return {name: unpickler.load() for name in variables(unpickler)}, {}
+    except Exception:
         file.seek(start)
-    restored = _StateUnpickler(file, namespace, own, plan).load()
-    if type(restored) is not dict or not all(type(name) is str for name in restored):
-        raise pickle.UnpicklingError("the saved state holds no variables")
-    return restored
+    return _salvaged(file, _StateUnpickler(io.BytesIO(), namespace, own, plan).find_class)
+
+
+def _salvaged(file: Any, find_class: Callable[[str, str], Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """As `load`, by an unpickler that goes on where one variable fails."""
+    salvager = Salvager(file, find_class)
+    restored: dict[str, Any] = {}
+    lost: dict[str, BaseException] = {}
+    for name in variables(salvager):
+        value = salvager.load()
+        if salvager.error is None:
+            restored[name] = value
+        else:
+            lost[name] = salvager.error
+    if lost and not restored:
+        raise lost.popitem()[1]
+    return restored, {name: problem(error, _REASON) for name, error in lost.items()}

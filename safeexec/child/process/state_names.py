@@ -189,10 +189,10 @@ def _of_facade(module: str, name: str, plan: LanguagePlan) -> Any:
 
 
 class _InertType(type):
-    """The type of `_Inert`, with what a pickle does to the objects that it makes."""
+    """The type of `Inert`, with what a pickle does to the objects that it makes."""
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
-        return _Inert
+        return Inert
 
     def __setstate__(cls, state: object) -> None:
         for part in state if type(state) is tuple else (state,):
@@ -212,11 +212,11 @@ class _InertType(type):
         """Nothing."""
 
 
-class _Inert(metaclass=_InertType):
+class Inert(metaclass=_InertType):
     """Stands for whatever a state makes, classes too, while only its names are looked at."""
 
     def __new__(cls, *args: object, **kwargs: object) -> Any:
-        return _Inert
+        return Inert
 
 
 class _Names(pickle.Unpickler):
@@ -225,13 +225,23 @@ class _Names(pickle.Unpickler):
         self._judge = judge
         self._seen: set[tuple[str, str]] = set()
 
-    def find_class(self, module: str, name: str) -> type[_Inert]:
+    def find_class(self, module: str, name: str) -> type[Inert]:
         if (module, name) not in self._seen:
             self._judge(module, name)
             self._seen.add((module, name))
-        return _Inert
+        return Inert
 
 
 def judge(file: Any, allowed: Callable[[str, str], object]) -> None:
-    """Ask `allowed` for each name that the pickle in `file` holds, and look at what it sets; nothing of it is run."""
-    _Names(file, allowed).load()
+    """Ask `allowed` for each name that the state in `file` holds, and look at what it sets; nothing of it is run."""
+    unpickler = _Names(file, allowed)
+    for _ in variables(unpickler):
+        unpickler.load()
+
+
+def variables(unpickler: Any) -> list[str]:
+    """The names of the variables that the next pickles are. Raises UnpicklingError."""
+    names = unpickler.load()
+    if type(names) is not list or not all(type(name) is str for name in names):
+        raise pickle.UnpicklingError("the saved state holds no variables")
+    return names

@@ -29,6 +29,7 @@ from safeexec.errors import (
 from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.checkpoints import Checkpoint, CheckpointInfo, check_name, rows_of
 from safeexec.host.session.decode import (
+    NAMES,
     Told,
     build_killed,
     build_result,
@@ -61,7 +62,7 @@ from safeexec.host.watch.watched import WatchedSession
 from safeexec.protocol import messages as m
 from safeexec.protocol.confinement import Mechanism
 from safeexec.results import Result, Rows, ToolCallRecord, Variable
-from safeexec.text import as_bytes
+from safeexec.text import as_bytes, one_line
 
 if TYPE_CHECKING:
     from safeexec.host.commands import CommandResult
@@ -923,6 +924,7 @@ class SessionCore:
             raise StateFileError(f"the process died while it restored the state: {error}") from None
         if answer.problem:
             raise StateFileError(f"the state could not be restored: {answer.problem}")
+        self.keeper.told_next += [one_line(note, 500) for note in answer.notes[:NAMES]]
         self.keeper.meet_files()
 
     def _load(self, runner: Runner, fds: tuple[int, ...], seconds: float) -> Core[m.Done]:

@@ -239,12 +239,49 @@ BOMBS = {
 }
 
 
+FAILING = """
+class Bad:
+    def __init__(self): self.parts = [1, 2]
+    def __setstate__(self, state): raise ValueError("old version")
+class Unmade:
+    def __new__(cls, *parts): return object.__new__(cls) if parts != (7,) else 1 / 0
+    def __getnewargs__(self): return 7,
+class Good: pass
+a = Bad()
+shared = [1]
+before, after = [shared, Good], {"of": shared, "more": [Good(), {3}, frozenset("x")]}
+made_of_it = [a.parts]
+unmade = (1, [Unmade(), 2])
+def f(): return shared
+last = 5
+"""
+
+
+@pytest.mark.parametrize("profile", ["calculator", "confined-python"])
+def test_a_variable_that_fails_leaves_the_others(sandbox: Sandbox, tmp_path: pathlib.Path) -> None:
+    with sandbox.session() as session:
+        session.run(FAILING).check()
+        assert session.save(tmp_path / "state") == {}
+    with sandbox.restore(tmp_path / "state") as session:
+        result = session.run(
+            "before[0] is after['of'] is f(), type(after['more'][0]) is before[1] is Good, "
+            "after['more'][1:] == [{3}, frozenset('x')], isinstance(Bad(), Bad), last"
+        )
+        assert result.check().value == (True, True, True, True, 5)
+        assert [note.partition(":")[0] for note in result.notes] == [
+            f"'{name}' was not restored" for name in ("a", "made_of_it", "unmade")
+        ]
+        assert "old version" in result.notes[0] and "made of a variable" in result.notes[1]
+        assert "ZeroDivisionError" in result.notes[2] and session.run("1").notes == ()
+        assert [session.run(name).error.type for name in ("a", "made_of_it", "unmade")] == ["NameError"] * 3
+
+
 @pytest.mark.profile("confined-python")
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_what_goes_off_in_the_child_is_told(sandbox: Sandbox, tmp_path: pathlib.Path, bomb: str) -> None:
     source, told = BOMBS[bomb]
     with sandbox.session() as session:
-        session.run(f"{source}\nx = Bomb()").check()
+        session.run(f"{source}\nx = Bomb()\ndel Bomb").check()  # nothing else is there that could be restored
         assert session.save(tmp_path / "state") == {}
     with pytest.raises(StateFileError, match=told):
         sandbox.restore(tmp_path / "state")

@@ -1,0 +1,81 @@
+"""Unpickling that goes on where one object cannot be made, so that a saved state loses that variable and no other.
+
+The unpickler in Python: what it does for each opcode can fail, and what then stands in the object's place is `Inert`.
+The pickles of a state share one memo. What a failed variable has put into it is inert for the others, too: a variable
+that is made of it fails as well.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from safeexec.child.process.state_names import Inert
+
+_IN_PYTHON: Final[Any] = vars(pickle)["_Unpickler"]
+_RECALLED: Final = (pickle.GET, pickle.BINGET, pickle.LONG_BINGET)
+_MADE: Final = (pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.FROZENSET, pickle.DICT, *_RECALLED)
+"""Opcodes that put something onto the stack, after they have taken its parts from there."""
+_CALLED: Final = (pickle.REDUCE,)
+"""What is called stands where the result will be."""
+_FILLED: Final = (pickle.BUILD, pickle.APPEND, pickle.APPENDS, pickle.SETITEM, pickle.SETITEMS, pickle.ADDITEMS)
+"""The object that is filled stays where it is."""
+
+
+class Salvager(_IN_PYTHON):  # type: ignore[misc]
+    """Loads one pickle after the other; `error` tells why the last one has no value."""
+
+    dispatch: ClassVar[dict[int, Any]] = dict(_IN_PYTHON.dispatch)
+
+    def __init__(self, file: Any, find: Callable[[str, str], Any]) -> None:
+        super().__init__(file)
+        self._find = find
+        self.error: Exception | None = None
+
+    def load(self) -> Any:
+        """The next value; `Inert` if there is an `error`."""
+        self.error = None
+        before = len(self.memo)
+        value = super().load()
+        if self.error is not None:
+            self.memo.update(dict.fromkeys(range(before, len(self.memo)), Inert))
+        return value
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What the state means by this name."""
+        try:
+            return self._find(module, name)
+        except Exception as error:
+            self.error = self.error or error
+            return Inert
+
+    def load_build(self) -> None:
+        """What a state sets is judged before it is set."""
+        try:
+            Inert.__setstate__(self.stack[-1])
+        except pickle.UnpicklingError:
+            self.stack.pop()
+            raise
+        super().load_build()
+
+
+def _going_on(code: bytes) -> Callable[[Salvager], None]:
+    real = Salvager.load_build if code == pickle.BUILD else _IN_PYTHON.dispatch[code[0]]
+
+    def opcode(self: Salvager) -> None:
+        try:
+            real(self)
+        except Exception as error:
+            self.error = self.error or error
+            if code in _MADE:
+                self.append(Inert)
+            elif code in _CALLED:
+                self.stack[-1] = Inert
+        if code in _RECALLED and self.stack[-1] is Inert:
+            self.error = self.error or pickle.UnpicklingError("it is made of a variable that could not be restored")
+
+    return opcode
+
+
+Salvager.dispatch.update({code[0]: _going_on(code) for code in (*_MADE, *_CALLED, *_FILLED)})
