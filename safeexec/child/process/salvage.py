@@ -24,21 +24,21 @@ _FILLED: Final = (pickle.BUILD, pickle.APPEND, pickle.APPENDS, pickle.SETITEM, p
 
 
 class Salvager(_IN_PYTHON):  # type: ignore[misc]
-    """Loads one pickle after the other; `error` tells why the last one has no value."""
+    """Loads one pickle after the other; `errors` tell why the last one has no value."""
 
     dispatch: ClassVar[dict[int, Any]] = dict(_IN_PYTHON.dispatch)
 
     def __init__(self, file: Any, find: Callable[[str, str], Any]) -> None:
         super().__init__(file)
         self._find = find
-        self.error: Exception | None = None
+        self.errors: list[Exception] = []
 
     def load(self) -> Any:
-        """The next value; `Inert` if there is an `error`."""
-        self.error = None
+        """The next value, which is nothing to use if there are `errors`."""
+        self.errors.clear()
         before = len(self.memo)
         value = super().load()
-        if self.error is not None:
+        if self.errors:
             self.memo.update(dict.fromkeys(range(before, len(self.memo)), Inert))
         return value
 
@@ -47,7 +47,7 @@ class Salvager(_IN_PYTHON):  # type: ignore[misc]
         try:
             return self._find(module, name)
         except Exception as error:
-            self.error = self.error or error
+            self.errors.append(error)
             return Inert
 
     def load_build(self) -> None:
@@ -67,13 +67,13 @@ def _going_on(code: bytes) -> Callable[[Salvager], None]:
         try:
             real(self)
         except Exception as error:
-            self.error = self.error or error
+            self.errors.append(error)
             if code in _MADE:
                 self.append(Inert)
             elif code in _CALLED:
                 self.stack[-1] = Inert
         if code in _RECALLED and self.stack[-1] is Inert:
-            self.error = self.error or pickle.UnpicklingError("it is made of a variable that could not be restored")
+            self.errors.append(pickle.UnpicklingError("it is made of a variable that could not be restored"))
 
     return opcode
 

@@ -331,16 +331,16 @@ def undump(
 
 
 def _salvaged(file: Any, find_class: Callable[[str, str], Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """As `load`, by an unpickler that goes on where one variable fails."""
+    """As `undump`, by an unpickler that goes on where one variable fails."""
     salvager = Salvager(file, find_class)
     restored: dict[str, Any] = {}
-    lost: dict[str, BaseException] = {}
+    lost: dict[str, Exception] = {}
     for name in variables(salvager):
         value = salvager.load()
-        if salvager.error is None:
-            restored[name] = value
+        if salvager.errors:
+            lost[name] = salvager.errors[0]
         else:
-            lost[name] = salvager.error
+            restored[name] = value
     if lost and not restored:
         raise lost.popitem()[1]
     return restored, {name: problem(error, _REASON) for name, error in lost.items()}

@@ -594,6 +594,7 @@ class Workspace:
             self._make()
         problems: list[str] = []
         with self._opened() as top:
+            os.fchmod(top, 0o700)  # a guest may have taken away its own right to enter it
             self._last = self._restore(top, snapshot, problems)
         return problems
 

@@ -325,6 +325,16 @@ def test_no_more_is_copied_than_was_counted(small: Workspace, monkeypatch: pytes
     assert len(small.snapshot()) == len(names)
 
 
+@pytest.mark.parametrize("checkpoints", ["idle", "off"])
+def test_a_workspace_that_its_guest_has_shut_is_open_again(open_session: OpenSession, checkpoints: str) -> None:
+    session = open_session(checkpoints=checkpoints)
+    session.run("import pathlib\npathlib.Path('kept').write_text('1')").check()
+    session.run("pathlib.Path('.').chmod(1)").check()
+    for _ in range(2):
+        assert session.run("while True: pass", timeout=0.2).state == "restored"
+    assert session.run("import os\nos.listdir()").value == ([] if checkpoints == "off" else ["kept"])
+
+
 def test_modes_links_and_directories_follow_a_rollback(open_session: OpenSession) -> None:
     """Guests are refused links; what one that broke out has made is carried all the same."""
     session = open_session(profile="confined-python")
