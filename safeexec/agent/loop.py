@@ -159,6 +159,8 @@ class CodeAgent:
         self._on_event = on_event
         self._review = review
         self.conclude = conclude
+        self.verdict: Callable[[], str | None] = lambda: None
+        """What became of what the last step did outside of its session, in a word or two for the transcript."""
         self._confirm = confirm
         self._transcript_path = transcript
         self._card: list[tuple[Policy, str]] = []
@@ -546,8 +548,9 @@ class _Work:
         self._usage.steps += 1
         self._usage.step_seconds += result.usage.wall_ms / 1000
         self._transcript.add(
-            "step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call
-        )
+            "step", source=source, outcome=result.outcome, state=result.state, observation=observation, call=call,
+            verdict=self._agent.verdict(),
+        )  # fmt: skip
         if self._agent.images and (pictures := _pictures(result)):
             self._pictures[len(self._transcript.entries) - 1] = pictures
         self._agent.emit(ObservationEvent(step))

@@ -122,8 +122,11 @@ def chains_of(parents: Sequence[int]) -> list[tuple[int, int, int, int]]:
 
 
 def title_of(source: str) -> str:
-    """The first line of a source that says something, in short: no comment and, if there is another, no import."""
+    """The first line of a source that says something, in short: no comment and, if there is another, no import; with
+    the next one where a block begins, for many programs begin alike.
+    """
     lines = [line for line in map(str.strip, source.split("\n")) if line]
     said = [line for line in lines if not line.startswith("#")] or lines
     does = [line for line in said if not line.startswith(("import ", "from "))] or said
-    return does[0][:TITLE_CHARACTERS] if does else ""
+    title = " ".join(does[: 2 if does[0].endswith(":") else 1]) if does else ""
+    return title[:TITLE_CHARACTERS]

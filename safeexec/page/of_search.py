@@ -92,7 +92,8 @@ def _node(tried: NodeTold, parent: int) -> Node:
         notes=[f"its state is that of {tried.same_as}"] if tried.same_as is not None else [],
     )
     if (result := tried.result) is not None:
-        node.outcome = node.outcome or result.outcome
+        if not node.outcome or result.outcome != "ok":
+            node.outcome = result.outcome
         node.stdout, node.stderr, node.value = cut(result.stdout), cut(result.stderr), cut(result.text)
         node.error, node.ms, node.cpu_ms = result.error, result.usage.wall_ms, result.usage.cpu_ms
         node.created, node.changed = [*result.changes.created], [*result.changes.changed]

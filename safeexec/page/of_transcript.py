@@ -43,7 +43,7 @@ def _node(entry: Transcribed, step: int, parent: int) -> Node:
             title=one_line(title_of(entry.source), 160),
             parent=parent,
             step=step,
-            outcome=entry.outcome,
+            outcome=entry.verdict if entry.verdict and entry.outcome == "ok" else entry.outcome,
             source=cut(entry.source),
             text=cut(entry.observation),
             state=entry.state or "",

@@ -22,9 +22,9 @@ const GROUPS = {
 
 function badness(node) {
   if (!node.outcome) return "quiet";
-  if (node.outcome === "ok") return "ok";
+  if (["ok", "committed"].includes(node.outcome)) return "ok";
   if (["untried", "unscored", "merged"].includes(node.outcome)) return "quiet";
-  return node.outcome === "rejected" || node.outcome === "violation" ? "warn" : "bad";
+  return ["rejected", "violation", "rolled back", "undone", "no better"].includes(node.outcome) ? "warn" : "bad";
 }
 
 function make(tag, attributes, ...children) {

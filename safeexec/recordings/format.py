@@ -427,6 +427,8 @@ class Tried(TranscriptEntry, frozen=True, kw_only=True, tag="step"):
     observation: str
     state: str | None = None
     call: str | None = None
+    verdict: str | None = None
+    """What became of what it did outside of its session: ``committed``, ``rolled back`` …"""
 
 
 class Unanswered(TranscriptEntry, frozen=True, kw_only=True, tag="unanswered"):

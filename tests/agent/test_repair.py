@@ -106,6 +106,8 @@ def test_a_harmful_patch_is_rolled_back_and_a_good_one_committed_through_the_rea
     assert "99.2 == 80.0" in seen[1]["content"], "the task shows why it fails"
     assert any("ROLLED BACK" in message["content"] and "test_double" in message["content"] for message in seen)
     assert result.ok and result.after.passed == 3
+    steps = [entry for entry in result.run.transcript.entries if entry["kind"] == "step"]
+    assert [step["verdict"] for step in steps] == [None, "rolled back", "committed"]
     assert (result.before.passed, len(result.before.failing)) == (1, 2)
     assert len(result.rolled_back) == 1
     assert [commit.message for commit in result.commits] == ["Multiply the price by the rate"]

@@ -34,5 +34,6 @@ def test_a_title_is_the_first_line_that_says_something() -> None:
     assert title_of("\n# why\n\nx = 1\ny = 2") == "x = 1"
     assert title_of("import re\nfrom x import y\nz = 1") == "z = 1"
     assert title_of("import re\n# and no more") == "import re"
+    assert title_of("import re\ndef f(n):\n    return n\nf(1)") == "def f(n): return n"
     assert title_of("# nothing else") == "# nothing else"
     assert title_of("") == ""

@@ -43,6 +43,13 @@ def test_what_is_neither_is_said_so(tmp_path: Path, data: bytes) -> None:
         page_of(path)
 
 
+def test_what_a_repair_did_to_the_files_is_how_its_step_ended(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    steps = [STEP.replace(b"}", b', "verdict": "%s"}' % verdict) for verdict in (b"rolled back", b"committed")]
+    path.write_bytes(TASK + b"".join(steps) + steps[0].replace(b'"ok"', b'"error"'))
+    assert [node.outcome for node in page_of(path).nodes[1:]] == ["rolled back", "committed", "error"]
+
+
 def test_a_transcript_with_a_broken_line_names_it(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(TASK + b"{}\n")

@@ -36,6 +36,8 @@ def test_a_search_is_shown_with_its_scores(tmp_path: Path) -> None:
     failed = next(node for node in page.nodes if node.source == "1 / 0")
     assert (failed.outcome, failed.undone) == ("error", True)
     assert failed.error is not None
+    tree["nodes"][failed.step]["result"]["outcome"] = "timeout"
+    assert of_search(tree).nodes[failed.step].outcome == "timeout"
     assert best.score == 6.0
     assert (page.kept, page.left) == ("on the way to the best", "not on the way to the best")
 

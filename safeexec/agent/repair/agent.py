@@ -158,10 +158,12 @@ class RepairAgent:
         policy = Policy.load("standard").replace(
             tools={"timeout_seconds": 86_400, "clock": "stops"}, hints=dict.fromkeys(_NO_FILES, _TOOLS)
         )
-        return CodeAgent(
+        agent = CodeAgent(
             self._model, policy, tools=bench.tools(), instructions=_INSTRUCTIONS, on_event=self._on_event,
             review=_Review(bench, self._strict).review, **options,
         )  # fmt: skip
+        agent.verdict = bench.verdict
+        return agent
 
     def _task(self, task: str, bench: Bench) -> str:
         commands = " and ".join(map(shlex.join, self._verifier.commands))

@@ -48,6 +48,7 @@ class Bench:
         self._approval = approval
         self._notes: list[RepairWarning] = []
         self._verifications = 0
+        self._verdict: str | None = None
         self.first = self.last = verifier.run(working_copy)
         if self.first.ended == "missing":
             raise RepairError(f"verify: {self.first.log}")
@@ -174,6 +175,7 @@ class Bench:
     def undo(self) -> str:
         """Drop all changes since the last commit."""
         undone = self.copy.roll_back()
+        self._verdict = "undone" if undone else None
         return f"undone: {', '.join(undone)}" if undone else "there was nothing to undo"
 
     def _change(self, wanted: dict[str, str | None]) -> str:
@@ -230,19 +232,26 @@ class Bench:
         approved = any(is_test(path) or is_configuration(path) for path in pending)
         if reason := verdict.worse_than(self.last, may_lose_failing=approved):
             self.copy.roll_back()
+            self._verdict = "rolled back"
             self.rolled_back.append(printable(reason))
             files = ", ".join(pending)
             return (
                 f"{head} ROLLED BACK, because {reason}. The files are again as they were at the last commit: {files}."
             )
         if not verdict.ok and not verdict.better_than(self.last):
+            self._verdict = "no better"
             return f"{head} No better than before: the changes are kept, but not committed; undo() drops them."
         commit = self._journal.commit(_subject(message, pending), pending, self.copy.diff(since_commit=True))
         if verdict.exit_at in pending:
             self._notes.append(_exit_at(verdict.exit_at))
         self.copy.accept()
-        self.last = verdict
+        self.last, self._verdict = verdict, "committed"
         return f"{head} COMMITTED: {commit.message}."
+
+    def verdict(self) -> str | None:
+        """What became of the changes since this was last asked: committed, rolled back, no better, undone."""
+        verdict, self._verdict = self._verdict, None
+        return verdict
 
     def finish(self) -> None:
         """At the end: changes that were not verified yet are, and what is not committed then is rolled back."""

@@ -40,7 +40,10 @@ Place = tuple[int, int]
 """A step: the number of its session, and its own."""
 LIBRARIES_TOLD = 5
 PROGRAM = "a program of this machine depends on more than is recorded: its version, the clock, other files"
-OWN = "the recording, or a step depends on what is not recorded (processes, threads, the times of files, the kernel)"
+OWN = (
+    "the recording, or a step depends on what is not recorded (processes, threads, the times of files, the kernel, the "
+    "addresses of objects, which order a set of functions or classes)"
+)
 
 
 def replay(
