@@ -89,7 +89,7 @@ class Alternatives:
         Where there is none the loop goes on with the task as it is.
         """
         transcript.add("task", task=task, model=agent.model.name, policy=session.policy.name)
-        messages = conversation(transcript.entries, agent.system_of(session), agent.limits.context_tokens)
+        messages = conversation(transcript.entries, agent.system_of(session.card()), agent.limits.context_tokens)
         try:
             reply: Reply = yield AskModel(messages, agent.limits.max_seconds)
         except (ModelError, TranscriptError):

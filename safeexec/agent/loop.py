@@ -163,7 +163,6 @@ class CodeAgent:
         """What became of what the last step did outside of its session, in a word or two for the transcript."""
         self._confirm = confirm
         self._transcript_path = transcript
-        self._card: list[tuple[Policy, str]] = []
 
     def reviewed(self, review: Review, conclude: Conclude) -> CodeAgent:
         """This agent with other judges of its answers."""
@@ -253,17 +252,10 @@ class CodeAgent:
     def instructions(self) -> str:
         return self._instructions
 
-    def card_of(self, session: Session) -> str:
-        """The card of a session. It is a tenth of a question's own time, and the same for most sessions of an agent."""
-        policy = session.policy
-        if not self._card or self._card[0][0] is not policy:
-            self._card[:] = [(policy, session.card())]
-        return self._card[0][1]
-
-    def system_of(self, session: Session) -> str:
-        """The system prompt for a session."""
+    def system_of(self, card: str) -> str:
+        """The system prompt for a session with this card."""
         return prompts.system_prompt(
-            self.card_of(session),
+            card,
             native=self._native,
             images=self._images,
             extra=self._instructions,
@@ -298,8 +290,9 @@ class _Work:
         self._transcript = transcript
         self._task = task
         self._rebuild = rebuild
-        self._system = agent.system_of(session)
-        self._has_sql = not agent.native and prompts.has_sql(agent.card_of(session))
+        card = session.card()
+        self._system = agent.system_of(card)
+        self._has_sql = not agent.native and prompts.has_sql(card)
         self._defined = self._watched = False
         self._marked = False
         """Whether the model has sent code with tags or fences: then what it sends without them is no code."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -100,6 +100,8 @@ class SandboxCore:
 
             found = tools_from(tools)
         self.toolbox = Toolbox(found, self.policy, approval)
+        self._cards: dict[str, str] = {}
+        """Those that were asked for, by their format: one takes 4 ms, and each run of an agent needs one."""
         self.files = dict(files or {})
         if self.files:
             self._check_workspace()
@@ -293,6 +295,12 @@ class SandboxCore:
             raise SandboxClosed("the sandbox is closed")
         if not self._zygote.alive:
             raise SandboxClosed(f"the zygote died ({self._zygote.log()[-300:] or 'no message'}); reopen the sandbox")
+
+    def card(self, format: Literal["text", "markdown", "json"]) -> str:
+        """The policy and the host's tools, for a model's prompt."""
+        if format not in self._cards:
+            self._cards[format] = self.policy.card(format, tools=self.toolbox.tools.values())
+        return self._cards[format]
 
     # Sessions
 

@@ -156,6 +156,14 @@ def test_links_that_multiply_a_tree_are_refused(repository: Path, monkeypatch: p
         list(WorkingCopy(repository, ["src"]).visible())
 
 
+def test_too_many_links_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_LINKS", 3)
+    for number in range(4):
+        os.symlink("m.py", repository / f"src/link{number}")
+    with pytest.raises(RepairError, match=r"src/link3: the repository has more than 3 links"):
+        WorkingCopy(repository, ["src"])
+
+
 def test_too_many_files_and_too_deep_ones_are_refused(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repository / "/".join(["src", *"a" * 100])).mkdir(parents=True)
     with pytest.raises(RepairError, match="nested too deeply"):

@@ -30,6 +30,8 @@ LEFT_OUT = frozenset(
 )
 MAX_BYTES = 256 << 20
 MAX_FILES = 50_000
+MAX_LINKS = 2_000
+"""Each is followed for every verification, in up to 0.25 ms."""
 _MAX_HOPS = 40
 _MAX_PARTS = 200
 
@@ -66,6 +68,8 @@ def _take(tree: Tree, found: Found, room: int) -> int:
     if stat.S_ISDIR(found.mode):
         tree.directories.add(path)
     elif stat.S_ISLNK(found.mode):
+        if len(tree.links) == MAX_LINKS:
+            raise RepairError(f"{path}: the repository has more than {MAX_LINKS:,} links; name the part to repair")
         tree.links[path] = os.readlink(found.name, dir_fd=found.directory)
     elif stat.S_ISREG(found.mode):
         if found.size > room:

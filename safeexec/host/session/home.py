@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from safeexec.host.audit import Observer
 from safeexec.host.files.layers import BranchLayers
@@ -91,6 +91,9 @@ class Home(Protocol):
     @property
     def mechanisms(self) -> list[Mechanism]:
         """What holds every session, and what does not and why."""
+
+    def card(self, format: Literal["text", "markdown", "json"]) -> str:
+        """Its policy and tools, for a model's prompt."""
 
     def new_child(
         self, policy: Policy, workspace: Workspace | None, output: tuple[int, int]

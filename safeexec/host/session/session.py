@@ -339,6 +339,8 @@ class SessionCore:
 
     def card(self, format: Literal["text", "markdown", "json"]) -> str:
         """The policy and the host's tools, for a model's prompt."""
+        if self.policy is self.sandbox.policy:
+            return self.sandbox.card(format)
         return self.policy.card(format, tools=self.sandbox.toolbox.tools.values())
 
     def add_sources(self, label: str, modules: Iterable[tuple[str, str]]) -> None:
