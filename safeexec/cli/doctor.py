@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import platform
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,6 +51,7 @@ def examine(policy: str | Policy) -> Findings:
 
 def main(options: argparse.Namespace) -> int:
     """0: a session of the profile is held by all that its policy requires. 1: it is not, or an act succeeded."""
+    logging.basicConfig(format="%(message)s")  # what the start of a sandbox has to say of the installation
     policy, machine, session, problem, held = examine(options.policy)
     if options.json:
         print(

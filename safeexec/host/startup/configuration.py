@@ -103,17 +103,18 @@ def _fonts(policy: Policy) -> str | None:
 
 
 def tell_uncompiled(names: Iterable[str]) -> None:
-    """Say once which of these packages have no byte code, as `uv pip install` leaves them: zygote and children
-    cannot write it, so that every start compiles them anew, in seconds.
+    """Say once which of these packages have no byte code, as `uv pip install` leaves them: zygote and children cannot
+    write it, so that every start compiles them anew, in seconds. To the logger `safeexec`, where the application logs.
     """
+    logging = sys.modules.get("logging")
+    if logging is None or not (logger := logging.getLogger("safeexec")).hasHandlers():
+        return
     for name in names:
         spec = PathFinder.find_spec(name)
         if spec is None or not spec.cached or os.path.exists(spec.cached) or spec.cached in _TOLD:
             continue
-        import logging  # 8 ms, where something is wrong
-
         _TOLD.add(spec.cached)
-        logging.getLogger("safeexec").warning(
+        logger.warning(
             "%s has no byte code, so every start of a sandbox compiles it anew; once: %s -m compileall -q %s",
             *(name, sys.executable, os.path.dirname(spec.origin or "")),
         )
