@@ -110,6 +110,8 @@ def _advice(message: str, source: str, line: int, start: int) -> str:
     advice = _WRITTEN.get(rest[:1]) or _WORDS.get(words[1]) or _WORDS.get(words[0])
     if not advice and (before.endswith("%") or words[0] == "of"):
         advice = "% is the remainder of a division; p percent of x is x * p / 100"
+    elif not advice and not rest and words[0] in ("and", "else", "if", "in", "not", "or"):
+        advice = f"a value is missing behind {words[0]}"
     elif not advice and not rest and before and not before[-1].isalnum():
         advice = f"a value is missing behind {before[-1]}"
     elif not advice and words[0].isidentifier() and words[1].isalnum():

@@ -63,10 +63,18 @@ def decode_call(
 def foreign(args: tuple[Any, ...], kwargs: dict[str, Any], *, max_depth: int) -> str:
     """Which object of the host, in arguments that were just refused, is no value: its place, its type, what to do."""
     for place, value in (*((f"argument {n}", one) for n, one in enumerate(args, 1)), *kwargs.items()):
-        if (found := _foreign(value.value if type(value) is ByFields else value, place, max_depth)) is not None:
-            where, held = found
-            return f"{where} is, or holds, an object that is no value, of type {type_name(type(held))}; {_remedy(held)}"
+        if told := foreign_in(value.value if type(value) is ByFields else value, place, max_depth, to_plugin=True):
+            return told
     return "it is, or holds, an object that is no value"
+
+
+def foreign_in(value: Any, place: str, max_depth: int, *, to_plugin: bool = False) -> str:
+    """The same of one value; "" where there is none."""
+    if (found := _foreign(value, place, max_depth)) is None:
+        return ""
+    where, held = found
+    told = f"of type {type_name(type(held))}; {_remedy(held, to_plugin)}"
+    return f"{where} is, or holds, an object that is no value, {told}"
 
 
 def _foreign(value: Any, place: str, depth: int) -> tuple[str, Any] | None:
@@ -87,15 +95,15 @@ def _foreign(value: Any, place: str, depth: int) -> tuple[str, Any] | None:
 _ENOUGH = 1 << 62
 
 
-def _remedy(value: Any) -> str:
+def _remedy(value: Any, to_plugin: bool) -> str:
     plain = plain_of(type(value))
     if plain is not None:
-        return (
-            "pass its data (`dataclasses.asdict`, `model_dump()`, the `value` of a member, a path as str), or name its "
-            "class in the interface that the plugin must have (`exports`)"
+        data = "pass its data (`dataclasses.asdict`, `model_dump()`, the `value` of a member, a path as str)"
+        return data + (
+            ", or name its class in the interface that the plugin must have (`exports`)" if to_plugin else ""
         )
     if hasattr(type(value), "call") and type(value).__module__.startswith("safeexec."):
-        return "give the handle as an argument by itself, not inside another value"
+        return "give the handle as an argument of a call of its plugin, by itself, not inside another value"
     if callable(value):
-        return "give the plugin a function as one of its tools (`tools`)"
+        return "give a function as one of the tools (`tools`)"
     return "pass its data as numbers, text, lists or dicts"

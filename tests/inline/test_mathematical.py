@@ -58,6 +58,7 @@ REFUSED = {
     "binom(5, 2)": "it is comb\n",
     "cot(1)": "it is 1 / tan(x)",
     "integrate(x, x)": 'Sandbox("mathematics")',
+    "1 if pi else": "a value is missing behind else",
     "√2": "a root is sqrt(x)",
     "5!": "n! is factorial(n)",
     "2 * π": "write pi\n",

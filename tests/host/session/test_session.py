@@ -176,3 +176,22 @@ def test_a_name_that_no_text_can_show_is_no_variable(session: Session) -> None:
         with pytest.raises(KeyError, match="no variable"):
             del session.namespace[name]  # type: ignore[arg-type]
     assert session.run("x").step == before + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (
+            [1, {"f": print}],
+            r"it\[1\]\['f'\] is, .* of type builtin_function_or_method; give a function as one of the tools",
+        ),
+        (Path("a"), r"it is, .* of type .*PosixPath; pass its data \(.*, a path as str\)$"),
+        (object(), "of type object; pass its data as numbers, text, lists or dicts"),
+    ],
+    ids=["function", "path", "object"],
+)
+def test_a_value_that_cannot_become_a_variable_is_named_with_what_to_do(
+    session: Session, value: object, told: str
+) -> None:
+    with pytest.raises(TypeError, match=told):
+        session.set("x", value)
