@@ -96,6 +96,10 @@ _ENOUGH = 1 << 62
 
 
 def _remedy(value: Any, to_plugin: bool) -> str:
+    if type(value) is Opaque:
+        return "it stands for an object that never left its sandbox: use it there" + (
+            ', or load the plugin with state="keep", which gives a handle for it' if to_plugin else ""
+        )
     plain = plain_of(type(value))
     if plain is not None:
         data = "pass its data (`dataclasses.asdict`, `model_dump()`, the `value` of a member, a path as str)"

@@ -159,6 +159,8 @@ def tools_from(tools: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., 
         return {}
     if isinstance(tools, Mapping):
         pairs = list(tools.items())
+    elif callable(tools):
+        raise ToolError("tools is a list of functions, or a mapping of names to them; found a function")
     else:
         pairs = [(getattr(tool, "__name__", type(tool).__name__), tool) for tool in tools]
     found: dict[str, Tool] = {}

@@ -497,7 +497,10 @@ def test_an_object_that_cannot_cross_stays_and_is_called_there(sandbox: Sandbox)
         with pytest.raises(PluginError, match="gone: the plugin was loaded again"):
             counter.call("add", 1)
     with sandbox.plugin(COUNTER, state="fresh") as plugin:
-        assert isinstance(plugin.make(), Opaque)
+        stayed = plugin.make()
+        assert isinstance(stayed, Opaque)
+        with pytest.raises(TypeError, match=r'never left its sandbox: .* state="keep", which gives a handle'):
+            plugin.adder(stayed)
 
 
 def test_a_handle_may_be_an_argument_of_the_same_plugin(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ def test_constraints_of_annotated_hints_hold() -> None:
     [
         ({"not a name": price}, "cannot be the name of a tool"),
         ({"price": 7}, "is not callable"),
+        (price, "a list of functions, or a mapping of names to them; found a function"),
         ([price, price], "two tools are called 'price'"),
         ({"print": print, "iter": iter}, "has no signature"),
     ],
