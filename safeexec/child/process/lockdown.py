@@ -10,7 +10,6 @@ which Landlock's rules need, are closed behind it. Any failure raises: a child t
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import stat
@@ -43,8 +42,10 @@ class Lockdown:
         "_address_space",
         "_calls",
         "_filter",
+        "_first",
         "_gid",
         "_keep",
+        "_last",
         "_maps_user",
         "_parent",
         "_paths",
@@ -62,6 +63,8 @@ class Lockdown:
         self._keep = (0, 1, 2, *keep_fds)
         # Only who creates files needs a name in its user namespace (EOVERFLOW), which otherwise only counts processes.
         self._maps_user = plan.user_namespace and plan.files == "write"
+        self._first = [namespaces.unsharing(("user",))] if plan.user_namespace and not self._maps_user else []
+        self._first.append(capabilities.dropping_all())
         self._filter, self._pid_offsets = _compile(plan)
         self._paths = [_rule(descriptor, rights) for descriptor, rights in _open_paths(plan)] if plan.landlock else []
         self._ruleset = self._shared_ruleset()
@@ -86,7 +89,8 @@ class Lockdown:
     def measure(self) -> None:
         """Take the zygote's present size as what the memory limit counts from. Call it again after late imports."""
         self._address_space = rlimits.address_space()
-        self._calls = self._sequence(self._ruleset)
+        self._last = self._last_calls(())
+        self._calls = self._sequence(self._ruleset, self._last)
 
     def apply(self, *, workspace: str | None = None, lowered: Iterable[tuple[int, int]] = ()) -> list[Mechanism]:
         """In the child: give everything up but the kept descriptors and `workspace`. Raises OSError.
@@ -98,7 +102,7 @@ class Lockdown:
         calls = self._calls
         if lowered or self._ruleset < 0 or workspace is not None:
             violations.remember_workspace(workspace)
-            calls = self._sequence(self._own_ruleset(workspace), lowered)
+            calls = self._sequence(self._own_ruleset(workspace), self._last_calls(lowered) if lowered else self._last)
         if self._maps_user:
             self._enter_user_namespace()
         make(calls)
@@ -107,16 +111,14 @@ class Lockdown:
             os._exit(0)
         return self.mechanisms
 
-    def _sequence(self, ruleset: int, lowered: Iterable[tuple[int, int]] = ()) -> list[Call]:
+    def _sequence(self, ruleset: int, last: list[Call]) -> list[Call]:
         """What `apply` does, in its order."""
-        plan = self.plan
-        calls = []
-        if plan.user_namespace and not self._maps_user:
-            calls.append(namespaces.unsharing(("user",)))
-        calls.append(capabilities.dropping_all())
-        if plan.landlock:
-            calls.append(landlock.restricting_self(ruleset))
-        calls += [processes.setting_dumpable(False), processes.setting_death_signal()]
+        restricting = [landlock.restricting_self(ruleset)] if self.plan.landlock else []
+        return [*self._first, *restricting, *last]
+
+    def _last_calls(self, lowered: Iterable[tuple[int, int]]) -> list[Call]:
+        """What comes behind Landlock. To make these ready in a child costs it 40 pages."""
+        calls = [processes.setting_dumpable(False), processes.setting_death_signal()]
         calls += [rlimits.setting_limit(number, value) for number, value in self._limits(lowered)]
         return [*calls, seccomp.installing(self._filter)]
 
@@ -166,9 +168,8 @@ class Lockdown:
         return ruleset.descriptor
 
     def _name_own_pid(self) -> None:
-        pid = struct.pack("=I", os.getpid())
         for offset in self._pid_offsets:
-            ctypes.memmove(ctypes.addressof(self._filter.data) + offset, pid, 4)
+            struct.pack_into("=I", self._filter.data, offset, os.getpid())
 
 
 def _add_proc(ruleset: landlock.Ruleset, proc: str) -> None:

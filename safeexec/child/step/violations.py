@@ -88,7 +88,7 @@ def configure(plan: ChildConfinement) -> None:
 
 def remember_workspace(path: str | None) -> None:
     """Paths beneath `path` are the session's own: a refusal there is an ordinary error."""
-    _state["workspace"] = path and os.path.realpath(path)
+    _state["workspace"] = path
 
 
 def remember_refused(path: str | None) -> None:
@@ -197,7 +197,7 @@ def in_workspace(path: str) -> bool:
     if workspace is None:
         return False
     try:
-        real = os.path.realpath(path)
+        real, workspace = os.path.realpath(path), os.path.realpath(workspace)
     except OSError:
         return False
     return real == workspace or real.startswith(workspace + "/")
