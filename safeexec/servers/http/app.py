@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
 from socket import socket
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 SEND_SECONDS = 30.0
 """How long a client may refuse to take a piece of an answer."""
+LINGER_SECONDS = 5.0
+"""How long the rest of a body that is too long is read."""
 OPEN = frozenset({"/healthz", "/readyz"})
 """What needs no token. Nothing of a tenant is told there."""
 
@@ -101,7 +104,7 @@ class Guard:
         scope.update(
             app=self, tenancy=self._tenancy, boxes=self._boxes
         )  # with an "app", what has no route is an HTTPException
-        answered = _Answer(send)
+        answered = _Answer(receive, send)
         try:
             self._let_in(scope, Headers(scope=scope))
             await self._app(scope, receive, answered.send)
@@ -153,16 +156,27 @@ class Guard:
 class _Answer:
     """What is sent to a client, each piece within `SEND_SECONDS`."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
         self.begun = False
         self.status = 0
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self.begun, self.status = True, message["status"]
+        elif self.status == 413:
+            await self._send({**message, "more_body": True})
+            await self._pass_by()
+            message = {"type": "http.response.body"}
         async with asyncio.timeout(SEND_SECONDS):
             await self._send(message)
+
+    async def _pass_by(self) -> None:
+        """Drop what still comes of a body: who is sending when the connection ends never reads the answer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while (await self._receive()).get("more_body"):
+                    pass
 
 
 def _log(error: BaseException) -> None:

@@ -68,7 +68,7 @@ class RefusedRequest(Exception):
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         if self.status in (408, 413):
-            headers["Connection"] = "close"  # the rest of the body is not read
+            headers["Connection"] = "close"  # the rest of the body is nothing to anybody
         return answer(self.told(), self.status, headers)
 
     def told(self) -> dict[str, Any]:

@@ -163,6 +163,12 @@ def test_a_giant_body_without_a_length_is_refused(client: httpx.Client) -> None:
     assert client.post("/run_code", content=pieces()).status_code == 413
 
 
+def test_who_sends_a_giant_body_to_its_end_reads_the_refusal(server: Server) -> None:
+    body = b" " * (65 << 20)
+    head = f"POST /run_code HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {server.token}\r\n"
+    assert b"TooLarge" in raw(server, f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
 def test_a_request_whose_head_never_ends_is_given_up(server: Server) -> None:
     halves = (
         b"",
