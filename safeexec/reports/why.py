@@ -87,7 +87,7 @@ _LISTED = ("imports.", "language.constructs.", "tools.", "hints.", "attributes.r
 """Where a policy has names for keys, as `check` and `diff` write them."""
 _SETTINGS = (
     *("checkpoints", "on_error", "require", "requirements"),
-    *("danger_allow_executable_mappings", "danger_allow_commands"),
+    *("danger_allow_executable_mappings", "danger_allow_commands", "danger_allow_modules"),
 )
 """Settings at the top of a policy that are no names of programs, too."""
 
@@ -240,8 +240,18 @@ class Judge:
             raise PolicyError(f"a policy has no setting {path!r}{meant}")
         else:
             return None
-        answer = self._answer(path, "setting", True, self.policy.origin(path))
+        edits = self._edits(path, value) if path in _SETTINGS and isinstance(value, tuple) else ""
+        answer = self._answer(path, "setting", True, self.policy.origin(path), edits)
         return msgspec.structs.replace(answer, value=_shown(value))
+
+    def _edits(self, path: str, value: tuple[str, ...]) -> str:
+        """Which lines changed the list that stands where the answer says."""
+        found: dict[str, list[str]] = {}
+        for known, rule in self.policy.origins.items():
+            if known.startswith(f"{path}."):
+                name = known.removeprefix(f"{path}.")
+                found.setdefault(f"{rule} {'adds' if name in value else 'removes'}", []).append(name)
+        return "; ".join(f"{change} {', '.join(names)}" for change, names in found.items())
 
     def _program(self, name: str, kind: Kind, source: str) -> Answer:
         """The compiler's answer to a program that uses nothing but `name`."""

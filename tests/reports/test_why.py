@@ -300,11 +300,15 @@ def test_why_knows_settings() -> None:
     assert answer.endswith(", through plugin.yaml → standard.yaml")
     assert policy.why("on_error").value == "restore"
     assert policy.why("filesystem.read").value == "none"
+    assert (policy.why("danger_allow_modules").kind, policy.why("danger_allow_modules").value) == ("setting", "none")
     assert policy.why("determinism.seed").value == "not set"
     assert policy.why("language.constructs").value.startswith("all")
     with pytest.raises(PolicyError, match=r"no setting 'limits\.memory'; did you mean memory_mb\?"):
         policy.why("limits.memory")
     assert policy.why("memory_mb") == policy.why("limits.memory_mb")
+    edited = Policy.from_yaml("require:\n  add: [cgroup]\n  remove: [rlimits]\n", filename="mine.yaml")
+    told = str(edited.why("require"))
+    assert ", cgroup, by default\n  because mine.yaml:2 adds cgroup; mine.yaml:3 removes rlimits" in told, told
     with pytest.raises(PolicyError, match="with --program"):
         policy.why("program.py")
     with pytest.raises(PolicyError, match=r"'limits' is a section .* limits\.wall_seconds, limits\.max_wall_seconds"):
