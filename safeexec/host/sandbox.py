@@ -241,6 +241,8 @@ class SandboxCore:
             spare.forget()
         self._spares.clear()
         self.layers.close()
+        if self._root is not None:
+            self._root.forget()
         if self._zygote is not None:
             self._zygote.forget()
 

@@ -80,9 +80,9 @@ def make(calls: Iterable[Call]) -> None:
             check(-1, what)
 
 
-def prctl(option: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
+def prctl(option: int, argument: int = 0) -> int:
     """prctl(2). Raises OSError."""
-    result: int = _prctl(option, a, b, c, d)
+    result: int = _prctl(option, argument, 0, 0, 0)
     return check(result, f"prctl({option})")
 
 

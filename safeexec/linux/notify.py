@@ -48,14 +48,13 @@ class Request(NamedTuple):
     thread: int
 
 
-def gate(name: str, first_argument: int, machine_name: str | None = None) -> list[bpf.Instruction]:
+def gate(name: str, first_argument: int) -> list[bpf.Instruction]:
     """A filter that has system call `name` wait when its first argument is this (as 32 bits), and allows the rest."""
-    machine_name = machine_name or machine()
     program = bpf.Assembler()
     program.load(_ARCH)
-    program.branch(bpf.EQUAL, seccomp.ARCHITECTURES[machine_name], if_false="allow")
+    program.branch(bpf.EQUAL, seccomp.ARCHITECTURES[machine()], if_false="allow")
     program.load(_NUMBER)
-    program.branch(bpf.EQUAL, numbers(machine_name)[name], if_false="allow")
+    program.branch(bpf.EQUAL, numbers()[name], if_false="allow")
     program.load(_FIRST_ARGUMENT)
     program.branch(bpf.EQUAL, first_argument, if_false="allow")
     program.answer(_USER_NOTIF)

@@ -216,14 +216,14 @@ def process_of(thread: int) -> int | None:
         return None
 
 
-def set_death_signal(number: int = signal.SIGKILL) -> None:
-    """Send this process `number` when the thread that forked it ends. Cleared by a fork and by a change of user."""
-    make([setting_death_signal(number)])
+def set_death_signal() -> None:
+    """Kill this process when the thread that forked it ends. Cleared by a fork and by a change of user."""
+    make([setting_death_signal()])
 
 
-def setting_death_signal(number: int = signal.SIGKILL) -> Call:
+def setting_death_signal() -> Call:
     """The call of `set_death_signal`."""
-    return prepared("prctl", _PR_SET_PDEATHSIG, number, what="prctl(PR_SET_PDEATHSIG)")
+    return prepared("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, what="prctl(PR_SET_PDEATHSIG)")
 
 
 def set_subreaper() -> None:
@@ -437,7 +437,6 @@ def end_strays(
     leader: int,
     keep: Callable[[], Collection[int] | None],
     reapers: Collection[int] = (),
-    seconds: float = SWEEP_SECONDS,
 ) -> bool:
     """Kill every process of a session and group but those that `keep` names and what descends from them. Whether a last
     look found none.
@@ -450,7 +449,7 @@ def end_strays(
     try:  # around the signal too: an interrupt right after it would leave everything stopped
         if not signal_group(leader_fd, leader, signal.SIGSTOP):
             return True
-        return _kill_strays(leader, keep, reapers, time.monotonic() + seconds)
+        return _kill_strays(leader, keep, reapers, time.monotonic() + SWEEP_SECONDS)
     finally:
         signal_group(leader_fd, leader, signal.SIGCONT)
 

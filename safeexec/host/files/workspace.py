@@ -139,6 +139,10 @@ class WorkspaceRoot:
     def close(self) -> None:
         """Remove the directory."""
         tree.remove_tree(self.path)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the lock, by which others see that its host lives: a fork of the host is another process."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)

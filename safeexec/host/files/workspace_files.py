@@ -42,14 +42,14 @@ class FileInfo(NamedTuple):
     size: int
 
 
-def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
-    """The regular files below `directory`, sorted by name; at most `max_files` of them and 32 directories deep.
+def list_files(top: int) -> list[FileInfo]:
+    """The regular files below a directory, sorted by name; at most `MAX_FILES` of them and 32 directories deep.
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
     found = tree.walk(top, regains=False)
     files = (FileInfo(path, info.st_size) for path, info in found if stat.S_ISREG(info.st_mode))
-    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), max_files))
+    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), MAX_FILES))
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -76,7 +76,6 @@ def write_file(
     data: bytes,
     *,
     max_bytes: int = MAX_BYTES,
-    mode: int = 0o600,
     owner: tuple[int, int] | None = None,
 ) -> None:
     """Put `data` into a new file, in place of what had that name; directories on the way are made.
@@ -92,7 +91,7 @@ def write_file(
         temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            fd = os.open(temporary, flags, mode, dir_fd=parent)
+            fd = os.open(temporary, flags, 0o600, dir_fd=parent)
             try:
                 rest = memoryview(data)
                 while rest:

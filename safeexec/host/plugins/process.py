@@ -14,6 +14,7 @@ from safeexec.host.session.channel import Channel, Gone
 from safeexec.host.session.output import OutputFile, PrintedFile
 from safeexec.host.session.runner import READY_SECONDS
 from safeexec.host.session.session import SessionCore
+from safeexec.host.session.spare import Spare
 from safeexec.host.waiting import Core
 from safeexec.host.watch.supervisor import KILL_SECONDS
 from safeexec.protocol import messages as m
@@ -48,7 +49,8 @@ class Loaded:
         self._loaded: State | None = None
         """The plugin as it was loaded, and the copy of it that each call's process comes from."""
         self._origin: Checkpoint | None = None
-        self._next: deque[Copy] = deque()
+        self._next: deque[Spare] = deque()
+        """Processes that are being thawed, each with output files that no other call has seen."""
         self._dying: deque[Channel] = deque()
         self._calls = 0
 
@@ -72,7 +74,11 @@ class Loaded:
             return True
         if not self._next:
             yield from self._ask()
-        if not self._next or not (yield from (copy := self._next.popleft()).ready()):
+        if not self._next:
+            return False
+        copy = self._next.popleft()
+        if (yield from copy.ready()) is None:
+            copy.close()
             return False
         assert self._origin is not None
         self.core.adopt(copy.channel, self._origin, (copy.out, copy.err))
@@ -129,7 +135,7 @@ class Loaded:
             channel = yield from self._origin.thaw(monotonic() + READY_SECONDS, self.core.sandbox.gate)
             if channel is None:
                 return
-            copy = Copy(channel)
+            copy = Spare(channel, PrintedFile("stdout"), OutputFile("stderr"), None)
             self._next.append(copy)
             with contextlib.suppress(Gone, ProtocolError):  # then it never says that it is there
                 yield from channel.send(m.Wake(branch=True), (copy.out.fd, copy.err.fd))
@@ -137,35 +143,9 @@ class Loaded:
     def close(self) -> Core[None]:
         while self._next:
             copy = self._next.popleft()
-            if (yield from copy.ready()):
+            if (yield from copy.ready()) is not None:
                 copy.channel.kill()
-                copy.close()
+            copy.close()
         while self._dying:
             yield from self._bury()
         yield from self.core.close()
-
-
-class Copy:
-    """A process that is being thawed for one call, with output files that no other call has seen."""
-
-    __slots__ = ("channel", "err", "out")
-
-    def __init__(self, channel: Channel) -> None:
-        self.channel = channel
-        self.out, self.err = PrintedFile("stdout"), OutputFile("stderr")
-
-    def ready(self) -> Core[bool]:
-        """Whether it is there. What is not is closed."""
-        try:
-            if isinstance((yield from self.channel.receive(monotonic() + READY_SECONDS)), m.Ready):
-                return True
-        except (Gone, ProtocolError):
-            pass
-        self.channel.kill()
-        self.close()
-        return False
-
-    def close(self) -> None:
-        self.channel.close()
-        self.out.close()
-        self.err.close()

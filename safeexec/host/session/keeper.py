@@ -31,6 +31,7 @@ RECOVER_SECONDS = 1.0
 """How long to wait for the answer to a question whose asker was interrupted. Without it nothing is lost: the state of
 the newest copy is the same."""
 NAMES_REMAINING = 200
+FREEZING = " while the checkpoint was made"
 CLOSED_MEANWHILE = "the session was closed while this step ran"
 
 
@@ -217,17 +218,19 @@ class Keeper:
 
     def lost(self, error: Exception) -> Core[NoReturn]:
         """The process died outside a step: restore, and say so."""
+        told, notes = yield from self._died("", error)
+        self.told_next += notes
+        raise SandboxError(f"{told}; try again") from None
+
+    def _died(self, when: str, error: Exception) -> Core[tuple[str, list[str]]]:
+        """The process died: restore. Returns that in words, with what the host's watch has found too much, or else
+        `error`; and the notes on it.
+        """
         yield from self.stop()
         notes = yield from self.restore()
-        self.told_next += notes
-        raise SandboxError(
-            f"the session's process died ({self._reason(error)}); {self.became(notes)}; try again"
-        ) from None
-
-    def _reason(self, error: Exception) -> str:
-        """Why the process has ended: what the host's watch has found too much, or else `error`."""
         over, self.overused = self.overused, None
-        return str(error) if over is None else over.message
+        reason = error if over is None else over.message
+        return f"the session's process died{when} ({reason}); {self.became(notes)}", notes
 
     # Copies of the state as it is
 
@@ -241,7 +244,7 @@ class Keeper:
         try:
             copy = yield from line.freeze(runner)
         except (Gone, ProtocolError) as error:
-            told, notes = yield from self._died_freezing(error)
+            told, notes = yield from self._died(FREEZING, error)
             self.told_next += notes
             raise CheckpointError(told) from None
         except CheckpointError:
@@ -295,15 +298,9 @@ class Keeper:
             self.go(IDLE)  # the checkpoint that is there does
             return
         except (Gone, ProtocolError) as error:
-            told, _ = yield from self._died_freezing(error)
+            told, _ = yield from self._died(FREEZING, error)
             self.told_next.append(f"between its steps {told}")
             return
         self.go(IDLE)
         copy.created = newest.created
         line.release(history.replace(newest, copy))
-
-    def _died_freezing(self, error: Exception) -> Core[tuple[str, list[str]]]:
-        """The process died while a checkpoint was made: restore. Returns that in words, and the notes on it."""
-        yield from self.stop()
-        notes = yield from self.restore()
-        return f"the process died while the checkpoint was made ({self._reason(error)}); {self.became(notes)}", notes

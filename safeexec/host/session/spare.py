@@ -1,4 +1,4 @@
-"""A child that waits for a session: locked down and warmed before anybody asks for it."""
+"""A process that waits for a session: made, or thawed, before anybody asks for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Spare:
-    """A child that is locked down and warmed before anybody asks for it, with the files that its session will have."""
+    """A process that was asked for before it is needed, with the files that its session will have."""
 
     __slots__ = ("channel", "err", "out", "workspace")
 

@@ -281,9 +281,8 @@ class Lineage:
             self._gate.forget_lineage(self.leader)
             os.close(self._leader_fd)
             self._leader_fd = -1
-            if self.groups:
-                for group in self.groups:
-                    give_up(group)
+            for group in self.groups:
+                give_up(group)
 
 
 class LineageMember(Protocol):
