@@ -247,7 +247,7 @@ class _Watched:
         return None
 
     def waits(self) -> Verdict | None:
-        return None  # it may fork, and whoever runs it sees to its deadline
+        return None  # it may fork, and its caller ends it at its deadline
 
     def beyond(self) -> Verdict | None:
         return files_over(self._workspace, self._limits) or unnamed.over(

@@ -433,7 +433,7 @@ class SessionFace:
         self._core = core
 
     def __del__(self) -> None:
-        """Nobody can use it any more: the thread that sees to idle sessions closes it."""
+        """Nobody can use it any more: the thread for idle sessions closes it."""
         self._core.abandoned = True
 
     def __repr__(self) -> str:

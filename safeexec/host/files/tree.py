@@ -150,6 +150,29 @@ def parent_of(top: str | int, path: str) -> Iterator[tuple[int, str]]:
         os.close(directory)
 
 
+def make_directories(top: int, path: str, owner: tuple[int, int] | None) -> None:
+    """A directory, and those on the way to it, below `top`; no link is followed. New ones are given to `owner`, a uid
+    and gid. Raises OSError.
+    """
+    here = os.dup(top)
+    try:
+        for part in path.split("/"):
+            if part in ("", ".", ".."):
+                continue
+            made = True
+            try:
+                os.mkdir(part, 0o700, dir_fd=here)
+            except FileExistsError:
+                made = False
+            inner = os.open(part, ENTERED, dir_fd=here)
+            os.close(here)
+            here = inner
+            if made and owner is not None:
+                os.chown(f"/proc/self/fd/{here}", *owner)
+    finally:
+        os.close(here)
+
+
 def copy_contents(source: int, target: int, size: int) -> None:
     """Copy at most the first `size` bytes of a file. What grows meanwhile is not followed."""
     # Shares blocks where the file system can (btrfs, xfs). EXDEV: from another one.

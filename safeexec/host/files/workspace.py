@@ -26,7 +26,7 @@ from safeexec.host.files import tree, workspace_files
 from safeexec.host.files.workspace_files import Marks
 from safeexec.outcomes import FileChange
 from safeexec.text import one_line
-from safeexec.untrusted.below import open_named
+from safeexec.untrusted.below import open_named, opened
 
 MAX_BRANCHINGS = 14
 """Branches of branches. A process has 16 layers of Landlock: the zygote's, the session's, one for each of these."""
@@ -402,9 +402,7 @@ class Workspace:
 
     def _put(self, top: int, name: str, content: str | bytes | os.PathLike[str] | int, mode: int) -> None:
         """Write `name` below `top`: the bytes, those of the host's file, or those behind the descriptor `content`."""
-        directory = os.path.dirname(name)
-        if directory:
-            self._make_directories(top, directory)
+        tree.make_directories(top, os.path.dirname(name), self.owner)
         target = tree.open_beneath(top, name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             if isinstance(content, bytes):
@@ -456,7 +454,7 @@ class Workspace:
         size = count = 0
         if into:
             self.make_directories(into)
-        with _needs_room(self.home), self._opened() as target, self._host_directory(top) as fd:
+        with _needs_room(self.home), self._opened() as target, opened(top) as fd:
             for path, info in tree.walk(fd, regains=False):
                 count, size = count + 1, size + info.st_size
                 if size > max_bytes or count > max_files:
@@ -465,7 +463,7 @@ class Workspace:
                         "(limits.workspace_mb, limits.workspace_files)"
                     )
                 if stat.S_ISDIR(info.st_mode):
-                    self._make_directories(target, prefix + path)
+                    tree.make_directories(target, prefix + path, self.owner)
                 elif stat.S_ISREG(info.st_mode):
                     self._copy_below(fd, path, target, prefix + path)
 
@@ -479,34 +477,10 @@ class Workspace:
         finally:
             os.close(source)
 
-    @staticmethod
-    @contextlib.contextmanager
-    def _host_directory(top: str) -> Iterator[int]:
-        fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            yield fd
-        finally:
-            os.close(fd)
-
     def make_directories(self, path: str) -> None:
         """A directory, and those on the way to it, below the workspace; no link is followed."""
         with self._opened() as top:
-            self._make_directories(top, path)
-
-    def _make_directories(self, top: int, path: str) -> None:
-        here = os.dup(top)
-        try:
-            for part in path.split("/"):
-                if part in ("", ".", ".."):
-                    continue
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, 0o700, dir_fd=here)
-                    self._lineage.own(here, part)
-                inner = os.open(part, tree.ENTERED, dir_fd=here)
-                os.close(here)
-                here = inner
-        finally:
-            os.close(here)
+            tree.make_directories(top, path, self.owner)
 
     def branch(self, snapshot: Snapshot | None) -> Workspace:
         """A directory for a branch, with the files of `snapshot`. Raises `WorkspaceError` when not all of them can be

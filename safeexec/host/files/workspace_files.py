@@ -14,7 +14,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ MAX_FILES = 10_000
 MAX_DEPTH = 32
 MAX_BYTES = 64 << 20
 MAX_NAME = 255
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "directory", stat.S_IFLNK: "link", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket"}
 Marks = dict[str, tuple[int, int, int, int]]
 """The regular files of a workspace: inode, size, and the times of the last change of bytes and of the inode. The last
@@ -42,32 +41,28 @@ class FileInfo(NamedTuple):
     size: int
 
 
-def list_files(top: int) -> list[FileInfo]:
-    """The regular files below a directory, sorted by name; at most `MAX_FILES` of them and 32 directories deep.
+def list_files(top: int, *, max_files: int = MAX_FILES) -> list[FileInfo]:
+    """The regular files below a directory, sorted by name; at most `max_files` of them and 32 directories deep.
 
     Links, FIFOs, sockets and devices are left out, and so is what vanishes meanwhile.
     """
     found = tree.walk(top, regains=False)
     files = (FileInfo(path, info.st_size) for path, info in found if stat.S_ISREG(info.st_mode))
-    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), MAX_FILES))
+    return sorted(islice((file for file in files if file.name.count("/") <= MAX_DEPTH), max_files))
 
 
 def read_file(top: int, name: str, *, max_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of one file. Raises `WorkspaceError` for a name outside, another kind of file, over `max_bytes`."""
-    with _parent(top, name) as (parent, last):
-        try:
-            # O_NONBLOCK: opening a FIFO must not wait for its writer.
-            fd = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
-        except OSError as error:
-            raise _refused(name, error) from None
-        try:
-            info = os.fstat(fd)
-            _check_regular(name, info)
-            if info.st_size > max_bytes:
-                raise WorkspaceError(f"{shown(name)} has {info.st_size} bytes, and {max_bytes} may be read at once")
-            return _read_all(name, fd, max_bytes)
-        finally:
-            os.close(fd)
+    with _refusing(name):
+        fd = tree.open_beneath(top, path_of(name), os.O_RDONLY)
+    try:
+        info = os.fstat(fd)
+        _check_regular(name, info)
+        if info.st_size > max_bytes:
+            raise WorkspaceError(f"{shown(name)} has {info.st_size} bytes, and {max_bytes} may be read at once")
+        return _read_all(name, fd, max_bytes)
+    finally:
+        os.close(fd)
 
 
 def write_file(
@@ -87,26 +82,31 @@ def write_file(
         raise WorkspaceError(f"{shown(name)} would have {len(data)} bytes, and {max_bytes} are allowed")
     if not name.isprintable():
         raise WorkspaceError(f"{shown(name)!r} holds control characters")
-    with _parent(top, name, make=owner or (-1, -1)) as (parent, last):
-        temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
+    path = path_of(name)
+    with _refusing(name):
+        tree.make_directories(top, os.path.dirname(path), owner)
+        with tree.parent_of(top, path) as (parent, last):
+            _put(parent, last, data, owner)
+
+
+def _put(parent: int, name: str, data: bytes, owner: tuple[int, int] | None) -> None:
+    temporary = f".{os.getpid()}.{os.urandom(6).hex()}.tmp"
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(temporary, flags, 0o600, dir_fd=parent)
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            fd = os.open(temporary, flags, 0o600, dir_fd=parent)
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[os.write(fd, rest) :]
-                if owner is not None:
-                    os.fchown(fd, *owner)
-            finally:
-                os.close(fd)
-            os.rename(temporary, last, src_dir_fd=parent, dst_dir_fd=parent)
-        except OSError as error:
-            try:
-                os.unlink(temporary, dir_fd=parent)
-            except OSError:
-                pass
-            raise _refused(name, error) from None
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+            if owner is not None:
+                os.fchown(fd, *owner)
+        finally:
+            os.close(fd)
+        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=parent)
+        raise
 
 
 def changed_since(before: Marks, after: Marks) -> tuple[FileChange, ...]:
@@ -127,43 +127,12 @@ def _type(name: str) -> str:
 
 
 @contextmanager
-def _parent(top: int, name: str, *, make: tuple[int, int] | None = None) -> Iterator[tuple[int, str]]:
-    """The directory that `name` is in, reached without following a link, and the last component.
-
-    `make` creates missing directories and gives them to that uid and gid (-1: nobody else).
-    """
-    *above, last = _components(name)
-    here = os.dup(top)
+def _refusing(name: str) -> Iterator[None]:
+    """What the system refuses is told of the file `name`."""
     try:
-        for part in above:
-            inner = _enter(here, part, name, make)
-            os.close(here)
-            here = inner
-        yield here, last
-    finally:
-        os.close(here)
-
-
-def _enter(here: int, part: str, name: str, make: tuple[int, int] | None) -> int:
-    try:
-        return os.open(part, _DIRECTORY, dir_fd=here)
-    except FileNotFoundError as error:
-        if make is None:
-            raise _refused(name, error) from None
+        yield
     except OSError as error:
         raise _refused(name, error) from None
-    try:
-        os.mkdir(part, 0o700, dir_fd=here)
-        inner = os.open(part, _DIRECTORY, dir_fd=here)
-    except OSError as error:
-        raise _refused(name, error) from None
-    try:
-        if make != (-1, -1):
-            os.fchown(inner, *make)
-    except OSError as error:
-        os.close(inner)
-        raise _refused(name, error) from None
-    return inner
 
 
 def path_of(name: str) -> str:

@@ -45,7 +45,7 @@ class Setting(Struct, forbid_unknown_fields=True, frozen=True):
         if type(value) is not kind and not (kind is float and type(value) is int):
             return f"expected {self.type}, got {type(value).__name__} {short_repr(value, _SHOWN)}"
         if self.choices is not None and value not in self.choices:
-            return f"{short_repr(value, _SHOWN)} is none of {', '.join(map(repr, self.choices))}"
+            return f"{short_repr(value, _SHOWN)} is not one of {', '.join(map(repr, self.choices))}"
         if isinstance(value, int | float):
             if self.minimum is not None and value < self.minimum:
                 return f"{value!r} is less than {self.minimum:g}"

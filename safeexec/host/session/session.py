@@ -608,7 +608,7 @@ class SessionCore:
         return self._stop_step(Verdict("cancelled", "the step was cancelled by the host"))
 
     def exceed(self, verdict: Verdict) -> bool:
-        """End what it does for what it uses. False: nobody sees to that, and its processes are the caller's to kill.
+        """End the step for what the session uses. False: no caller ends it, so its processes are to be killed here.
         From the accountant's thread.
         """
         step = self.keeper.doing
@@ -618,7 +618,7 @@ class SessionCore:
         return False
 
     def overdue(self) -> Verdict | None:
-        """The verdict on a step that is past its deadline, where its caller does not see to that. From any thread."""
+        """The verdict on a step that is past its deadline, where its caller does not end it. From any thread."""
         step = self.keeper.doing
         return None if step is None else step.overdue()
 

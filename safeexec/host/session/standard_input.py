@@ -29,7 +29,7 @@ class StandardInput:
     __slots__ = ("_feeder", "_memory", "fd")
 
     def __init__(self, given: Given) -> None:
-        """Raises TypeError for what is none of the four, and ValueError for text with lone surrogates."""
+        """Raises TypeError for anything but these four, and ValueError for text with lone surrogates."""
         self._feeder: _Feeder | None = None
         self._memory = -1
         if isinstance(given, str):

@@ -202,7 +202,7 @@ def _detail(message: str, parameter: str) -> str:
     if match := _MISSING.match(problem):
         return f": {where} lacks {match[1]!r}"
     if problem.startswith("Invalid enum value"):
-        return f": {where} is none of them" if place else ""
+        return f": {where} is not one of them" if place else ""
     if problem.startswith("Expected "):
         return f": {where} must be {_words(problem[len('Expected ') :])}"
     if problem.startswith("Invalid "):

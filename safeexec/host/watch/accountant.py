@@ -1,7 +1,7 @@
 """The one look at all sessions of this process: steps, tools, questions, checkpoints and rest alike.
 
-A thread looks every 50 ms while any session is in use and every 250 ms otherwise, and never spends more than a fiftieth
-of its time on that: with more sessions it looks more rarely. `rotation` says who is looked at. Nothing that a guest
+A thread looks every 50 ms while any session is in use and every 250 ms otherwise, for 1 % of its time at most: with
+more sessions it looks more rarely. `rotation` says who is looked at. Nothing that a guest
 does can hold it up. It reads what the kernel tells and sends signals; what takes longer is done by whoever uses the
 session next.
 """

@@ -1,7 +1,7 @@
 """A session that has been left alone for a while is compacted: it gives up memory that only the next step would need.
 After `idle_seconds`, if the sandbox has that, it is closed, and soon if no caller has it any more.
 
-One thread per sandbox sees to both. A session that does not answer holds up nothing but that of others.
+One thread per sandbox does both. A session that does not answer holds up nothing but that of others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TICK_SECONDS = 0.5
 
 
 class IdleSessions:
-    """The thread that sees to sessions which nobody uses. It ends with its sandbox, and keeps none alive."""
+    """The thread that compacts and closes sessions that nobody uses. It ends with its sandbox, and keeps none alive."""
 
     __slots__ = ("_close_after", "_ended", "_sandbox", "_stop", "_thread", "_tick")
 
@@ -59,7 +59,7 @@ class IdleSessions:
             self._ended.release()
 
     def _go_round(self) -> bool:
-        """See to the sessions there are. Whether there is a sandbox still: between two rounds nothing here holds it."""
+        """Look at each session once. Whether there is a sandbox still: between two rounds nothing here holds it."""
         if (sandbox := self._sandbox()) is None:
             return False
         for session in sandbox.open_sessions():

@@ -603,7 +603,7 @@ def test_a_manifest_has_settings_and_a_version_of_the_interface(sandbox: Sandbox
         "'currency' must be given": {},
         "no setting 'curency'; did you mean currency": {"curency": "EUR"},
         "rate: -1 is less than 0": {"currency": "EUR", "rate": -1},
-        "'X' is none of 'EUR', 'USD'": {"currency": "X"},
+        "'X' is not one of 'EUR', 'USD'": {"currency": "X"},
         "expected float, got str": {"currency": "EUR", "rate": "1"},
     }
     for told, settings in wrong.items():

@@ -88,7 +88,7 @@ def test_conversion(hint: Any, given: Any, value: Any) -> None:
         (Annotated[int, Meta(ge=3)], 2, "expected int, got int 2: x must be int >= 3"),
         (Literal["r", "w"], "x", "expected Literal['r', 'w'], got str 'x'"),
         (Color, "green", "expected one of 'red', 'blue', got str 'green'"),
-        (list[Color], ["green"], "expected list[Color], got list ['green']: x[0] is none of them"),
+        (list[Color], ["green"], "expected list[Color], got list ['green']: x[0] is not one of them"),
         (Point, {"y": 1}, f"expected {POINT}, got dict {{'y': 1}}: x lacks 'x'"),
         (
             Point,
