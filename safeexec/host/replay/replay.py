@@ -105,7 +105,7 @@ def recorded_policy(recording: Recording, trust: bool = False) -> Policy:
         raise RecordingError(f"{recording.path}: its policy cannot be read: {error}") from None
     if not trust and (grants := _harm(policy, here or Policy())):
         raise RecordingError(
-            f"{recording.path}: this machine has no such policy as its {policy.name!r}, which {grants}: give a policy "
+            f"{recording.path}: this machine does not have its policy {policy.name!r}, and it {grants}: give a policy "
             "of yours (--policy), or take it as it is (--trust)"
         )
     return copied(policy, origins=heading.origins)

@@ -637,7 +637,7 @@ def test_a_policy_that_came_with_a_recording_is_not_one_of_this_machine(
         format=1, safeexec="1", python="3.12.1", policy="own.yaml", digest=beside.digest, yaml=beside.to_yaml()
     )
     (tmp_path / "r.jsonl").write_bytes(line_of(heading))
-    with pytest.raises(RecordingError, match="this machine has no such policy"):
+    with pytest.raises(RecordingError, match="this machine does not have its policy"):
         recorded_policy(Recording(tmp_path / "r.jsonl"))
 
 
